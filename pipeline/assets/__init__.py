@@ -1,0 +1,3 @@
+from pipeline.assets.asset import Asset, AssetError
+
+__all__ = ["Asset", "AssetError"]

@@ -1,0 +1,37 @@
+"""One simulation-ready object of a library."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.errors import StudioError
+
+
+class AssetError(StudioError):
+    """An asset or a library that cannot be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asset:
+    """A mesh with what physics needs to know of it. Meshes are metric, z up, origin at the centre of their box."""
+
+    id: str
+    name: str
+    caption: str
+    category: str
+    """"cube", "box", "can", "bottle", "bowl", "mug" ...: one lower-case noun."""
+    mesh: Path
+    """An .obj, .glb or .stl."""
+    size: np.ndarray
+    """Extents in metres, of shape (3,)."""
+    mass: float
+    """In kg."""
+    friction: float
+    """Sliding friction, MuJoCo's first of three."""
+    collision: tuple[Path, ...] = ()
+    """Convex pieces, in the mesh's frame. Empty: the mesh's convex hull."""
+    container: bool = False
+    """Open at the top and hollow: other things can be put in."""
+    licence: str = ""
+    provenance: str = ""

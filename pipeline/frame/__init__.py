@@ -1,0 +1,3 @@
+from pipeline.frame.frame import Frame, FrameError, Intrinsics
+
+__all__ = ["Frame", "FrameError", "Intrinsics"]

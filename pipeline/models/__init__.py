@@ -1,0 +1,3 @@
+from pipeline.models.model import Model, ModelError, Question
+
+__all__ = ["Model", "ModelError", "Question"]

@@ -1,0 +1,3 @@
+from pipeline.scene.placement import Placement, Scene, SceneError
+
+__all__ = ["Placement", "Scene", "SceneError"]

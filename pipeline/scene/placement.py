@@ -1,0 +1,52 @@
+"""The twin as values: what stands where."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.errors import StudioError
+from pipeline.geometry import Pose
+
+
+class SceneError(StudioError):
+    """A scene that cannot be built or loaded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """One object of the twin."""
+
+    name: str
+    """The MuJoCo body's name, the description's name."""
+    segment_id: int
+    asset_id: str | None
+    """None where the object was reconstructed from the view."""
+    scale: float
+    size: np.ndarray
+    """Full extents of the object's box in its own axes, of shape (3,), in metres, scale applied."""
+    world_from_object: Pose
+    """pos is the centre of that box."""
+    mesh: Path
+    collision: tuple[Path, ...]
+    """Convex pieces in the mesh's frame; empty: the mesh's hull."""
+    mass: float
+    friction: float
+    category: str = ""
+    shape: str = ""
+    colour: str = ""
+    rgb: tuple[int, int, int] = (128, 128, 128)
+    container: bool = False
+    fixed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything a MuJoCo model of the table needs."""
+
+    world_from_camera: np.ndarray
+    """Of shape (4, 4)."""
+    table: np.ndarray
+    """Outline of the table's seen top, of shape (N, 2), world x and y in metres."""
+    table_rgb: tuple[int, int, int]
+    placements: tuple[Placement, ...]
