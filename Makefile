@@ -1,0 +1,37 @@
+# The two commands of the README are `make run` and `make test`; both set up all they need.
+SHELL := /bin/bash
+bin := .venv/bin
+export MUJOCO_GL ?= egl
+export PYOPENGL_PLATFORM ?= egl
+export GRADIO_ANALYTICS_ENABLED := False
+
+.PHONY: setup run test lint format types bench lock sample-scenes
+
+setup:
+	@scripts/setup
+
+run: setup
+	@$(bin)/grs-studio $(ARGS)
+
+test:
+	@scripts/setup --browser
+	@$(bin)/python -m pytest $(ARGS)
+
+lint: setup
+	@$(bin)/ruff check . && $(bin)/ruff format --check .
+
+format: setup
+	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
+
+types: setup
+	@$(bin)/basedpyright
+
+bench:
+	@scripts/setup --browser
+	@$(bin)/python -m tests.bench $(ARGS)
+
+lock:            # renew the lock file after a change to pyproject.toml
+	@uv pip compile --quiet --universal --no-emit-index-url --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+sample-scenes:   # make sample_scenes/ again from its scripts
+	@$(bin)/python sample_scenes/make_library.py && $(bin)/python sample_scenes/make_scenes.py

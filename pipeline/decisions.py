@@ -1,0 +1,107 @@
+"""What people decided: an append-only log, one JSON line each.
+
+Undo, redo, autosave and crash recovery all come from it: an undo is a line of its own, nothing is ever rewritten.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StudioError
+
+KINDS = {
+    "mask": ("id", "mask", "clicks"),
+    "delete_segment": ("id",),
+    "merge_segments": ("ids", "into"),
+    "not_object": ("id", "value"),
+    "rename": ("id", "name"),
+    "choose_asset": ("id", "asset_id"),
+    "move": ("id", "pos", "quat_wxyz"),
+    "task": ("name", "instruction", "objects", "goals", "kind", "source"),
+    "fork": ("parent", "simulation", "checks"),
+    "accept": ("stage",),
+    "undo": (),
+    "redo": (),
+}
+"""Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres."""
+
+
+class DecisionError(StudioError):
+    """A decision that is none of the known kinds, or lacks its data."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One thing a person decided."""
+
+    kind: str
+    data: Mapping[str, Any]
+    at: float = field(default_factory=time.time)
+    """Seconds since 1970."""
+    by: str = "human"
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise DecisionError(f"there is no decision '{self.kind}'; known are {', '.join(KINDS)}")
+        if missing := [name for name in KINDS[self.kind] if name not in self.data]:
+            raise DecisionError(f"the decision '{self.kind}' lacks {', '.join(missing)}")
+
+
+def read_log(path: Path) -> tuple[Decision, ...]:
+    """All decisions of a log in order. A last line cut off by a crash is left out; it was never confirmed."""
+    if not path.exists():
+        return ()
+    lines = path.read_text(encoding="utf-8").split("\n")
+    decisions = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line:
+                decisions.append(Decision(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            if number == len(lines):
+                break
+            raise DecisionError(f"{path.name} line {number} cannot be read ({error}); mend or remove that line") from None
+    return tuple(decisions)
+
+
+def append(path: Path, decision: Decision) -> None:
+    """Adds one line and waits until it is on the disk."""
+    cut_off = path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n")
+    with path.open("rb+" if cut_off else "ab") as log:
+        if cut_off:
+            whole = log.read().rfind(b"\n") + 1
+            log.seek(whole)
+            log.truncate()
+        log.write(json.dumps(asdict(decision), ensure_ascii=False).encode() + b"\n")
+        log.flush()
+        os.fsync(log.fileno())
+
+
+def in_force(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """What holds after every undo and redo. A new decision ends what could be redone."""
+    return _replay(decisions)[0]
+
+
+def undone(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """What a redo would bring back, the next one last."""
+    return _replay(decisions)[1]
+
+
+def _replay(decisions: tuple[Decision, ...]) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
+    done: list[Decision] = []
+    redoable: list[Decision] = []
+    for decision in decisions:
+        if decision.kind == "undo":
+            if done:
+                redoable.append(done.pop())
+        elif decision.kind == "redo":
+            if redoable:
+                done.append(redoable.pop())
+        else:
+            done.append(decision)
+            redoable.clear()
+    return tuple(done), tuple(redoable)
