@@ -35,3 +35,5 @@ class Asset:
     """Open at the top and hollow: other things can be put in."""
     licence: str = ""
     provenance: str = ""
+    digest: str = ""
+    """Hash of all the files it was read from: what is computed of an asset is kept under it."""

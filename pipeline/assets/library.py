@@ -1,0 +1,173 @@
+"""A library: folders of assets in the plain format, read once, their meshes loaded when asked for.
+
+An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its texture beside it, and `asset.json`
+{id, name, optional size, mass, friction, licence, category, caption, container, collision, provenance}.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.assets.asset import Asset, AssetError
+from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
+from pipeline.assets.mesh import MESH_FORMATS, metric_mesh
+
+OWN = Path(__file__).resolve().parents[2] / "sample_scenes" / "library"
+"""The library of our own making."""
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """All assets that a frame's objects may be taken for."""
+
+    assets: tuple[Asset, ...]
+    """In order of their ids; no id twice."""
+    skipped: tuple[tuple[Path, str], ...] = ()
+    """Folders that could not be read, each with the reason in one sentence."""
+
+    @staticmethod
+    def open(paths: Sequence[Path | str] | None = None, cache: Path | None = None) -> "Library":
+        """The assets in folders of asset folders, or the library of our own making.
+
+        Meshes that are not yet metric and centred are written so, once, into `cache` (default: the user's cache
+        folder). Raises AssetError for a path that is no folder; a single bad asset is skipped and named.
+        """
+        found: dict[str, Asset] = {}
+        skipped = []
+        for folder in asset_folders([OWN] if paths is None else [Path(path) for path in paths]):
+            try:
+                asset = read_asset(folder, cache)
+                if asset.id in found:
+                    raise AssetError(f'its id "{asset.id}" is taken by {found[asset.id].mesh.parent}; rename one')
+                found[asset.id] = asset
+            except AssetError as error:
+                skipped.append((folder, str(error)))
+        return Library(tuple(found[id] for id in sorted(found)), tuple(skipped))
+
+    def __getitem__(self, id: str) -> Asset:
+        try:
+            return self._by_id[id]
+        except KeyError:
+            near = get_close_matches(str(id), self._by_id, n=5, cutoff=0.4) or list(self._by_id)[:5]
+            raise AssetError(
+                f'no asset "{id}" in the library; near it: {", ".join(near) or "none, it is empty"}'
+            ) from None
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._by_id
+
+    def __iter__(self) -> Iterator[Asset]:
+        return iter(self.assets)
+
+    def __len__(self) -> int:
+        return len(self.assets)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Asset]:
+        return {asset.id: asset for asset in self.assets}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all assets' contents."""
+        return hashlib.sha256(" ".join(asset.digest for asset in self.assets).encode()).hexdigest()[:16]
+
+
+def asset_folders(paths: Sequence[Path]) -> list[Path]:
+    """The asset folders in each path; a path that is itself an asset folder counts as one."""
+    folders = []
+    for path in paths:
+        if not path.is_dir():
+            raise AssetError(f"the library {path} is no folder; give a folder of asset folders")
+        if (path / "asset.json").exists():
+            folders.append(path)
+        else:
+            folders += sorted(f for f in path.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
+    return folders
+
+
+def read_asset(folder: Path, cache: Path | None = None) -> Asset:
+    """The asset in one folder. Raises AssetError that says what is wrong with it."""
+    facts = _facts(folder)
+    source = _mesh_file(folder)
+    digest = _digest(folder)
+    size = _numbers(facts, "size", 3)
+    mesh, size = metric_mesh(source, size, digest, cache)
+    id = str(facts.get("id") or folder.name)
+    name = str(facts.get("name") or id.replace("_", " "))
+    category = str(facts.get("category") or category_of(id, name))
+    container = bool(facts.get("container", hollow(category)))
+    mass, friction = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
+    return Asset(
+        id=id,
+        name=name,
+        caption=str(facts.get("caption") or name),
+        category=category,
+        mesh=mesh,
+        size=size,
+        mass=usual_mass(size, container) if mass is None else float(mass[0]),
+        friction=usual_friction(category) if friction is None else float(friction[0]),
+        collision=_collision(folder, facts) if mesh == source else (),
+        container=container,
+        licence=str(facts.get("licence") or ""),
+        provenance=str(facts.get("provenance") or ""),
+        digest=digest,
+    )
+
+
+def _facts(folder: Path) -> dict:
+    try:
+        facts = json.loads((folder / "asset.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise AssetError('it has no asset.json; the least is {"id": ..., "name": ...}') from None
+    except (OSError, ValueError) as error:
+        raise AssetError(f"its asset.json cannot be read: {error}") from None
+    if not isinstance(facts, dict):
+        raise AssetError('its asset.json is no object; the least is {"id": ..., "name": ...}')
+    return facts
+
+
+def _mesh_file(folder: Path) -> Path:
+    for suffix in MESH_FORMATS:
+        named = folder / f"mesh{suffix}"
+        files = [named] if named.exists() else sorted(folder.glob(f"*{suffix}"))
+        if files:
+            return files[0]
+    raise AssetError(f"it has no mesh; mesh.obj would do, or one of {' '.join(MESH_FORMATS)}")
+
+
+def _numbers(facts: dict, key: str, count: int) -> np.ndarray | None:
+    """A fact as `count` positive numbers, None where it is not given. A number may come alone or in a list."""
+    value = facts.get(key)
+    if value is None:
+        return None
+    try:
+        numbers = np.atleast_1d(np.asarray(value, float))
+        if numbers.ndim == 1 and len(numbers) >= count and np.isfinite(numbers).all() and (numbers > 0).all():
+            return numbers[:count]
+    except (TypeError, ValueError):
+        pass
+    raise AssetError(f"its {key} is {value!r}; it takes {count} number{'s' * (count > 1)} above zero")
+
+
+def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
+    names = facts.get("collision") or []
+    files = tuple(folder / str(name) for name in names) if isinstance(names, list) else ()
+    missing = [file.name for file in files if not file.exists() or folder.resolve() not in file.resolve().parents]
+    if missing:
+        raise AssetError(f"its collision file {missing[0]} is not in its folder")
+    return files
+
+
+def _digest(folder: Path) -> str:
+    """Hash of the folder's files. Paths count relative to it, so that a moved library keeps its digest."""
+    total = hashlib.sha256()
+    for file in sorted(f for f in folder.rglob("*") if f.is_file()):
+        total.update(file.relative_to(folder).as_posix().encode())
+        total.update(file.read_bytes())
+    return total.hexdigest()[:16]
