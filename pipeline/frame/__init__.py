@@ -1,3 +1,15 @@
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
+from pipeline.frame.plain import load, load_files, save
+from pipeline.frame.support import Support, SupportError, find_support
 
-__all__ = ["Frame", "FrameError", "Intrinsics"]
+__all__ = [
+    "Frame",
+    "FrameError",
+    "Intrinsics",
+    "Support",
+    "SupportError",
+    "find_support",
+    "load",
+    "load_files",
+    "save",
+]
