@@ -1,6 +1,9 @@
 """Generated code and what came of running it."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import StudioError
 
 
 @dataclass(frozen=True)
@@ -48,3 +51,20 @@ class Report:
     def clean(self) -> bool:
         """Every check passed and nothing crashed, timed out or was refused."""
         return bool(self.checks) and all(c.passed for c in self.checks) and not (self.crash or self.timed_out or self.violation)
+
+
+class ProgramError(StudioError):
+    """A program folder that cannot be read."""
+
+
+def read_program(folder: Path) -> Program:
+    """simulation.py and checks.py of a folder. Raises ProgramError where one is missing or is no text."""
+    sources = []
+    for name in ("simulation.py", "checks.py"):
+        try:
+            sources.append((folder / name).read_text(encoding="utf-8"))
+        except OSError:
+            raise ProgramError(f"{folder} has no {name}; a program is a folder with simulation.py and checks.py") from None
+        except UnicodeDecodeError:
+            raise ProgramError(f"{folder / name} is not UTF-8 text") from None
+    return Program(*sources)

@@ -1,0 +1,278 @@
+"""A project: one frame, an ordered log of human decisions, and what was computed from them.
+
+The folder's layout is docs/architecture.md's "Project folder"; outside tools read it.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pipeline import decisions as log
+from pipeline.decisions import Decision
+from pipeline.description import Description, descriptions_from_json
+from pipeline.errors import StudioError
+from pipeline.frame import Frame, load, save
+from pipeline.frame.support import Support, find_support
+from pipeline.matching import Match, matches_from_json
+from pipeline.router import Round, read_rounds
+from pipeline.scene import Scene
+from pipeline.scene.files import read_scene
+from pipeline.segmentation import Segment
+from pipeline.segmentation.files import read_masks, unrle, write_segments
+from pipeline.solving import Solution, read_solution
+from pipeline.store import digest, read_json, write_json
+from pipeline.tasks import Task, task_from_json
+
+Stage = Literal["frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution"]
+State = Literal["todo", "done", "failed", "stale"]
+
+STAGES: tuple[Stage, ...] = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
+
+DECIDED_BY: dict[Stage, tuple[str, ...]] = {
+    "descriptions": ("mask", "delete_segment", "merge_segments", "not_object", "rename"),
+    "matches": ("choose_asset",),
+    "scene": ("move",),
+    "rounds": ("task", "fork"),
+}
+"""Which decisions make a stage, and all after it, stale. Masks take effect at once; what is told of them does not."""
+
+
+class ProjectError(StudioError):
+    """A folder that is no project, or one that cannot be used."""
+
+
+class Project:
+    """One project folder, open. Every decision is on the disk before `decide` returns."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._lock = threading.RLock()
+        self._log = folder / "decisions.jsonl"
+        self.decisions = log.read_log(self._log)
+        """All of them, undos included, in order."""
+        self._record = read_json(folder / "project.json")
+
+    # ------------------------------------------------------------------ opening
+
+    @staticmethod
+    def create(folder: Path, frame: Frame, name: str = "") -> "Project":
+        """A new project in an empty or new folder. Raises ProjectError where the folder holds something else."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ProjectError(f"{folder} is not empty and is not a project; choose a new folder")
+        save(frame, folder / "frame")
+        write_json(
+            folder / "project.json",
+            {
+                "schema": 1,
+                "name": name or folder.name,
+                "created": time.time(),
+                "source": frame.source,
+                "stages": {stage: "done" if stage == "frame" else "todo" for stage in STAGES},
+                "versions": _versions(),
+                "seconds": {},
+                "keys": {},
+                "made_with": {},
+                "errors": {},
+            },
+        )
+        return Project(folder)
+
+    @staticmethod
+    def open(folder: Path) -> "Project":
+        """An existing project. Raises ProjectError with what is wrong in one line."""
+        try:
+            record = read_json(folder / "project.json")
+        except ValueError:
+            raise ProjectError(f"{folder / 'project.json'} is not valid JSON; restore it or start a new project") from None
+        if record is None:
+            raise ProjectError(f"{folder} is not a project: it has no project.json")
+        if not isinstance(record, dict) or record.get("schema") != 1:
+            raise ProjectError(f"{folder} was made by another version of GRS Studio (schema {record.get('schema') if isinstance(record, dict) else '?'}, this one reads 1)")
+        return Project(folder)
+
+    @property
+    def name(self) -> str:
+        return self._record["name"]
+
+    @cached_property
+    def frame(self) -> Frame:
+        return load(self.folder / "frame")
+
+    @cached_property
+    def support(self) -> Support:
+        """The table, found anew at each opening: it takes less time than reading it would."""
+        return find_support(self.frame)
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self, kind: str, **data: Any) -> None:
+        """Records one human decision; masks take effect in segments/ at once."""
+        self._append(Decision(kind, data))
+
+    def undo(self) -> Decision | None:
+        """Takes the last decision back and returns it, or None where there is nothing to undo."""
+        with self._lock:
+            done = log.in_force(self.decisions)
+            if done:
+                self._append(Decision("undo", {}))
+            return done[-1] if done else None
+
+    def redo(self) -> Decision | None:
+        with self._lock:
+            undone = log.undone(self.decisions)
+            if undone:
+                self._append(Decision("redo", {}))
+            return undone[-1] if undone else None
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(log.in_force(self.decisions))
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(log.undone(self.decisions))
+
+    def _append(self, decision: Decision) -> None:
+        with self._lock:
+            log.append(self._log, decision)
+            self.decisions = (*self.decisions, decision)
+            segments = self.segments()
+            if segments is not None:
+                write_segments(segments, self.frame, self.folder)
+
+    def decided(self, *kinds: str) -> tuple[Decision, ...]:
+        """Decisions of these kinds that are in force, in order."""
+        return tuple(d for d in log.in_force(self.decisions) if d.kind in kinds)
+
+    # ------------------------------------------------------------------ values
+
+    def automatic_segments(self) -> tuple[Segment, ...] | None:
+        """What the segmenter found, before any decision."""
+        return read_masks(self.folder / "segments" / "automatic.png")
+
+    def segments(self) -> tuple[Segment, ...] | None:
+        """What the segmenter found with the decisions applied; None before the segmenter ran."""
+        automatic = self.automatic_segments()
+        return None if automatic is None else edit(automatic, self.decided("mask", "delete_segment", "merge_segments"))
+
+    def keep_segments(self, automatic: tuple[Segment, ...]) -> None:
+        write_segments(automatic, self.frame, self.folder, name="automatic")
+        write_segments(edit(automatic, self.decided("mask", "delete_segment", "merge_segments")), self.frame, self.folder)
+
+    def descriptions(self) -> tuple[Description, ...] | None:
+        value = read_json(self.folder / "descriptions.json")
+        return None if value is None else descriptions_from_json(value)
+
+    def matches(self) -> tuple[Match, ...] | None:
+        value = read_json(self.folder / "matches.json")
+        return None if value is None else matches_from_json(value)
+
+    def scene(self) -> Scene | None:
+        return read_scene(self.folder) if (self.folder / "scene.json").exists() else None
+
+    def tasks(self) -> tuple[Task, ...] | None:
+        """What was proposed, best first."""
+        value = read_json(self.folder / "tasks.json")
+        return None if value is None else tuple(task_from_json(one) for one in value)
+
+    def task(self) -> Task | None:
+        """The one a person chose or wrote last, else the first proposed one."""
+        chosen = self.decided("task")
+        if chosen:
+            return task_from_json(dict(chosen[-1].data))
+        value = read_json(self.folder / "task.json")
+        return None if value is None else task_from_json(value)
+
+    def rounds(self) -> tuple[Round, ...]:
+        return tuple(read_rounds(self.folder))
+
+    def solution(self) -> Solution | None:
+        return read_solution(self.folder) if (self.folder / "solution.json").exists() else None
+
+    # ------------------------------------------------------------------ stages
+
+    def stages(self) -> dict[Stage, State]:
+        """How each stage stands; stale: it ran on other inputs than there are now."""
+        kept, keys = self._record["stages"], self._record["keys"]
+        return {
+            stage: "stale" if kept[stage] == "done" and stage in keys and keys[stage] != self.key(stage) else kept[stage]
+            for stage in STAGES
+        }
+
+    def key(self, stage: Stage) -> str:
+        """A hash of all that a stage depends on: the frame, what the stages before it were made with, the decisions."""
+        before = STAGES[: STAGES.index(stage) + 1]
+        kinds = {kind for one in before for kind in DECIDED_BY.get(one, ())}
+        made_with = {one: self._record["made_with"].get(one) for one in before[:-1]}
+        return digest(self._frame_key, made_with, [[d.kind, d.data] for d in log.in_force(self.decisions) if d.kind in kinds])
+
+    @cached_property
+    def _frame_key(self) -> str:
+        return digest(self.frame.rgb, self.frame.depth, self.frame.intrinsics.matrix)
+
+    def made_with(self, stage: Stage) -> str | None:
+        """Name of the segmenter, library or model that made this stage's result."""
+        return self._record["made_with"].get(stage)
+
+    def error(self, stage: Stage) -> str:
+        """Why the stage failed when it last ran; empty where it did not."""
+        return self._record["errors"].get(stage, "")
+
+    def finish(self, stage: Stage, made_with: str, seconds: float) -> None:
+        self._mark(stage, "done", made_with, seconds, "")
+
+    def fail(self, stage: Stage, made_with: str, seconds: float, message: str) -> None:
+        self._mark(stage, "failed", made_with, seconds, message)
+
+    def _mark(self, stage: Stage, state: State, made_with: str, seconds: float, message: str) -> None:
+        with self._lock:
+            record = self._record
+            record["stages"][stage], record["seconds"][stage] = state, round(seconds, 3)
+            record["made_with"][stage], record["keys"][stage] = made_with, self.key(stage)
+            record["errors"][stage] = message
+            write_json(self.folder / "project.json", record)
+
+
+def edit(automatic: Iterable[Segment], decisions: Iterable[Decision]) -> tuple[Segment, ...]:
+    """Segments after the decisions about them. A person's mask takes its pixels from all others."""
+    segments = {segment.id: segment for segment in automatic}
+    for decision in decisions:
+        data = decision.data
+        if decision.kind == "delete_segment":
+            segments.pop(data["id"], None)
+            continue
+        if decision.kind == "merge_segments":
+            parts = [segments.pop(i).mask for i in data["ids"] if i in segments]
+            if not parts:
+                continue
+            mine = Segment(data["into"], np.logical_or.reduce(parts), 1.0, "human")
+        else:
+            mine = Segment(data["id"], unrle(data["mask"]), 1.0, "human")
+        segments = {i: replace(s, mask=s.mask & ~mine.mask) for i, s in segments.items() if i != mine.id}
+        segments[mine.id] = mine
+    return tuple(segments[i] for i in sorted(segments) if segments[i].mask.any())
+
+
+def safe_name(text: str) -> str:
+    """A MuJoCo body name out of a person's words: "My Mug!" -> "my_mug"."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:40] or "object"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in ("grs-studio", "mujoco", "open3d", "gradio", "sam2", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+

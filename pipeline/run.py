@@ -1,0 +1,272 @@
+"""The method, stage by stage: frame -> segments -> descriptions -> matches -> scene -> task -> rounds -> solution.
+
+Each stage is a generator of Progress: the app streams it, a script prints it, a stop button closes it. What was
+finished before a stop or an error is in the project folder.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.assets.library import Library
+from pipeline.description import Description, describe, description_from_json, description_to_json
+from pipeline.errors import StudioError
+from pipeline.matching import Match, match, match_from_json, match_to_json
+from pipeline.models import Model
+from pipeline.project import STAGES, Project, Stage, safe_name
+from pipeline.router import Mode, Round, route, write_round
+from pipeline.scene import files, mjcf
+from pipeline.scene.placing import place
+from pipeline.scene.settle import settle
+from pipeline.segmentation import Segment, Segmenter
+from pipeline.simulation import Program
+from pipeline.simulation.objects import Scene as SceneSeen
+from pipeline.simulation.sandbox import Sandbox
+from pipeline.solving import solve, write_solution
+from pipeline.store import digest, memo, read_json, write_json
+from pipeline.tasks import Task, TaskError, propose, task_to_json, understand
+
+
+@dataclass(frozen=True)
+class Services:
+    """The outside world, chosen once at start-up."""
+
+    segmenter: Segmenter
+    model: Model
+    library: Library
+    sandbox: Sandbox
+    features: Any = None
+    """What the matcher knows of the library's looks, pipeline.matching.Features."""
+    mode: Mode = "route"
+    seeds: tuple[int, ...] = tuple(range(8))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Something happened on the way."""
+
+    stage: Stage
+    message: str
+    done: int = 0
+    of: int = 0
+    value: Any = field(default=None, repr=False)
+    """What was just finished, where there is something to show: a Description, a Match, a Round ..."""
+
+
+def advance(project: Project, services: Services, until: Stage = "solution", task_text: str | None = None) -> Iterator[Progress]:
+    """Runs every stage up to `until` that has not run on the present inputs.
+
+    Raises the stage's StudioError where one cannot be completed; the ones before it are kept.
+    """
+    for stage in STAGES[: STAGES.index(until) + 1]:
+        current = project.stages()[stage] == "done" and project.made_with(stage) in (None, maker(stage, services))
+        if stage == "task" and task_text is not None:
+            current = False
+        if not current:
+            yield from run_stage(project, services, stage, task_text)
+
+
+def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
+    """Runs one stage whatever its state; the stages before it must have run."""
+    start = time.perf_counter()
+    made_with = maker(stage, services)
+    try:
+        if stage == "task":
+            yield from _task(project, services, task_text)
+        else:
+            yield from _RUN[stage](project, services)
+    except StudioError as error:
+        project.fail(stage, made_with, time.perf_counter() - start, str(error))
+        raise
+    project.finish(stage, made_with, time.perf_counter() - start)
+
+
+def maker(stage: Stage, services: Services) -> str:
+    """Name of what makes this stage's result."""
+    return {
+        "frame": "measured",
+        "segments": services.segmenter.name,
+        "descriptions": "measured",
+        "matches": f"library {services.library.digest}",
+        "scene": "measured",
+        "task": services.model.name,
+        "rounds": f"{services.model.name}, {services.mode}",
+        "solution": "oracle",
+    }[stage]
+
+
+# ---------------------------------------------------------------------- seeing
+
+
+def _frame(project: Project, services: Services) -> Iterator[Progress]:
+    yield Progress("frame", "looking for the table")
+    project.support
+
+
+def _segments(project: Project, services: Services) -> Iterator[Progress]:
+    yield Progress("segments", f"finding objects ({services.segmenter.name})")
+    found = services.segmenter.open(project.frame).automatic()
+    project.keep_segments(found)
+    yield Progress("segments", f"{len(found)} segments", len(found), len(found), found)
+
+
+def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
+    described: list[Description] = []
+    segments = project.segments() or ()
+    for segment in segments:
+        key = digest("description", project.frame.rgb, project.frame.depth, segment.mask)
+        value = memo(
+            project.folder / "cache",
+            key,
+            lambda segment=segment: description_to_json(describe(project.frame, project.support, segment, ())),
+        )
+        described.append(replace(description_from_json(value), segment_id=segment.id))
+        yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
+    write_json(project.folder / "descriptions.json", [description_to_json(d) for d in _as_decided(project, described)])
+
+
+def _as_decided(project: Project, described: list[Description]) -> list[Description]:
+    """Descriptions with a person's names and verdicts, every name once."""
+    verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.decided("not_object")}
+    names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
+    taken: set[str] = set(names.values())
+    result = []
+    for one in described:
+        if one.segment_id in verdicts:
+            one = replace(one, is_object=not verdicts[one.segment_id], source="human")
+        if one.segment_id in names:
+            one = replace(one, name=names[one.segment_id], source="human")
+        else:
+            one = replace(one, name=_free(one.name, taken))
+        taken.add(one.name)
+        result.append(one)
+    return result
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _matches(project: Project, services: Services) -> Iterator[Progress]:
+    segments = {segment.id: segment for segment in project.segments() or ()}
+    objects = [d for d in project.descriptions() or () if d.is_object]
+    chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
+    matches: list[Match] = []
+    for one in objects:
+        key = digest("match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest)
+
+        def compute(one: Description = one) -> Any:
+            segment = segments[one.segment_id]
+            return match_to_json(match(project.frame, project.support, segment, one, services.library, services.features))
+
+        found = replace(match_from_json(memo(project.folder / "cache", key, compute)), segment_id=one.segment_id)
+        if one.segment_id in chosen:
+            found = _as_chosen(found, chosen[one.segment_id])
+        matches.append(found)
+        yield Progress("matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found)
+    write_json(project.folder / "matches.json", [match_to_json(m) for m in matches])
+
+
+def _as_chosen(found: Match, asset_id: str | None) -> Match:
+    """A person's choice in the place of the machine's, whose candidates stay."""
+    scale = next((c.scale for c in found.candidates if c.asset_id == asset_id), 1.0)
+    return replace(found, asset_id=asset_id, scale=scale, reason="chosen by a person", source="human")
+
+
+def _scene(project: Project, services: Services) -> Iterator[Progress]:
+    yield Progress("scene", "placing the objects", 0, 3)
+    segments: tuple[Segment, ...] = project.segments() or ()
+    scene = place(
+        project.frame,
+        project.support,
+        segments,
+        project.descriptions() or (),
+        project.matches() or (),
+        services.library,
+        project.folder / "scene",
+        files.moved_by(project.decided("move")),
+    )
+    yield Progress("scene", "letting them settle", 1, 3)
+    scene, settled = settle(scene)
+    yield Progress("scene", "writing the model", 2, 3)
+    mjcf.write(scene, project.folder / "scene")
+    files.write_scene(scene, project.folder)
+    yield Progress("scene", f"{len(scene.placements)} objects stand", 3, 3, settled)
+
+
+# ---------------------------------------------------------------------- doing
+
+
+def _task(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
+    yield Progress("task", f"proposing tasks ({services.model.name})")
+    seen = SceneSeen.load(project.folder)
+    proposed = propose(seen, services.model)
+    write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
+    if text is not None:
+        task = understand(text, seen, services.model)
+        project.decide("task", **task_to_json(task))
+    elif proposed:
+        task = proposed[0]
+    else:
+        raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
+    write_json(project.folder / "task.json", task_to_json(task))
+    yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def _rounds(project: Project, services: Services) -> Iterator[Progress]:
+    task = _the_task(project)
+    earlier = project.rounds()
+    forks = project.decided("fork")
+    start, parent = None, None
+    if forks and forks[-1].at > max((r.at for r in earlier), default=0.0):
+        start, parent = Program(forks[-1].data["simulation"], forks[-1].data["checks"]), forks[-1].data["parent"]
+    rounds = route(
+        task, project.folder, services.model, services.sandbox, services.mode,
+        start=start, parent=parent, first_number=len(earlier),
+    )  # fmt: skip
+    for one in rounds:
+        write_round(one, project.folder)
+        yield Progress("rounds", f"round {one.number}: {one.reason}", one.number + 1, 0, one)
+
+
+def _the_task(project: Project) -> Task:
+    task = project.task()
+    if task is None:
+        raise TaskError("there is no task yet; choose a proposed one or write one")
+    write_json(project.folder / "task.json", task_to_json(task))
+    return task
+
+
+def _solution(project: Project, services: Services) -> Iterator[Progress]:
+    best = best_round(project.rounds())
+    if best is None:
+        raise TaskError("there is no program to run yet; generate one first")
+    done = 0
+    for step in solve(best.program, project.folder, services.sandbox, services.seeds):
+        done += 1
+        yield Progress("solution", f"seed {done} of {len(services.seeds)}", done, len(services.seeds), step)
+
+
+def best_round(rounds: tuple[Round, ...]) -> Round | None:
+    """The last round that passed, else the last one."""
+    clean = [one for one in rounds if one.route == "done"]
+    return clean[-1] if clean else rounds[-1] if rounds else None
+
+
+_RUN: dict[Stage, Callable[[Project, Services], Iterator[Progress]]] = {
+    "frame": _frame,
+    "segments": _segments,
+    "descriptions": _descriptions,
+    "matches": _matches,
+    "scene": _scene,
+    "rounds": _rounds,
+    "solution": _solution,
+}
+
+

@@ -1,0 +1,59 @@
+"""Files that survive a crash: written aside, then put in place at once."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replaces the file by the value, or leaves it as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1, ensure_ascii=False, default=_plain)
+    os.replace(aside, path)
+
+
+def read_json(path: Path) -> Any:
+    """The file's value, None where there is no such file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def digest(*values: Any) -> str:
+    """A short hash of arrays, bytes and anything JSON can hold."""
+    total = hashlib.blake2b(digest_size=12)
+    for value in values:
+        if isinstance(value, np.ndarray):
+            total.update(f"{value.dtype}{value.shape}".encode())
+            total.update(np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, bytes):
+            total.update(value)
+        else:
+            total.update(json.dumps(value, sort_keys=True, default=_plain).encode())
+        total.update(b"\0")
+    return total.hexdigest()
+
+
+def memo(folder: Path, key: str, compute: Callable[[], Any]) -> Any:
+    """The JSON value kept under this key, computed and kept where there is none yet."""
+    kept = folder / f"{key}.json"
+    if (value := read_json(kept)) is None:
+        value = compute()
+        write_json(kept, value)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be kept as JSON")

@@ -1,0 +1,83 @@
+"""What the studio works with, chosen once at start-up: flags first, then the environment, then what is at hand."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.errors import StudioError
+
+if TYPE_CHECKING:
+    from pipeline.run import Services
+    from pipeline.segmentation import Segmenter
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every choice a user has at start-up. Keys are read where they are used and kept nowhere."""
+
+    model: str = "offline"
+    """"offline" (rules), "openai" (any server that speaks its API), or "replay:TRACE"."""
+    segmenter: str = "depth"
+    """"depth" or "sam2"."""
+    library: tuple[Path, ...] = ()
+    """Searched instead of the default library when not empty."""
+    sam2: str = "facebook/sam2.1-hiera-tiny"
+    """A checkpoint file, or a hub name."""
+    timeout: float = 60.0
+    """Seconds for one model call."""
+    workspace: Path = Path("workspace")
+    seeds: int = 8
+    mode: Literal["route", "repair", "none"] = "route"
+
+    @staticmethod
+    def from_environment(**flags: object) -> "Settings":
+        """Flags that were given, over GRS_SAM2, GRS_TIMEOUT and GRS_WORKSPACE, over the defaults."""
+        read = {
+            "sam2": os.environ.get("GRS_SAM2"),
+            "timeout": os.environ.get("GRS_TIMEOUT"),
+            "workspace": os.environ.get("GRS_WORKSPACE"),
+        }
+        chosen = {k: v for k, v in read.items() if v} | {k: v for k, v in flags.items() if v is not None}
+        try:
+            chosen["timeout"] = float(chosen.get("timeout", Settings.timeout))  # type: ignore[arg-type]
+        except ValueError:
+            raise StudioError(f"GRS_TIMEOUT is '{chosen['timeout']}'; it takes seconds, as in GRS_TIMEOUT=60") from None
+        chosen["workspace"] = Path(str(chosen.get("workspace", Settings.workspace)))
+        return Settings(**chosen)  # type: ignore[arg-type]
+
+
+def open_services(settings: Settings, first_seed: int = 0) -> "Services":
+    """Everything the pipeline needs. Raises a StudioError that says which part cannot be had and what would work."""
+    from pipeline.assets.library import Library
+    from pipeline.matching import Features
+    from pipeline.models import choose
+    from pipeline.run import Services
+    from pipeline.simulation.sandbox import Sandbox
+
+    library = Library.open(list(settings.library) or None)
+    return Services(
+        segmenter=open_segmenter(settings),
+        model=choose(settings.model, timeout=settings.timeout),
+        library=library,
+        features=Features.open(library, cache_folder()),
+        sandbox=Sandbox(),
+        mode=settings.mode,
+        seeds=tuple(range(first_seed, first_seed + settings.seeds)),
+    )
+
+
+def open_segmenter(settings: Settings) -> "Segmenter":
+    if settings.segmenter == "sam2":
+        from pipeline.segmentation.sam2 import Sam2Segmenter
+
+        return Sam2Segmenter(settings.sam2)
+    from pipeline.segmentation import DepthSegmenter
+
+    return DepthSegmenter()
+
+
+def cache_folder() -> Path:
+    """Where renderings and features of libraries are kept between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "grs-studio"
