@@ -1,0 +1,41 @@
+"""Opens the studio: one web server on one port."""
+
+import contextlib
+import os
+import socket
+import webbrowser
+
+from pipeline.errors import StudioError
+from studio.services import Settings, open_services
+
+
+def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None) -> None:
+    """Serves until interrupted. Raises StudioError where the address or the workspace cannot be used."""
+    _check_address(host, port)
+    try:
+        settings.workspace.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StudioError(f"the workspace {settings.workspace} cannot be made: {error.strerror}; choose another with --workspace") from None
+    import uvicorn
+
+    from studio.app import build
+
+    services = open_services(settings)
+    with contextlib.closing(services.sandbox):
+        app = build(services, settings.workspace, auth)
+        address = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+        print(f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})", flush=True)
+        if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+            webbrowser.open(address)
+        uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20)
+
+
+def _check_address(host: str, port: int) -> None:
+    if not 0 < port < 65536:
+        raise StudioError(f"--port {port} is no port; choose one from 1024 to 65535")
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise StudioError(f"{host}:{port} cannot be used: {error.strerror}; choose another with --port") from None
