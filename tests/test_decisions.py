@@ -1,0 +1,65 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.decisions import Decision, DecisionError, append, in_force, read_log, undone
+
+ids = st.integers(1, 9)
+made = st.one_of(
+    st.builds(lambda i: Decision("delete_segment", {"id": i}), ids),
+    st.builds(lambda i, n: Decision("rename", {"id": i, "name": n}), ids, st.text(max_size=8)),
+    st.builds(lambda i, v: Decision("not_object", {"id": i, "value": v}), ids, st.booleans()),
+)
+steps = st.one_of(made, st.just(Decision("undo", {})), st.just(Decision("redo", {})))
+logs = st.lists(steps, max_size=20).map(tuple)
+
+
+@given(logs, made)
+def test_undo_after_any_decision_gives_what_held_before(log, decision):
+    assert in_force((*log, decision, Decision("undo", {}))) == in_force(log)
+
+
+@given(logs, made)
+def test_redo_after_undo_gives_the_decision_back(log, decision):
+    after = (*log, decision)
+    assert in_force((*after, Decision("undo", {}), Decision("redo", {}))) == in_force(after)
+
+
+@given(logs, made)
+def test_a_new_decision_ends_what_could_be_redone(log, decision):
+    assert undone((*log, decision)) == ()
+
+
+@given(logs)
+def test_a_log_reads_back_as_it_was_written(tmp_path_factory, log):
+    path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
+    for decision in log:
+        append(path, decision)
+    assert read_log(path) == log
+
+
+@given(logs, made, st.integers(1, 30))
+def test_a_line_cut_off_by_a_crash_costs_only_itself(tmp_path_factory, log, decision, cut):
+    path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
+    for one in (*log, decision):
+        append(path, one)
+    path.write_bytes(path.read_bytes()[: -cut - 1])
+    assert read_log(path) == log
+    append(path, decision)
+    assert read_log(path) == (*log, decision)
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    whole = json.dumps({"kind": "undo", "data": {}, "at": 0, "by": "human"})
+    path.write_text(f"{whole}\nnonsense\n{whole}\n")
+    with pytest.raises(DecisionError, match="line 2"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("kind, data", [("teleport", {}), ("rename", {"id": 3})])
+def test_an_unknown_or_incomplete_decision_is_refused(kind, data):
+    with pytest.raises(DecisionError, match="known are|lacks name"):
+        Decision(kind, data)
