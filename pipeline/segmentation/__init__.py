@@ -1,3 +1,4 @@
+from pipeline.segmentation.depth import DepthSegmenter, DepthView
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError, Segmenter, View
 
-__all__ = ["Prompt", "Segment", "SegmentationError", "Segmenter", "View"]
+__all__ = ["DepthSegmenter", "DepthView", "Prompt", "Segment", "SegmentationError", "Segmenter", "View"]

@@ -1,0 +1,69 @@
+"""The embedded segmenter: depth finds what stands on the table, colour draws its outline."""
+
+from functools import cached_property
+
+import numpy as np
+
+from pipeline.frame import Frame, Support, find_support
+from pipeline.segmentation.prompted import Prompted
+from pipeline.segmentation.refine import enlarge, refine
+from pipeline.segmentation.segment import Prompt, Segment
+from pipeline.segmentation.standing import heights, standing
+
+
+class DepthSegmenter:
+    """Needs no weights. Finds what stands on the table; a click reaches anything else."""
+
+    name = "depth"
+
+    def open(self, frame: Frame, support: Support | None = None) -> "DepthView":
+        """The frame, ready for any number of questions. Raises SupportError where no table is seen."""
+        return DepthView(frame, support or find_support(frame))
+
+
+class DepthView:
+    """One frame opened by the DepthSegmenter."""
+
+    def __init__(self, frame: Frame, support: Support):
+        self.frame, self.support = frame, support
+        self._heights = heights(frame, support)
+        self._prompted: Prompted | None = None
+
+    @cached_property
+    def pieces(self) -> tuple[np.ndarray, ...]:
+        """What stands on the table, a mask each at working size, not overlapping."""
+        rough = standing(self._heights)
+        owner = np.zeros(self._heights.depth.shape, int)
+        for i, mask in enumerate(rough, 1):
+            owner[mask & (owner == 0)] = i
+        taken, fine = np.zeros(owner.shape, bool), []
+        for i in range(len(rough), 0, -1):  # small ones first: a large one is hurt less by what it loses
+            own = owner == i
+            mask = refine(self._heights, own, ((owner > 0) & ~own) | taken) & ~taken if own.any() else own
+            taken |= mask
+            fine.append(mask)
+        return tuple(mask for mask in reversed(fine) if mask.sum() >= 60)
+
+    def automatic(self) -> tuple[Segment, ...]:
+        """What stands on the table, from left to right, ids 1, 2, ...; masks do not overlap."""
+        shape = self.frame.depth.shape
+        masks = [enlarge(mask, shape, self._heights.step) for mask in self.pieces]
+        masks = disjoint(masks)
+        masks.sort(key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
+        return tuple(Segment(i, mask, 1.0, "depth") for i, mask in enumerate(masks, 1))
+
+    def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
+        """Readings of the prompt, best first."""
+        if self._prompted is None:
+            self._prompted = Prompted(self._heights, self.pieces, self.frame.depth.shape)
+        return self._prompted.segment(prompt)
+
+
+def disjoint(masks: list[np.ndarray]) -> list[np.ndarray]:
+    """The masks without what an earlier one has."""
+    taken = np.zeros_like(masks[0]) if masks else np.zeros(0)
+    apart = []
+    for mask in masks:
+        apart.append(mask & ~taken)
+        taken |= mask
+    return [mask for mask in apart if mask.any()]

@@ -1,0 +1,85 @@
+"""Masks drawn to the colour's edges: GrabCut (Rother et al., 2004) in the mask's own crop."""
+
+import cv2
+import numpy as np
+from scipy import ndimage
+
+from pipeline.segmentation.standing import Heights
+
+BAND = 6
+"""Pixels at working size on either side of a depth edge within which colour decides."""
+LARGEST_CROP = 160
+"""Pixels; a larger crop is cut at a coarser scale, for the time it takes."""
+
+
+def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The mask (h, w) with its edges where colour has them; `others` (h, w) are pixels that belong to other things."""
+    window = crop(mask, BAND * 3)
+    inner, rival = mask[window], others[window]
+    depth_in = cv2.distanceTransform(inner.astype(np.uint8), cv2.DIST_L2, 5)
+    depth_out = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 5)
+    trimap = np.where(inner, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
+    trimap[depth_in >= min(BAND, 0.6 * depth_in.max())] = cv2.GC_FGD
+    trimap[(depth_out > BAND) | rival] = cv2.GC_BGD
+    cut = grab_cut(view.rgb[window], trimap)
+    cut = ndimage.binary_opening(cut | (trimap == cv2.GC_FGD)) | (cut & (depth_in > 0))
+    cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, inner)
+    both, either = np.count_nonzero(cut & inner), np.count_nonzero(cut | inner)
+    refined = mask.copy()
+    if both > 0.55 * either:
+        refined[window] = cut
+    return refined
+
+
+def grab_cut(rgb: np.ndarray, trimap: np.ndarray, rounds: int = 2) -> np.ndarray:
+    """Foreground of shape (h, w), bool, of colour (h, w, 3) and GrabCut's four-valued trimap (h, w)."""
+    shape = trimap.shape
+    scale = LARGEST_CROP / max(shape)
+    if scale < 1:
+        size = (max(1, round(shape[1] * scale)), max(1, round(shape[0] * scale)))
+        rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
+        trimap = cv2.resize(trimap, size, interpolation=cv2.INTER_NEAREST)
+    front = np.isin(trimap, (cv2.GC_FGD, cv2.GC_PR_FGD))
+    if front.all() or not front.any():
+        result = front
+    else:
+        cv2.setRNGSeed(0)
+        model = np.zeros((1, 65)), np.zeros((1, 65))
+        bgr = np.ascontiguousarray(rgb[..., ::-1])
+        cut, *_ = cv2.grabCut(bgr, trimap.copy(), None, *model, rounds, cv2.GC_INIT_WITH_MASK)
+        result = np.isin(cut, (cv2.GC_FGD, cv2.GC_PR_FGD))
+    if scale < 1:
+        large = cv2.resize(result.astype(np.float32), shape[::-1], interpolation=cv2.INTER_LINEAR)
+        result = large > 0.5
+    return result
+
+
+def crop(mask: np.ndarray, margin: int) -> tuple[slice, slice]:
+    """The mask's bounding box with a margin in pixels, inside the image."""
+    rows, cols = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return (
+        slice(max(0, rows[0] - margin), rows[-1] + 1 + margin),
+        slice(max(0, cols[0] - margin), cols[-1] + 1 + margin),
+    )
+
+
+def attached(mask: np.ndarray, core: np.ndarray) -> np.ndarray:
+    """The parts of a mask that hold a fair share of a core: no specks."""
+    count, labels = cv2.connectedComponents(mask.astype(np.uint8))
+    held = np.bincount(labels[core & mask], minlength=count)
+    held[0] = 0
+    return mask & (held >= max(8, 0.05 * held.max()))[labels]
+
+
+def enlarge(mask: np.ndarray, shape: tuple[int, int], step: int) -> np.ndarray:
+    """A mask at working size to the frame's (H, W), its edges smooth."""
+    if step == 1:
+        return mask
+    h, w = mask.shape
+    large = cv2.resize(mask.astype(np.float32), (w * step, h * step), interpolation=cv2.INTER_LINEAR)
+    return large[: shape[0], : shape[1]] > 0.5
+
+
+def _has_holes(mask: np.ndarray) -> bool:
+    holes = ndimage.binary_fill_holes(mask) & ~mask
+    return bool(ndimage.binary_erosion(holes, iterations=2).any())
