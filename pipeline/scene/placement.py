@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 
 
@@ -38,6 +39,8 @@ class Placement:
     rgb: tuple[int, int, int] = (128, 128, 128)
     container: bool = False
     fixed: bool = False
+    foot: bool = False
+    """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +53,5 @@ class Scene:
     """Outline of the table's seen top, of shape (N, 2), world x and y in metres."""
     table_rgb: tuple[int, int, int]
     placements: tuple[Placement, ...]
+    intrinsics: Intrinsics | None = None
+    """Of the photograph's camera; None leaves the camera "photo" out of the model."""

@@ -1,0 +1,93 @@
+"""The twin on disk: scene.json, and scene/ with the model and its meshes."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.frame import Intrinsics
+from pipeline.geometry import Pose
+from pipeline.scene import mjcf
+from pipeline.scene.placement import Placement, Scene, SceneError
+
+_PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
+          "fixed", "foot")  # fmt: skip
+"""Fields of a placement that are JSON values as they are."""
+
+
+def save(scene: Scene, project_dir: Path) -> Scene:
+    """Write scene/ and scene.json; the same scene again, its meshes now the project's own. Raises SceneError."""
+    folder = project_dir / "scene"
+    staged = project_dir / ".scene"  # the meshes read may be the very ones that are replaced
+    mjcf.write(scene, staged)
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        if old.is_file():
+            old.unlink()
+    for new in staged.iterdir():
+        new.replace(folder / new.name)
+    staged.rmdir()
+    kept = replace(scene, placements=tuple(_own(p, folder) for p in scene.placements))
+    (project_dir / "scene.json").write_text(json.dumps(scene_to_json(kept, project_dir), indent=1), encoding="utf-8")
+    return kept
+
+
+def _own(p: Placement, folder: Path) -> Placement:
+    pieces = range(len(p.collision) or 1)
+    return replace(p, mesh=folder / f"{p.name}.obj", collision=tuple(folder / f"{p.name}.{i}.obj" for i in pieces))
+
+
+def scene_to_json(scene: Scene, project_dir: Path) -> dict:
+    """The contract's scene.json and what else a scene needs, mesh paths relative to the project's folder."""
+    return {
+        "world_from_camera": np.asarray(scene.world_from_camera).tolist(),
+        "camera": asdict(scene.intrinsics) if scene.intrinsics else None,
+        "table": np.asarray(scene.table).tolist(),
+        "table_rgb": [int(c) for c in scene.table_rgb],
+        "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
+    }
+
+
+def _placement_to_json(p: Placement, project_dir: Path) -> dict:
+    pose = {"pos": p.world_from_object.pos.tolist(), "quat_wxyz": p.world_from_object.quat_wxyz.tolist()}
+    return {k: getattr(p, k) for k in _PLAIN} | {
+        "size": np.asarray(p.size).tolist(),
+        "world_from_object": pose,
+        "rgb": [int(c) for c in p.rgb],
+        "mesh": _relative(p.mesh, project_dir),
+        "collision": [_relative(c, project_dir) for c in p.collision],
+    }
+
+
+def _relative(path: Path, project_dir: Path) -> str:
+    return path.relative_to(project_dir).as_posix() if path.is_relative_to(project_dir) else path.as_posix()
+
+
+def scene_from_json(project_dir: Path) -> Scene:
+    """The scene of a project folder. Raises SceneError."""
+    try:
+        data = json.loads((project_dir / "scene.json").read_text(encoding="utf-8"))
+        return Scene(
+            world_from_camera=np.array(data["world_from_camera"], float),
+            table=np.array(data["table"], float),
+            table_rgb=tuple(data["table_rgb"]),
+            placements=tuple(_placement_from_json(p, project_dir) for p in data["placements"]),
+            intrinsics=Intrinsics(**data["camera"]) if data.get("camera") else None,
+        )
+    except FileNotFoundError as error:
+        raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SceneError(f"{project_dir.name}/scene.json is damaged ({error!r}); build the scene again") from error
+
+
+def _placement_from_json(data: dict, project_dir: Path) -> Placement:
+    pose = data["world_from_object"]
+    return Placement(
+        **{k: data[k] for k in _PLAIN if k in data},
+        size=np.array(data["size"], float),
+        world_from_object=Pose(np.array(pose["pos"], float), np.array(pose["quat_wxyz"], float)),
+        rgb=tuple(data["rgb"]),
+        mesh=project_dir / data["mesh"],
+        collision=tuple(project_dir / c for c in data["collision"]),
+    )
