@@ -23,8 +23,8 @@ class Skin:
     obj: bytes
     texture: bytes | None
     """A PNG, or None for one plain colour."""
-    rgb: tuple[float, float, float]
-    """In [0, 1]; used where there is no texture."""
+    rgb: tuple[float, float, float] | None
+    """In [0, 1]; used where there is no texture. None where the file tells no colour."""
     bounds: np.ndarray
     """Lowest and highest corner in the file's own units and axes, of shape (2, 3)."""
 
@@ -74,14 +74,23 @@ def _stamp(path: Path) -> int:
 def _skin(path: Path, _: int) -> Skin:
     mesh = load(path)
     visual = mesh.visual
-    if visual.kind == "texture" and getattr(visual, "uv", None) is not None:
-        image = getattr(visual.material, "image", None) or getattr(visual.material, "baseColorTexture", None)
-        if image is not None:
-            return Skin(_obj(mesh, visual.uv), _png(image), (1.0, 1.0, 1.0), mesh.bounds)
-    colours = np.asarray(visual.to_color().face_colors if visual.kind == "texture" else visual.face_colors)[:, :3]
+    material, uv = getattr(visual, "material", None), getattr(visual, "uv", None)
+    if material is not None:
+        image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+        if image is not None and uv is not None:
+            return Skin(_obj(mesh, uv), _png(image), (1.0, 1.0, 1.0), mesh.bounds)
+        return Skin(_obj(mesh, None), None, _unit(material.main_color), mesh.bounds)
+    if not visual.defined:
+        return Skin(_obj(mesh, None), None, None, mesh.bounds)
+    colours = np.asarray(visual.face_colors)[:, :3]
     if (colours == colours[0]).all():
-        return Skin(_obj(mesh, None), None, tuple(colours[0] / 255.0), mesh.bounds)
+        return Skin(_obj(mesh, None), None, _unit(colours[0]), mesh.bounds)
     return _painted(mesh, colours)
+
+
+def _unit(rgb: np.ndarray) -> tuple[float, float, float]:
+    r, g, b = (float(c) / 255 for c in np.asarray(rgb)[:3])
+    return r, g, b
 
 
 def _painted(mesh: trimesh.Trimesh, colours: np.ndarray) -> Skin:
@@ -127,12 +136,12 @@ def _kind(hull: trimesh.Trimesh, volume: float) -> Literal["box", "cylinder", "s
 
 def _obj(mesh: trimesh.Trimesh, uv: np.ndarray | None) -> bytes:
     """Vertices, texture coordinates and faces: all that MuJoCo reads of an OBJ."""
-    lines = ["v %.7g %.7g %.7g" % tuple(v) for v in mesh.vertices]
+    lines = [f"v {x:.7g} {y:.7g} {z:.7g}" for x, y, z in mesh.vertices.tolist()]
     if uv is None:
-        lines += ["f %d %d %d" % tuple(f) for f in mesh.faces + 1]
+        lines += [f"f {a} {b} {c}" for a, b, c in (mesh.faces + 1).tolist()]
     else:
-        lines += ["vt %.6g %.6g" % tuple(v) for v in np.asarray(uv)[:, :2]]
-        lines += ["f %d/%d %d/%d %d/%d" % tuple(np.repeat(f, 2)) for f in mesh.faces + 1]
+        lines += [f"vt {u:.6g} {v:.6g}" for u, v in np.asarray(uv)[:, :2].tolist()]
+        lines += [f"f {a}/{a} {b}/{b} {c}/{c}" for a, b, c in (mesh.faces + 1).tolist()]
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -106,7 +106,7 @@ def add_box(
 def add_marker(
     spec: mujoco.MjSpec, name: str, size: Sequence[float], pos: Sequence[float], rgba: Sequence[float], yaw: float = 0.0
 ):
-    """A flat coloured mark on the table that nothing collides with; (x, y) extents make a rectangle, one number a disc."""
+    """A flat coloured mark on the table that nothing collides with; (x, y) extents: a rectangle, one number: a disc."""
     flat = np.atleast_1d(np.asarray(size, float))
     kind = mujoco.mjtGeom.mjGEOM_CYLINDER if len(flat) == 1 else mujoco.mjtGeom.mjGEOM_BOX
     half = [flat[0] / 2, 0.0005, 0] if len(flat) == 1 else [flat[0] / 2, flat[1] / 2, 0.0005]
@@ -127,7 +127,7 @@ def contact(friction: float, rolls: bool = False) -> dict:
 
 
 def table_slab(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
-    """Centre (2,), half extents (2,) and turn about z of the smallest rectangle over the seen table and all that stands."""
+    """Centre (2,), half extents (2,) and turn about z of the least rectangle over the seen table and all on it."""
     feet = [_footprint(p) for p in scene.placements]
     (x, y), (a, b), turn = cv2.minAreaRect(np.vstack([scene.table, *feet]).astype(np.float32))
     return np.array([x, y]), np.array([a, b]) / 2 + MARGIN, np.radians(turn)
@@ -158,8 +158,8 @@ def _room(spec: mujoco.MjSpec, scene: Scene) -> None:
                      rgb1=[0.86, 0.88, 0.90], rgb2=[0.62, 0.66, 0.70], width=64, height=384)  # fmt: skip
     centre, half, turn = table_slab(scene)
     # a spot: MuJoCo's directional lights speckle large flat things with their own shadow
-    spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[*(centre - [0.5, 0.4]), 2], dir=[0.25, 0.2, -1],
-                             cutoff=60, exponent=1, diffuse=[0.6] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
+    spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[*(centre - [0.5, 0.4]), 2],
+                             dir=[0.25, 0.2, -1], cutoff=60, exponent=1, diffuse=[0.6] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
     table = np.append(np.asarray(scene.table_rgb) / 255, 1)
     spec.worldbody.add_geom(
         name="table", type=mujoco.mjtGeom.mjGEOM_BOX, rgba=table, pos=[*centre, -THICKNESS / 2],
@@ -188,10 +188,11 @@ def _add(spec: mujoco.MjSpec, p: Placement) -> None:
 
 
 def _look(spec, body, p: Placement, skin: meshes.Skin, scale: np.ndarray, pos: np.ndarray) -> None:
+    colour = skin.rgb or tuple(c / 255 for c in p.rgb)
     spec.assets |= {f"{p.name}.obj": f"mtllib {p.name}.mtl\nusemtl skin\n".encode() + skin.obj}
-    spec.assets |= {f"{p.name}.mtl": _mtl(p.name, skin)}
+    spec.assets |= {f"{p.name}.mtl": _mtl(p.name, colour, skin.texture is not None)}
     spec.add_mesh(name=p.name, file=f"{p.name}.obj", scale=scale, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
-    material = spec.add_material(name=p.name, specular=0.2, shininess=0.3, rgba=[*skin.rgb, 1])
+    material = spec.add_material(name=p.name, specular=0.2, shininess=0.3, rgba=[*colour, 1])
     if skin.texture is not None:
         spec.assets |= {f"{p.name}.png": skin.texture}
         spec.add_texture(name=p.name, type=mujoco.mjtTexture.mjTEXTURE_2D, file=f"{p.name}.png")
@@ -235,10 +236,10 @@ def _collide(spec, body, p: Placement, scale: np.ndarray, middle: np.ndarray) ->
                       pos=[0, 0, (FOOT - p.size[2]) / 2], rgba=[0.9, 0.6, 0.2, 0.5], **contact(p.friction))  # fmt: skip
 
 
-def _mtl(name: str, skin: meshes.Skin) -> bytes:
+def _mtl(name: str, rgb: Sequence[float], textured: bool) -> bytes:
     """What MuJoCo leaves unread, and every other program needs to find the texture."""
-    texture = f"map_Kd {name}.png\n" if skin.texture is not None else ""
-    return f"newmtl skin\nKd {skin.rgb[0]:.4f} {skin.rgb[1]:.4f} {skin.rgb[2]:.4f}\n{texture}".encode()
+    texture = f"map_Kd {name}.png\n" if textured else ""
+    return f"newmtl skin\nKd {rgb[0]:.4f} {rgb[1]:.4f} {rgb[2]:.4f}\n{texture}".encode()
 
 
 def _quat(rotation: np.ndarray) -> np.ndarray:
