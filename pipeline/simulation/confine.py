@@ -24,7 +24,7 @@ COMPUTING = """
     sched_yield sched_getaffinity sched_get_priority_max sched_get_priority_min sched_getscheduler sched_getparam
     getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getpgrp getpgid getsid getrlimit
     getrandom poll ppoll select pselect6 set_tid_address arch_prctl getcpu exit exit_group
-""".split()
+"""
 """What numpy and MuJoCo ask of the kernel. Files are opened under Landlock's eyes; everything not named is refused:
 sockets, new processes and programs, other processes' memory and signals, mounts, namespaces, changed modes, owners
 and times of files, io_uring, bpf, keys, new seccomp or prctl calls."""
@@ -114,7 +114,7 @@ def _close_calls() -> None:
     if seccomp is None:
         return
     calls = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
-    for name in COMPUTING:
+    for name in COMPUTING.split():
         # The lists of processors differ in their older calls; what one lacks it cannot be asked.
         if seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) != -1:
             calls.add_rule(seccomp.ALLOW, name)

@@ -17,18 +17,20 @@ from pipeline.simulation.confine import libraries
 
 SIDES = ("simulation.py", "checks.py")
 IMPORTS = ("kit", "math", "numpy")
-ROOMS = ("objects", "world", "goals", "oracle", "gripper", "rollout", "kit")
-"""The kit's own modules, which no program may change."""
-
 ALLOWED = """
     abs all any bool bytes callable chr complex dict divmod enumerate filter float format frozenset hash int
     isinstance issubclass iter len list map max min next ord pow property range repr reversed round set slice sorted
     staticmethod str sum super tuple zip __build_class__ True False None NotImplemented Ellipsis
-""".split()
+"""
 
 WATCHED = ("subprocess.", "socket.", "ctypes.", "shutil.", "mmap.", "resource.", "pty.", "sys.addaudithook")
-WATCHED_OS = """os.system os.exec os.fork os.forkpty os.posix_spawn os.kill os.killpg os.remove os.rename os.mkdir
-    os.rmdir os.link os.symlink os.chmod os.chown os.truncate os.putenv os.utime os.setxattr""".split()
+WATCHED_OS = frozenset(
+    f"os.{name}"
+    for name in (
+        *("system", "exec", "fork", "forkpty", "posix_spawn", "kill", "killpg", "remove", "rename", "mkdir", "rmdir"),
+        *("link", "symlink", "chmod", "chown", "truncate", "putenv", "utime", "setxattr"),
+    )
+)
 
 
 class Refused(Exception):
@@ -86,7 +88,7 @@ class Inside:
                 raise Refused(f"the program replaced the simulation's own {name}()")
 
     def _builtins(self) -> dict[str, Any]:
-        names = {name: getattr(builtins, name) for name in ALLOWED if hasattr(builtins, name)}
+        names = {name: getattr(builtins, name) for name in ALLOWED.split() if hasattr(builtins, name)}
         faults = {
             name: value
             for name, value in vars(builtins).items()
@@ -164,11 +166,10 @@ def _parts_of_the_kit() -> dict[str, tuple[Any, str, Any, Any]]:
             if callable(value) or isinstance(value, (property, staticmethod, classmethod)):
                 parts[f"{name}.{key}"] = (owner, key, value, getattr(value, "__code__", None))
 
-    for room in ROOMS:
-        module = sys.modules.get(f"pipeline.simulation.{room}")
-        if module is not None:
-            add(module, room)
+    for room, module in list(sys.modules.items()):
+        if room.startswith("pipeline.simulation."):
+            add(module, room.rsplit(".", 1)[1])
             for name, value in vars(module).items():
-                if isinstance(value, type) and value.__module__ == module.__name__:
+                if isinstance(value, type) and value.__module__ == room:
                     add(value, name)
     return parts

@@ -29,9 +29,12 @@ from pipeline.simulation.program import CheckResult, Program, Report
 from pipeline.simulation.warden import Ending
 
 ROOT = Path(__file__).resolve().parents[2]
-START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from pipeline.simulation.warden import serve; serve(int(sys.argv[2]))"
-)
+START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pipeline.simulation.warden import serve
+serve(int(sys.argv[2]))
+"""
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
