@@ -98,6 +98,6 @@ def _colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
 
 def _plain(count: int, colour: np.ndarray) -> trimesh.visual.TextureVisuals:
     """One colour as a tiny texture, so that plain and printed parts join into one material."""
-    image = Image.new("RGB", (4, 4), tuple(int(round(255 * c)) for c in colour[:3]))
+    image = Image.new("RGB", (4, 4), tuple(round(255 * float(c)) for c in colour[:3]))
     material = trimesh.visual.material.SimpleMaterial(image=image)
     return trimesh.visual.TextureVisuals(uv=np.full((count, 2), 0.5), material=material)
