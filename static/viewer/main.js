@@ -1,0 +1,236 @@
+// Puts the viewer together: one view at a time, named by the page's #token or by the studio around it.
+//
+// With the parent window, same origin only: hears {type: "load", token}, {type: "select", name},
+// {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
+import { Connection, fetchGeometry, Refused } from "./connection.js";
+import { Contacts } from "./contacts.js";
+import { Labels } from "./labels.js";
+import { Pointer } from "./pointer.js";
+import { Stage } from "./stage.js";
+import { Timeline } from "./timeline.js";
+import { Twin } from "./twin.js";
+import { Views } from "./views.js";
+
+const $ = (id) => document.getElementById(id);
+const ACCENT = "#ffd24a";
+let stage, views, pointer, labels, contacts, twin, connection, token, status = {}, palette = {}, selected = "", retry;
+
+function state(name, message = "") {
+  document.body.dataset.state = name;
+  $("message").textContent = message;
+}
+
+function press(button, on) {
+  button.setAttribute("aria-pressed", String(on));
+}
+
+const wish = (op, more) => connection?.wish(op, more);
+const timeline = new Timeline(wish);
+
+// Opening a view
+
+async function load(wanted) {
+  token = wanted;
+  connection?.close();
+  clearTimeout(retry);
+  if (!token) return state("waiting", "Nothing to show yet.");
+  state("opening", "Opening the scene …");
+  try {
+    const pack = await fetchGeometry(wanted);
+    const next = await Twin.from(pack);
+    if (token === wanted) show(next, pack.header);
+  } catch (error) {
+    if (token === wanted) state("failed", error instanceof Refused ? error.message : `The scene could not be opened: ${error.message}`);
+  }
+}
+
+function show(next, header) {
+  if (twin) {
+    twin.root.removeFromParent();
+    twin.dispose();
+  }
+  twin = pointer.twin = labels.twin = next;
+  stage.scene.add(twin.root);
+  twin.resize(...stage.size);
+  twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
+  const sphere = twin.bounds();
+  stage.illuminate(sphere);
+  document.querySelector('[data-view="photo"]').disabled = !header.camera;
+  $("compare").dataset.picture = header.picture;
+  views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
+  select(twin.names.includes(selected) ? selected : "");
+  connect();
+}
+
+function connect() {
+  const mine = token;
+  let first = true;
+  connection = new Connection(mine, {
+    onPicture(picture) {
+      twin.follow(picture.poses);
+      contacts.show(picture.contacts);
+      timeline.show(picture, status.recording);
+      stage.changed(true);
+      if (!first) return;
+      first = false;
+      stage.onDrawn = () => {
+        stage.onDrawn = null;
+        state("showing");
+        tell({ type: "loaded", token: mine });
+      };
+    },
+    onStatus: follow,
+    onLost() {
+      state("lost", "The connection was lost. Trying again …");
+      retry = setTimeout(() => load(mine), 1500);
+    },
+  });
+}
+
+function follow(next) {
+  const before = status.notice?.number ?? next.notice.number;
+  status = next;
+  document.body.classList.toggle("playing", status.playing);
+  $("play").title = status.playing ? "Pause (Space)" : "Play (Space)";
+  $("play").ariaLabel = status.playing ? "Pause" : "Play";
+  $("kind").textContent = status.recording ? "recording" : "physics";
+  $("kind").title = status.recording ? "Replays what was recorded" : "MuJoCo computes this live";
+  $("kind").classList.toggle("recording", status.recording);
+  $("speed").value = String(status.speed);
+  press($("contacts"), status.contacts);
+  if (JSON.stringify(status.marks) !== JSON.stringify(timeline.marks)) timeline.mark(status.marks);
+  if (status.notice.number !== before) notice(status.notice.text);
+}
+
+let noticeEnds;
+function notice(text) {
+  $("notice").textContent = text;
+  $("notice").hidden = false;
+  clearTimeout(noticeEnds);
+  noticeEnds = setTimeout(() => ($("notice").hidden = true), 6000);
+}
+
+// Selecting
+
+const colourOf = (name) => palette[name] ?? ACCENT;
+
+function select(name, toldByParent = false) {
+  selected = twin?.names.includes(name) ? name : "";
+  document.body.dataset.selected = selected;
+  twin?.outline("selected", selected, colourOf(selected));
+  labels.set("selected", selected, colourOf(selected));
+  hover("");
+  if (!toldByParent) tell({ type: "select", name: selected });
+}
+
+function hover(name) {
+  $("canvas").classList.toggle("over", Boolean(name));
+  twin?.outline("hovered", name === selected ? "" : name, "#ffffff");
+  labels.set("hovered", name);
+}
+
+// The studio around us
+
+function tell(message) {
+  if (parent !== window) parent.postMessage(message, location.origin);
+}
+
+addEventListener("message", ({ source, origin, data }) => {
+  if (source !== parent || origin !== location.origin || parent === window) return;
+  if (data?.type === "load" && data.token !== token) load(data.token);
+  if (data?.type === "palette") {
+    palette = data.colours ?? {};
+    select(selected, true);
+  }
+  if (data?.type === "select" && data.name !== selected) {
+    if (twin) select(data.name ?? "", true);
+    else selected = data.name ?? "";
+  }
+});
+
+// Buttons and keys
+
+function togglePush() {
+  pointer.pushing = !pointer.pushing;
+  press($("push"), pointer.pushing);
+  document.body.classList.toggle("pushing", pointer.pushing);
+}
+
+function toggleCollision() {
+  const on = $("collision").getAttribute("aria-pressed") !== "true";
+  press($("collision"), on);
+  twin?.showCollisions(on);
+  stage.changed();
+}
+
+function toggleHelp(on = $("help").hidden) {
+  $("help").hidden = !on;
+  $("keys").setAttribute("aria-expanded", String(on));
+}
+
+const togglePlay = () => wish(status.playing ? "pause" : "play");
+const toggleContacts = () => wish("contacts", { on: !status.contacts });
+const blinkPhoto = () => views.name === "photo" && views.blink();
+
+const KEYS = {
+  " ": togglePlay, ".": () => wish("step"), r: () => wish("reset"), p: togglePush, c: toggleContacts, g: toggleCollision,
+  b: blinkPhoto, 1: () => views.show("free"), 2: () => views.show("top"), 3: () => views.show("front"),
+  4: () => views.show("photo"), ArrowLeft: () => timeline.by(-0.1), ArrowRight: () => timeline.by(0.1), "?": () => toggleHelp(),
+  Escape: () => ($("help").hidden ? select("") : toggleHelp(false)),
+};
+
+function listen() {
+  $("play").onclick = togglePlay;
+  $("step").onclick = () => wish("step");
+  $("reset").onclick = () => wish("reset");
+  $("speed").onchange = () => wish("speed", { value: Number($("speed").value) });
+  $("push").onclick = togglePush;
+  $("contacts").onclick = toggleContacts;
+  $("collision").onclick = toggleCollision;
+  $("keys").onclick = () => toggleHelp();
+  $("blink").onclick = blinkPhoto;
+  $("blend").oninput = () => views.setBlend($("blend").value / 100);
+  for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => views.show(button.dataset.view);
+  addEventListener("keydown", (event) => {
+    const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const typing = event.target.matches("select, input");
+    const pressing = event.key === " " && event.target.matches("button");
+    if (!action || typing || pressing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    action();
+  });
+  addEventListener("hashchange", () => load(location.hash.slice(1)));
+}
+
+function begin() {
+  try {
+    stage = new Stage($("canvas"), $("stage"));
+  } catch {
+    return state("failed", "This browser offers no WebGL 2, which the 3D view needs. Turn on hardware acceleration or try another browser.");
+  }
+  views = new Views(stage, $("canvas"), $("photo"));
+  labels = new Labels($("labels"), stage, views);
+  contacts = new Contacts(stage.scene);
+  pointer = new Pointer(stage, views, $("canvas"), {
+    onHover: hover,
+    onSelect: (name) => select(name),
+    onPush: (push) => wish("push", push),
+    onRelease: () => wish("release"),
+  });
+  stage.onResize = (width, height) => {
+    if (twin) views.resize(width, height);
+    twin?.resize(width, height);
+  };
+  views.onShow = (name) => {
+    document.body.dataset.view = name;
+    $("compare").hidden = name !== "photo" || $("compare").dataset.picture !== "true";
+    for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === name);
+  };
+  views.onBlink = (on) => press($("blink"), on);
+  listen();
+  stage.resize();
+  tell({ type: "ready" });
+  if (location.hash.length > 1) load(location.hash.slice(1));
+}
+
+begin();
