@@ -1,0 +1,135 @@
+"""The robot's hand: a suction cup on three slides and a turn about the vertical, moved by position actuators.
+
+It takes hold by a weld that is closed where the cup touches, at the relative pose of that moment, and is opened to
+let go. Nothing is ever teleported.
+"""
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.physics import GRIPPER, TIMESTEP, Physics
+
+CUP = 0.008
+"""Radius of the cup in metres."""
+SHAFT = 0.3
+"""Length above the cup in metres."""
+SPEED = 0.9
+"""Mean speed of free motions in m/s; the peak of a minimum-jerk motion is 1.9 times that."""
+TURN_SPEED = 2.5
+"""Mean turning speed in rad/s."""
+FEEL_SPEED = 0.08
+"""Speed while feeling for contact, in m/s."""
+AXES = ("x", "y", "z")
+STIFFNESS, DAMPING, FORCE = 20000.0, 300.0, 300.0
+"""Of the slides' actuators: N/m, N s/m, N. Critically damped for 1 kg; 1.5 kg sags by 0.7 mm."""
+
+
+def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None:
+    """Adds the hand with its cup's tip at home, and an open weld to each named object."""
+    hand = spec.worldbody.add_body(name=GRIPPER, pos=home, gravcomp=1)
+    hand.mass, hand.inertia, hand.explicitinertial = 1.0, [0.02, 0.02, 0.02], True
+    for i, axis in enumerate(AXES):
+        hand.add_joint(name=f"{GRIPPER}_{axis}", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=np.eye(3)[i])
+    hand.add_joint(name=f"{GRIPPER}_yaw", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+    cylinder = mujoco.mjtGeom.mjGEOM_CYLINDER
+    hand.add_geom(
+        name="cup", type=cylinder, size=[CUP, 0.006, 0], pos=[0, 0, 0.006], group=1, rgba=[0.15, 0.15, 0.17, 1]
+    )
+    shaft = {"size": [CUP * 0.7, SHAFT / 2, 0], "pos": [0, 0, SHAFT / 2 + 0.012]}
+    hand.add_geom(name="shaft", type=cylinder, group=1, rgba=[0.75, 0.77, 0.8, 1], **shaft)
+    for axis in AXES:
+        servo = spec.add_actuator(name=f"{GRIPPER}_{axis}", target=f"{GRIPPER}_{axis}", forcerange=[-FORCE, FORCE])
+        servo.trntype, servo.forcelimited = mujoco.mjtTrn.mjTRN_JOINT, True
+        servo.set_to_position(kp=STIFFNESS, kv=DAMPING)
+    servo = spec.add_actuator(name=f"{GRIPPER}_yaw", target=f"{GRIPPER}_yaw", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    servo.set_to_position(kp=400.0, kv=8.0)
+    # Carries no force: it puts the suction's on and off into the recorded actions.
+    valve = spec.add_actuator(name="suction", target=f"{GRIPPER}_z", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    valve.gainprm[0] = 0
+    for name in names:
+        weld = spec.add_equality(name=f"grip {name}", type=mujoco.mjtEq.mjEQ_WELD, active=False)
+        weld.name1, weld.name2, weld.objtype = GRIPPER, name, mujoco.mjtObj.mjOBJ_BODY
+        weld.data[:] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+        weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
+
+
+class Gripper:
+    """Moves the hand of a running world; each motion steps the physics until it is done."""
+
+    def __init__(self, physics: Physics):
+        self.physics, self.home = physics, physics.bench.home
+        self.holding: str | None = None
+
+    @property
+    def tip(self) -> np.ndarray:
+        """Where the cup's tip is commanded to be, world, of shape (3,)."""
+        return self.physics.data.ctrl[:3] + self.home
+
+    @property
+    def turn(self) -> float:
+        """Commanded turn about the vertical."""
+        return float(self.physics.data.ctrl[3])
+
+    def go(self, tip: np.ndarray, turn: float | None = None) -> None:
+        """A smooth minimum-jerk motion to a tip position, turning on the way."""
+        start = self.physics.data.ctrl[:4].copy()
+        end = np.array([*(np.asarray(tip, float) - self.home), start[3] if turn is None else turn])
+        way, angle = np.linalg.norm(end[:3] - start[:3]), abs(end[3] - start[3])
+        if way < 1e-4 and angle < 1e-3:
+            return
+        steps = round(max(0.12 + way / SPEED, angle / TURN_SPEED) / TIMESTEP)
+        s = np.arange(1, steps + 1) / steps
+        blend = 10 * s**3 - 15 * s**4 + 6 * s**5
+        for command in start + blend[:, None] * (end - start):
+            self.physics.data.ctrl[:4] = command
+            self.physics.step()
+
+    def feel(self, lowest: float) -> str | None:
+        """Comes down slowly until the cup, or what it holds, rests on something, at most to a tip height of lowest.
+
+        Returns the name of what was touched, None for nothing.
+        """
+        physics, label = self.physics, self.physics.gripper
+        if self.holding:
+            label = physics.index(self.holding)
+        while self.tip[2] > lowest:
+            physics.data.ctrl[2] -= FEEL_SPEED * TIMESTEP
+            physics.step()
+            hits = [other for other, upright in physics.contacts(label) if upright > 0.4 and other != physics.gripper]
+            if hits:
+                self._stop()
+                return physics.name(hits[0])
+        self._stop()
+        return None
+
+    def _stop(self) -> None:
+        self.physics.data.ctrl[:3] = self.physics.data.qpos[self._slides]
+
+    @property
+    def _slides(self) -> np.ndarray:
+        model = self.physics.model
+        return np.array([model.joint(f"{GRIPPER}_{axis}").qposadr[0] for axis in AXES])
+
+    def grip(self, name: str) -> None:
+        """Switches the suction on: the object is held at its present pose relative to the cup."""
+        physics = self.physics
+        pos, rotation = physics.pose(name)
+        hand = physics.data.body(GRIPPER)
+        turned = hand.xmat.reshape(3, 3).T
+        quat = np.zeros(4)
+        mujoco.mju_mat2Quat(quat, (turned @ rotation).ravel())
+        weld = physics.model.equality(f"grip {name}").id
+        physics.model.eq_data[weld, :10] = [0, 0, 0, *(turned @ (pos - hand.xpos)), *quat]
+        physics.data.eq_active[weld] = 1
+        physics.data.ctrl[4] = 1
+        self.holding = name
+        physics.wait(0.03)
+
+    def release(self) -> None:
+        """Switches the suction off."""
+        if self.holding:
+            self.physics.wait(0.04)
+            self.physics.data.eq_active[self.physics.model.equality(f"grip {self.holding}").id] = 0
+            self.physics.data.ctrl[4] = 0
+            self.holding = None
+            self.physics.wait(0.04)

@@ -1,0 +1,106 @@
+"""Where a thing can be set down: on top of another, in a container, in a row."""
+
+import numpy as np
+
+from pipeline.simulation import spots
+from pipeline.simulation.goals import InRow
+from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.state import State
+
+TOP = 0.008
+"""What is this close under the highest point counts as the top, in metres."""
+
+
+def under(physics: Physics, thing: Object, xy: np.ndarray) -> tuple[float, float]:
+    """Highest and lowest surface under the thing's footprint if it hung over xy, in metres."""
+    shape = spots.dense(thing.outline) - thing.position[:2]
+    points = np.concatenate([xy + shape * 0.95, xy + shape * 0.5, np.atleast_2d(xy)])
+    heights, _, _ = physics.surface(points, without=thing.name)
+    heights = np.nan_to_num(heights, nan=0.0)
+    return float(heights.max()), float(heights.min())
+
+
+def top(physics: Physics, base: Object, thing: Object, riders: list[Object]) -> np.ndarray | None:
+    """Middle of the base's free top, of shape (2,); None where the riders leave no room."""
+    points = _inner(base)
+    heights, labels, _ = physics.surface(points, without=thing.name)
+    own = labels == physics.index(base.name)
+    if not own.any():
+        return None
+    flat = points[own & (heights > np.nanmax(heights[own]) - TOP)]
+    middle = flat.mean(0)
+    if not riders:
+        return middle
+    free = flat[spots.fits(flat, thing, riders, 0.005)]
+    return free[np.linalg.norm(free - middle, axis=1).argmin()] if len(free) else None
+
+
+def opening(physics: Physics, container: Object) -> np.ndarray | None:
+    """Outline of a container's inside as seen from above, of shape (N, 2); None where it is not hollow."""
+    points = _inner(container, 0.006)
+    heights, labels, _ = physics.surface(points)
+    own = labels == physics.index(container.name)
+    low = container.top - max(0.008, 0.25 * container.height)
+    hollow = points[(own & (heights < low)) | (~own & (labels >= 0) & (Region(container.outline).depth(points) > 0.01))]
+    wide = len(hollow) >= 6 and np.ptp(hollow, axis=0).min() > 0.012
+    return hull(hollow) if wide and (own & (heights < low)).any() else None
+
+
+def narrow(outline: np.ndarray) -> float:
+    """Smallest width of a convex outline, in metres."""
+    angle = np.linspace(0, np.pi, 36, endpoint=False)
+    return float(np.ptp(outline @ np.stack([np.cos(angle), np.sin(angle)]), axis=0).min())
+
+
+def into(
+    physics: Physics, thing: Object, container: Object, room: np.ndarray, inside: list[Object]
+) -> tuple[np.ndarray, float | None]:
+    """Best place and turn in a container whose inside has the outline `room`: lowest, then freest, then middle."""
+    region = Region(room)
+    middle = region.centre
+    points = np.concatenate([middle[None], spots.grid(region, 0.012)])
+    best: tuple[float, np.ndarray, float | None] | None = None
+    for yaw in (None, container.yaw, container.yaw + np.pi / 2):
+        turned = thing if yaw is None else thing.moved(yaw=yaw)
+        fitting = points[spots.standing(points, turned, region, 0.003)]
+        if not len(fitting):
+            continue
+        alone = fitting[spots.fits(fitting, turned, inside, 0.004)]
+        crowded = not len(alone)
+        choice = fitting if crowded else alone
+        xy = choice[np.linalg.norm(choice - middle, axis=1).argmin()]
+        price = under(physics, turned, xy)[0] + (0.05 if crowded else 0.0) + float(np.linalg.norm(xy - middle)) / 10
+        if best is None or price < best[0] - 1e-6:
+            best = price, xy, yaw
+    if best is None:
+        freest = points[np.minimum(spots.clearance(points, inside), 0.2).argmax()] if inside else middle
+        return freest, None
+    return best[1], best[2]
+
+
+def row(state: State, goal: InRow, obstacles: list[Object], gap: float = 0.02) -> dict[str, np.ndarray] | None:
+    """Places for the members of a row on the table with the least way to carry; None where no place holds them all."""
+    members = [state[name] for name in goal.names]
+    axis = state.right if goal.along == "right" else state.away
+    half = [float(np.ptp(m.outline @ axis)) / 2 for m in members]
+    steps = [goal.spacing or a + b + gap for a, b in zip(half, half[1:], strict=False)]
+    offsets = np.concatenate([[0], np.cumsum(steps)])
+    offsets = offsets - (offsets[0] + offsets[-1]) / 2
+    centres = np.concatenate([state.table.centre[None], spots.grid(state.table, 0.02)])
+    good = np.ones(len(centres), bool)
+    for member, offset in zip(members, offsets, strict=True):
+        places = centres + offset * axis
+        good &= spots.standing(places, member, state.table, 0.0)
+        good[good] = spots.fits(places[good], member, obstacles, 0.01)
+    if not good.any():
+        return None
+    here = np.array([m.position[:2] for m in members])
+    ways = np.linalg.norm(centres[good][:, None] + offsets[:, None] * axis - here, axis=-1).sum(1)
+    centre = centres[good][ways.argmin()]
+    return {m.name: centre + offset * axis for m, offset in zip(members, offsets, strict=True)}
+
+
+def _inner(thing: Object, pitch: float = 0.008) -> np.ndarray:
+    inside = spots.grid(Region(thing.outline), max(pitch, thing.reach / 12))
+    return np.concatenate([thing.position[None, :2], inside])

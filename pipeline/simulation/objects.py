@@ -1,0 +1,242 @@
+"""What was photographed, as generated code sees it: objects, the table's usable top, the scene."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from pipeline.errors import StudioError
+
+ROUND = ("cylinder", "sphere", "bowl")
+
+
+class KitError(StudioError):
+    """A misuse of the kit; lists what would have worked."""
+
+
+def hull(points: np.ndarray) -> np.ndarray:
+    """Convex outline of ground points (N, 2), anticlockwise, of shape (M, 2)."""
+    return points[ConvexHull(points).vertices]
+
+
+@dataclass(frozen=True, eq=False)
+class Object:
+    """One object where it is at one moment. World frame: z up, table top at z = 0, metres and radians."""
+
+    name: str
+    category: str
+    shape: str
+    """"box", "cube", "cylinder", "sphere", "bowl" or "irregular"."""
+    colour: str
+    rgb: tuple[int, int, int]
+    size: np.ndarray
+    """Full extents in metres along the object's own axes, of shape (3,)."""
+    position: np.ndarray
+    """Centre of the object's box, world, of shape (3,)."""
+    quat_wxyz: np.ndarray
+    """world_from_object, of shape (4,)."""
+    outline: np.ndarray
+    """Convex outline seen from above, world x and y, of shape (N, 2), anticlockwise."""
+    top: float
+    """Highest z."""
+    bottom: float
+    """Lowest z."""
+    mass: float = 0.1
+    """In kg."""
+    container: bool = False
+    """Open at the top and hollow."""
+    fixed: bool = False
+    """Cannot be moved."""
+
+    @property
+    def volume(self) -> float:
+        """Of the object's box, in cubic metres."""
+        return float(np.prod(self.size))
+
+    @property
+    def height(self) -> float:
+        """From lowest to highest point as it stands now."""
+        return self.top - self.bottom
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """World from object, of shape (3, 3)."""
+        return Rotation.from_quat(self.quat_wxyz, scalar_first=True).as_matrix()
+
+    @property
+    def yaw(self) -> float:
+        """Turn about world z: direction of the object's x axis on the ground (of its y axis where x points up)."""
+        x, y = self.rotation[:, 0], self.rotation[:, 1]
+        return float(np.arctan2(x[1], x[0]) if np.hypot(*x[:2]) > 0.5 else np.arctan2(-y[0], y[1]))
+
+    @property
+    def tilt(self) -> float:
+        """Angle between the object's own up and the world's."""
+        return float(np.arccos(np.clip(self.rotation[2, 2], -1, 1)))
+
+    @cached_property
+    def radius(self) -> float:
+        """Half of the larger ground extent."""
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
+        return float(np.ptp(self.outline @ np.array([[c, -s], [s, c]]), axis=0).max() / 2)
+
+    @cached_property
+    def reach(self) -> float:
+        """Farthest ground distance from the centre to the outline: the circle that holds the object at any yaw."""
+        return float(np.linalg.norm(self.outline - self.position[:2], axis=1).max())
+
+    def moved(self, xy: Any = None, z: float | None = None, yaw: float | None = None) -> "Object":
+        """The same object elsewhere: centre at xy, lowest point at z, turned about the vertical to yaw."""
+        centre = self.position[:2] if xy is None else np.asarray(xy, float).reshape(2)
+        turn = 0.0 if yaw is None else yaw - self.yaw
+        spin = Rotation.from_euler("z", turn)
+        lift = 0.0 if z is None else z - self.bottom
+        quat = (spin * Rotation.from_quat(self.quat_wxyz, scalar_first=True)).as_quat(scalar_first=True)
+        outline = (self.outline - self.position[:2]) @ spin.as_matrix()[:2, :2].T + centre
+        position = np.array([*centre, self.position[2] + lift])
+        return replace(
+            self, position=position, quat_wxyz=quat, outline=outline, top=self.top + lift, bottom=self.bottom + lift
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A convex part of the ground plane."""
+
+    polygon: np.ndarray
+    """Outline of shape (N, 2), world x and y in metres, anticlockwise."""
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Of area, of shape (2,)."""
+        a, b = self.polygon, np.roll(self.polygon, -1, 0)
+        cross = a[:, 0] * b[:, 1] - b[:, 0] * a[:, 1]
+        return ((a + b) * cross[:, None]).sum(0) / (3 * cross.sum())
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """xmin, ymin, xmax, ymax."""
+        low, high = self.polygon.min(0), self.polygon.max(0)
+        return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """Distance of points (..., 2) to the nearest edge line, positive inside, of shape (...)."""
+        side = np.roll(self.polygon, -1, 0) - self.polygon
+        normal = np.stack([-side[:, 1], side[:, 0]], -1) / np.linalg.norm(side, axis=1, keepdims=True)
+        return (np.asarray(points, float) @ normal.T - (self.polygon * normal).sum(1)).min(-1)
+
+    def distance(self, points: np.ndarray) -> np.ndarray:
+        """Distance of points (..., 2) to the region, negative inside, of shape (...)."""
+        points = np.asarray(points, float)[..., None, :]
+        start, side = self.polygon, np.roll(self.polygon, -1, 0) - self.polygon
+        along = np.clip(((points - start) * side).sum(-1) / (side**2).sum(-1), 0, 1)
+        edge = np.linalg.norm(points - start - along[..., None] * side, axis=-1).min(-1)
+        return np.where(self.depth(points[..., 0, :]) > 0, -edge, edge)
+
+    def contains(self, xy: Any, margin: float = 0.0) -> bool:
+        """Whether xy lies inside, at least margin metres from the edge."""
+        return bool(self.depth(np.asarray(xy, float)) >= margin)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What was photographed."""
+
+    objects: tuple[Object, ...]
+    table: Region
+    """The table's usable top."""
+    right: np.ndarray
+    """Unit vector on the table to the camera's right, of shape (2,)."""
+    away: np.ndarray
+    """Unit vector on the table away from the camera, of shape (2,)."""
+    folder: Path
+    """Holds scene.xml and its meshes."""
+
+    def __getitem__(self, name: str) -> Object:
+        return named(self.objects, name)
+
+    @cached_property
+    def spec(self) -> mujoco.MjSpec:
+        """The twin's model; copy before editing."""
+        return mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
+
+    @staticmethod
+    def load(project: Path | str) -> "Scene":
+        """Of a project folder. Raises KitError where scene.json or scene/scene.xml is missing."""
+        project = Path(project)
+        for part in ("scene.json", "scene/scene.xml"):
+            if not (project / part).is_file():
+                raise KitError(f"{project} has no {part}: run the stages up to scene first")
+        said = json.loads((project / "scene.json").read_text("utf-8"))
+        described = _descriptions(project / "descriptions.json")
+        objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in said["placements"])
+        camera = np.array(said["world_from_camera"], float)
+        ground = camera[:2, 0] if np.linalg.norm(camera[:2, 0]) > 1e-6 else np.array([1.0, 0])
+        right = ground / np.linalg.norm(ground)
+        corners = np.array(said["table"], float) if said.get("table") else _around(objects)
+        away = np.array([-right[1], right[0]])
+        return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve())
+
+
+def named(objects: Iterable[Object], name: str) -> Object:
+    """The object called name; KitError lists the names there are."""
+    found = {o.name: o for o in objects}
+    if name not in found:
+        raise KitError(f"there is no object {name!r}; there are: {', '.join(found) or 'none'}")
+    return found[name]
+
+
+def outline(size: np.ndarray, shape: str, pos: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Ground outline of a box (of a disc, for round shapes that stand upright) of full extents size."""
+    if shape in ROUND and rotation[2, 2] > 0.9:
+        angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+        corners = np.stack([np.cos(angle) * size[0] / 2, np.sin(angle) * size[1] / 2, 0 * angle], -1)
+    else:
+        corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+    return hull((corners @ rotation.T + pos)[:, :2])
+
+
+def _object(said: dict, described: dict) -> Object:
+    size = np.array(said["size"], float)
+    pos = np.array(said["world_from_object"]["pos"], float)
+    quat = np.array(said["world_from_object"]["quat_wxyz"], float)
+    rotation = Rotation.from_quat(quat, scalar_first=True).as_matrix()
+    shape = str(said.get("shape") or described.get("shape") or "irregular")
+    half = float(np.abs(rotation[2]) @ size / 2)
+    red, green, blue = said.get("rgb") or described.get("rgb") or (128, 128, 128)
+    return Object(
+        name=said["name"],
+        category=said.get("category") or shape,
+        shape=shape,
+        colour=said.get("colour") or described.get("colour") or "grey",
+        rgb=(int(red), int(green), int(blue)),
+        size=size,
+        position=pos,
+        quat_wxyz=quat,
+        outline=outline(size, shape, pos, rotation),
+        top=float(pos[2]) + half,
+        bottom=float(pos[2]) - half,
+        mass=float(said.get("mass") or 0.1),
+        container=bool(said.get("container", False)),
+        fixed=bool(said.get("fixed", False)),
+    )
+
+
+def _descriptions(path: Path) -> dict[int, dict]:
+    if not path.is_file():
+        return {}
+    return {d["segment_id"]: d.get("attributes") or {} for d in json.loads(path.read_text("utf-8"))}
+
+
+def _around(objects: tuple[Object, ...]) -> np.ndarray:
+    """A table for a scene.json that does not tell: 25 cm around all objects."""
+    points = np.concatenate([o.outline for o in objects]) if objects else np.zeros((1, 2))
+    low, high = points.min(0) - 0.25, points.max(0) + 0.25
+    return np.array([low, [high[0], low[1]], high, [low[0], high[1]]])

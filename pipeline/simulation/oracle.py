@@ -1,0 +1,142 @@
+"""The scripted oracle: knows every pose, carries one object at a time, looks again after each.
+
+It is a generator of what it did. What it cannot do it says, with the reason.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.simulation import grasping, landing
+from pipeline.simulation.goals import Goal, Stacked
+from pipeline.simulation.gripper import Gripper
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.planning import Move, Planner, Refusal
+
+ABOVE = 0.04
+"""Kept between what is carried and everything else, in metres."""
+PATIENCE = 120.0
+"""Simulated seconds before it gives up."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing the oracle did or could not do."""
+
+    time: float
+    """Simulated seconds."""
+    verb: str
+    """"pick", "place", "move aside", "give up"."""
+    object: str
+    target: str
+    ok: bool
+    message: str = ""
+
+
+def act(physics: Physics, stages: Sequence[tuple[str, tuple[Goal, ...]]]) -> Iterator[Event]:
+    """Pursues the stages in order, keeping what was met."""
+    hand, planner = Gripper(physics), Planner(physics)
+    goals: list[Goal] = []
+    for _, stage in stages:
+        goals += [part for goal in stage for part in (goal.parts if isinstance(goal, Stacked) else (goal,))]
+        yield from _pursue(hand, planner, goals)
+    _retreat(hand)
+
+
+def _pursue(hand: Gripper, planner: Planner, goals: list[Goal]) -> Iterator[Event]:
+    physics = hand.physics
+    for _ in range(8 + 6 * len(goals)):
+        state = physics.state()
+        step = planner.next(state, goals)
+        if step is None:
+            return
+        if isinstance(step, Refusal):
+            planner.refused.add(step.goal)
+            yield Event(physics.time, "give up", step.object, step.goal.name, False, step.message)
+        elif physics.time > PATIENCE:
+            yield Event(physics.time, "give up", step.object, step.goal.name, False, "it takes too long")
+            return
+        else:
+            yield from _carry(hand, planner, step)
+    yield Event(physics.time, "give up", goals[0].objects[0], goals[0].name, False, "it goes round in circles")
+
+
+def _carry(hand: Gripper, planner: Planner, move: Move) -> Iterator[Event]:
+    key = (move.goal, move.object)
+    tried = planner.tries.get(key, 0)
+    planner.tries[key] = tried + (1 if move.verb == "place" else 0)
+    message = pick(hand, move.object, tried)
+    yield Event(hand.physics.time, "pick", move.object, "", not message, message)
+    if message:
+        planner.tries[key] = tried + 1
+        return
+    place(hand, move)
+    state = hand.physics.state()
+    ok = move.goal.met(state) if move.verb == "place" and move.object in move.goal.objects[:1] else True
+    off = float(np.linalg.norm(state[move.object].position[:2] - move.xy))
+    ok = ok or off < 0.015
+    said = "" if ok else f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
+    yield Event(hand.physics.time, move.verb, move.object, move.target, ok, said)
+
+
+def pick(hand: Gripper, name: str, attempt: int = 0) -> str:
+    """Takes hold of an object from above; says why not, empty when it holds it."""
+    physics = hand.physics
+    thing = physics.state()[name]
+    reach = grasping.reach(physics, thing)
+    if not len(reach.contacts):
+        return f"no flat place of {name} can be reached from above" + (
+            f": {reach.covered_by} lies over it" if reach.covered_by else ""
+        )
+    for contact in np.roll(reach.contacts, -attempt, 0)[:2]:
+        high = _ceiling(hand) + 0.02
+        hand.go(np.array([*hand.tip[:2], max(high, hand.tip[2])]))
+        hand.go(np.array([*contact[:2], high]))
+        hand.go(contact + [0, 0, 0.012])
+        touched = hand.feel(contact[2] - 0.012)
+        if touched == name:
+            hand.grip(name)
+            return ""
+    return f"the cup came down on {touched or 'nothing'} instead of {name}"
+
+
+def place(hand: Gripper, move: Move) -> None:
+    """Carries what is held to a place and sets it down where it first touches."""
+    physics, name = hand.physics, move.object
+    thing = physics.state()[name]
+    hang = hand.tip[2] - thing.bottom
+    high = max(_ceiling(hand, name) + ABOVE + hang, hand.tip[2] + 0.03)
+    hand.go(np.array([*hand.tip[:2], high]))
+    turn = 0.0 if move.yaw is None else _shortest(move.yaw - thing.yaw)
+    hand.go(*_tip_for(hand, name, move.xy, turn, high))
+    hand.go(*_tip_for(hand, name, move.xy, 0.0, high))
+    hanging = physics.state()[name]
+    top, low = landing.under(physics, hanging, move.xy)
+    hang = hand.tip[2] - hanging.bottom
+    hand.go(np.array([*hand.tip[:2], top + hang + 0.012]))
+    hand.feel(low + hang - 0.015)
+    hand.release()
+    hand.go(hand.tip + [0, 0, 0.05])
+    physics.settle(1.5)
+
+
+def _tip_for(hand: Gripper, name: str, xy: np.ndarray, turn: float, high: float) -> tuple[np.ndarray, float]:
+    """Tip position and turn that bring the held object's centre over xy."""
+    pos, _ = hand.physics.pose(name)
+    offset = pos[:2] - hand.physics.data.body("gripper").xpos[:2]
+    c, s = np.cos(turn), np.sin(turn)
+    return np.array([*(xy - np.array([[c, -s], [s, c]]) @ offset), high]), hand.turn + turn
+
+
+def _ceiling(hand: Gripper, without: str = "") -> float:
+    state = hand.physics.state()
+    return max([o.top for o in state.objects.values() if o.name != without], default=0.0)
+
+
+def _retreat(hand: Gripper) -> None:
+    hand.go(np.array([*hand.tip[:2], max(hand.tip[2], _ceiling(hand) + 0.1)]))
+
+
+def _shortest(angle: float) -> float:
+    return float((angle + np.pi) % (2 * np.pi) - np.pi)

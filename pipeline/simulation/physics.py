@@ -1,0 +1,225 @@
+"""The running world: one MuJoCo model stepped, watched and recorded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.errors import StudioError
+from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.state import State, Zone
+
+TIMESTEP = 0.002
+"""In seconds."""
+EVERY = 16
+"""Steps between two recorded instants: 31.25 Hz."""
+GRIPPER = "gripper"
+BROKEN = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
+
+
+class UnstableError(StudioError):
+    """The physics left the numbers it can handle."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A compiled world and who is who in it."""
+
+    model: mujoco.MjModel
+    xml: str
+    """The model as MJCF; its mesh paths are relative to the project's scene folder."""
+    objects: Mapping[str, Object]
+    """As placed at the start."""
+    zones: Mapping[str, Zone]
+    table: Region
+    right: np.ndarray
+    away: np.ndarray
+    home: np.ndarray
+    """Where the gripper's tip waits, of shape (3,)."""
+
+
+@dataclass(eq=False)
+class Record:
+    """What happened, at 31.25 Hz."""
+
+    times: list[float] = field(default_factory=list)
+    qpos: list[np.ndarray] = field(default_factory=list)
+    actions: list[np.ndarray] = field(default_factory=list)
+
+
+class Physics:
+    """Steps the model and answers what is where and what touches what."""
+
+    def __init__(self, bench: Bench):
+        self.bench, self.model = bench, bench.model
+        self.data = mujoco.MjData(self.model)
+        self.record = Record()
+        self._probe = mujoco.MjData(self.model)
+        self._names = [*bench.objects, GRIPPER, "table", "floor"]
+        self._bodies = {name: self.model.body(name).id for name in bench.objects}
+        self.gripper = len(bench.objects)
+        self.label = np.array([self._labelled(g) for g in range(self.model.ngeom)])
+        """Index into the names for every geom, of shape (ngeom,)."""
+        self._shapes = {name: _support_points(self.model, body) for name, body in self._bodies.items()}
+        joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
+        self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
+        """Where each movable object's position starts in qpos."""
+        speeds = [int(self.model.jnt_dofadr[j]) for j in joints.values()]
+        self._dofs = np.array([d + k for d in speeds for k in range(6)], int)
+        mujoco.mj_forward(self.model, self.data)
+        self.keep()
+
+    def _labelled(self, geom: int) -> int:
+        body = int(self.model.geom_bodyid[geom])
+        while self.model.body_parentid[body] != 0:
+            body = int(self.model.body_parentid[body])
+        name = self.model.body(body).name
+        if name in self._names:
+            return self._names.index(name)
+        return len(self._names) - (1 if "floor" in self.model.geom(geom).name else 2)
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return float(self.data.time)
+
+    def index(self, name: str) -> int:
+        """The label of an object's geoms."""
+        return self._names.index(name)
+
+    def step(self) -> None:
+        """One time step under the present controls. Raises UnstableError."""
+        mujoco.mj_step(self.model, self.data)
+        if round(self.data.time / TIMESTEP) % EVERY == 0:
+            self.keep()
+
+    def keep(self) -> None:
+        if any(self.data.warning[w].number for w in BROKEN):
+            raise UnstableError(
+                f"the physics blew up at {self.time:.2f} s: objects overlap or are squeezed at the start"
+            )
+        self.record.times.append(self.time)
+        self.record.qpos.append(self.data.qpos.copy())
+        self.record.actions.append(self.data.ctrl.copy())
+
+    def wait(self, seconds: float) -> None:
+        for _ in range(round(seconds / TIMESTEP)):
+            self.step()
+
+    def settle(self, most: float = 2.0) -> bool:
+        """Waits until everything has been still for a tenth of a second; False if it never was."""
+        calm = 0.0
+        for _ in range(round(most / 0.02)):
+            self.wait(0.02)
+            calm = calm + 0.02 if self.still() else 0.0
+            if calm >= 0.1:
+                return True
+        return False
+
+    def still(self) -> bool:
+        """Nothing moves faster than 1 cm/s or turns faster than 0.2 rad/s."""
+        speed = self.data.qvel[self._dofs].reshape(-1, 6)
+        return bool((np.linalg.norm(speed[:, :3], axis=1) < 0.01).all() and (np.abs(speed[:, 3:]) < 0.2).all())
+
+    def contacts(self, label: int) -> list[tuple[int, float]]:
+        """What geoms of that label touch now: (label, vertical part of the contact's normal in [0, 1])."""
+        pairs = self.label[self.data.contact.geom]
+        hits = np.flatnonzero((pairs == label).sum(1) == 1)
+        upright = np.abs(self.data.contact.frame[hits, 2])
+        return [(int(pairs[i].sum() - label), float(n)) for i, n in zip(hits, upright, strict=True)]
+
+    def name(self, label: int) -> str:
+        return self._names[label]
+
+    def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of an object now."""
+        body = self.data.body(self._bodies[name])
+        return body.xpos.copy(), body.xmat.reshape(3, 3).copy()
+
+    def surface(self, points: np.ndarray, without: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Looks straight down on collision shapes at points (N, 2), past the gripper and one object.
+
+        Returns heights (N,) in metres, NaN where there is nothing; labels (N,), -1 there; and the normals' z (N,).
+        """
+        heights, labels, normals = np.full(len(points), np.nan), np.full(len(points), -1), np.zeros(len(points))
+        geom, normal, down = np.zeros(1, np.int32), np.zeros(3), np.array([0, 0, -1.0])
+        groups = np.array([1, 0, 0, 1, 1, 1], np.uint8)  # looks live in group 2, the gripper in group 1
+        skip = self._bodies.get(without, -1)
+        for i, (x, y) in enumerate(points):
+            start = np.array([x, y, 2.0])
+            far = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, skip, geom, normal)
+            if far >= 0:
+                heights[i], labels[i], normals[i] = 2.0 - far, self.label[geom[0]], abs(normal[2])
+        return heights, labels, normals
+
+    def state(self) -> State:
+        """Everything now. Contacts are found afresh, so that sleeping objects count."""
+        bench, probe = self.bench, self._probe
+        probe.qpos[:] = self.data.qpos
+        mujoco.mj_forward(self.model, probe)
+        pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[probe.contact.geom]}
+        objects = {name: self._object(name, probe) for name in bench.objects}
+        touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
+        return State(objects, touching, bench.zones, bench.table, bench.right, bench.away, self.time)
+
+    def _object(self, name: str, data: mujoco.MjData) -> Object:
+        body = data.body(self._bodies[name])
+        pos, rotation = body.xpos.copy(), body.xmat.reshape(3, 3)
+        points = self._shapes[name] @ rotation.T + pos
+        return replace(
+            self.bench.objects[name],
+            position=pos,
+            quat_wxyz=Rotation.from_matrix(rotation).as_quat(scalar_first=True),
+            outline=hull(points[:, :2]),
+            top=float(points[:, 2].max()),
+            bottom=float(points[:, 2].min()),
+        )
+
+
+def _support_points(model: mujoco.MjModel, body: int) -> np.ndarray:
+    """The outermost points of a body's collision shapes, in its frame, of shape (N, 3)."""
+    directions = _directions(400)
+    clouds = []
+    for geom in range(int(model.body_geomadr[body]), int(model.body_geomadr[body] + model.body_geomnum[body])):
+        if model.geom_contype[geom] or model.geom_conaffinity[geom]:
+            rotation = Rotation.from_quat(model.geom_quat[geom], scalar_first=True).as_matrix()
+            clouds.append(_geom_points(model, geom, directions @ rotation) @ rotation.T + model.geom_pos[geom])
+    points = np.concatenate(clouds)
+    return points[np.unique((points @ directions.T).argmax(0))]
+
+
+def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np.ndarray:
+    """Farthest points of a geom in the given directions, in its own frame."""
+    kind, size = model.geom_type[geom], model.geom_size[geom]
+    types = mujoco.mjtGeom
+    if kind == types.mjGEOM_MESH:
+        mesh = model.geom_dataid[geom]
+        start = int(model.mesh_vertadr[mesh])
+        return model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])].astype(float)
+    if kind == types.mjGEOM_BOX:
+        return np.sign(directions) * size
+    if kind in (types.mjGEOM_SPHERE, types.mjGEOM_ELLIPSOID):
+        radii = size if kind == types.mjGEOM_ELLIPSOID else np.full(3, size[0])
+        scaled = directions * radii
+        return scaled * radii / np.linalg.norm(scaled, axis=1, keepdims=True)
+    if kind in (types.mjGEOM_CYLINDER, types.mjGEOM_CAPSULE):
+        level = np.linalg.norm(directions[:, :2], axis=1, keepdims=True)
+        if kind == types.mjGEOM_CAPSULE:
+            return directions * size[0] + np.sign(directions) * [0, 0, size[1]]
+        rim = directions[:, :2] / np.maximum(level, 1e-9) * size[0]
+        return np.concatenate([rim, np.sign(directions[:, 2:]) * size[1]], 1)
+    raise UnstableError(
+        f"geom {model.geom(geom).name!r} has a shape the kit cannot measure: use box, sphere, cylinder, mesh"
+    )
+
+
+def _directions(count: int) -> np.ndarray:
+    """Unit vectors spread evenly (Fibonacci's spiral), with the six axes and the equator, of shape (N, 3)."""
+    z = 1 - (2 * np.arange(count) + 1) / count
+    angle = np.pi * (1 + 5**0.5) * np.arange(count)
+    spiral = np.stack([np.sqrt(1 - z**2) * np.cos(angle), np.sqrt(1 - z**2) * np.sin(angle), z], -1)
+    turn = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    equator = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
+    return np.concatenate([spiral, equator, np.eye(3), -np.eye(3)])

@@ -1,0 +1,177 @@
+"""One rollout of the oracle: what happened, when, and what it was worth.
+
+`Run.xml` is the model as it ran. Its mesh paths are relative to the project's scene folder: saved as
+scene/anything.xml it loads alone; pipeline.solving saves it as solution/model.xml with meshdir="../scene".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pipeline.simulation.goals import Goal
+from pipeline.simulation.objects import Object
+from pipeline.simulation.oracle import Event, act
+from pipeline.simulation.physics import Bench, Physics
+from pipeline.simulation.state import State
+
+SOLVED = 0.99
+"""GenSim's rule: a run is solved when its reward is greater."""
+
+Stages = Sequence[tuple[str, tuple[Goal, ...]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Plain data: nothing in it moves any more."""
+
+    reward: float
+    """Final, in [0, 1]: share of all goals met at rest, a stage counting once those before it were met."""
+    rewards: np.ndarray
+    """At each recorded instant, of shape (T,); it changes when things have come to rest."""
+    times: np.ndarray
+    """Simulated seconds, of shape (T,)."""
+    why: str
+    """The first goal not met and what the oracle says about it; empty when solved."""
+    events: tuple[Event, ...]
+    goals: tuple[dict, ...]
+    """Per goal {name, stage, met, value, miss, nearest_miss}, metres."""
+    at_rest: bool
+    """Everything lay still at the end."""
+    state_at_start: State
+    state_at_end: State
+    moved_before_touch: dict[str, float]
+    """Metres that objects moved before the gripper touched anything; those of more than 1 mm."""
+    qpos: np.ndarray
+    """Of shape (T, nq)."""
+    qvel_end: np.ndarray
+    """Of shape (nv,)."""
+    actions: np.ndarray
+    """Commands of the five actuators (x, y, z from home, yaw, suction), of shape (T, 5)."""
+    xml: str
+    _addresses: dict[str, int] = field(repr=False)
+
+    @property
+    def solved(self) -> bool:
+        return self.reward > SOLVED
+
+    def start(self, name: str) -> Object:
+        """The object before anything moved."""
+        return self.state_at_start[name]
+
+    def end(self, name: str) -> Object:
+        """The object at the end."""
+        return self.state_at_end[name]
+
+    def path(self, name: str) -> np.ndarray:
+        """Its centre at each recorded instant, of shape (T, 3)."""
+        centre = self.start(name).position
+        if name not in self._addresses:
+            return np.repeat(centre[None], len(self.times), 0)
+        first = self._addresses[name]
+        return self.qpos[:, first : first + 3].copy()
+
+    def moved(self, name: str) -> float:
+        """Metres between start and end."""
+        return float(np.linalg.norm(self.end(name).position - self.start(name).position))
+
+    def touching(self, a: str, b: str) -> bool:
+        """Whether a and b touch at the end; the table is called "table"."""
+        for name in (a, b):
+            if name not in ("table", "floor"):
+                self.end(name)
+        return self.state_at_end.touches(a, b)
+
+    @cached_property
+    def grasps(self) -> tuple[tuple[float, str], ...]:
+        """When the suction took hold of what."""
+        return tuple((e.time, e.object) for e in self.events if e.verb == "pick" and e.ok)
+
+
+def reward(state: State, stages: Stages, reached: int) -> float:
+    """Share of all goals met, counting the first `reached` stages, in [0, 1]."""
+    total = sum(len(goals) for _, goals in stages)
+    return float(sum(goal.share(state) for _, goals in stages[:reached] for goal in goals) / max(total, 1))
+
+
+def roll_out(bench: Bench, stages: Stages) -> Run:
+    """Lets the oracle act until it is done or gives up. Raises UnstableError."""
+    physics = Physics(bench)
+    physics.settle(0.5)
+    start = physics.state()
+    drift = {n: float(np.linalg.norm(start[n].position - o.position)) for n, o in bench.objects.items()}
+    ledger = _Ledger(stages, start)
+    events = []
+    for event in act(physics, stages):
+        events.append(event)
+        ledger.look(physics.state())
+    at_rest = physics.settle(2.0)
+    physics.keep()
+    end = physics.state()
+    ledger.look(end)
+    final = ledger.rewards[-1] if at_rest else min(ledger.rewards[-1], 0.98)
+    times = np.array(physics.record.times)
+    steps = np.searchsorted(ledger.times, times, side="right") - 1
+    return Run(
+        reward=final,
+        rewards=np.array(ledger.rewards)[np.maximum(steps, 0)],
+        times=times,
+        why=_why(ledger, end, events, at_rest, final),
+        events=tuple(events),
+        goals=ledger.goals(end),
+        at_rest=at_rest,
+        state_at_start=start,
+        state_at_end=end,
+        moved_before_touch={name: far for name, far in drift.items() if far > 0.001},
+        qpos=np.array(physics.record.qpos),
+        qvel_end=physics.data.qvel.copy(),
+        actions=np.array(physics.record.actions),
+        xml=bench.xml,
+        _addresses=physics.addresses,
+    )
+
+
+class _Ledger:
+    """Rewards so far, which stage was reached, and how near each goal came."""
+
+    def __init__(self, stages: Stages, state: State):
+        self.stages, self.reached = stages, 1
+        self.times: list[float] = []
+        self.rewards: list[float] = []
+        self.nearest = {goal: np.inf for _, goals in stages for goal in goals}
+        self.look(state)
+
+    def look(self, state: State) -> None:
+        while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
+            self.reached += 1
+        self.nearest = {goal: min(far, goal.miss(state)) for goal, far in self.nearest.items()}
+        self.times.append(state.time)
+        self.rewards.append(reward(state, self.stages, self.reached))
+
+    def goals(self, end: State) -> tuple[dict, ...]:
+        return tuple(
+            {
+                "name": goal.name,
+                "stage": stage,
+                "met": goal.met(end),
+                "value": goal.value(end),
+                "miss": goal.miss(end),
+                "nearest_miss": self.nearest[goal],
+            }
+            for stage, goals in self.stages
+            for goal in goals
+        )
+
+
+def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final: float) -> str:
+    if final > SOLVED:
+        return ""
+    said = [e for e in events if not e.ok and e.message]
+    for _, goals in ledger.stages:
+        for goal in goals:
+            if not goal.met(end):
+                about = [e for e in said if e.object in goal.objects] or said
+                reason = f": {about[-1].message}" if about else ""
+                return f"{goal.name} is missed by {goal.miss(end) * 100:.1f} cm{reason}"
+    return "something still moves at the end" if not at_rest else "a later stage was never reached"

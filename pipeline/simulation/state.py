@@ -1,0 +1,58 @@
+"""What goals look at: everything at one instant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pipeline.simulation.objects import Object, Region, named
+
+
+@dataclass(frozen=True, eq=False)
+class Zone:
+    """A flat coloured area on the table; a rectangle along scene.right and scene.away, or a disc."""
+
+    name: str
+    xy: np.ndarray
+    """Centre, world, of shape (2,)."""
+    size: tuple[float, float]
+    """Extents along right and away; twice the diameter for a disc."""
+    right: np.ndarray
+    """Unit vector, of shape (2,)."""
+    disc: bool = False
+
+    def outside(self, points: np.ndarray) -> np.ndarray:
+        """How far points (..., 2) lie outside, in metres, negative inside, of shape (...)."""
+        local = np.asarray(points, float) - self.xy
+        if self.disc:
+            return np.linalg.norm(local, axis=-1) - self.size[0] / 2
+        axes = np.stack([self.right, [-self.right[1], self.right[0]]])
+        return (np.abs(local @ axes.T) - np.array(self.size) / 2).max(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All objects, contacts and zones at one instant."""
+
+    objects: Mapping[str, Object]
+    touching: frozenset[frozenset[str]]
+    """Pairs of names in contact; the table is called "table"."""
+    zones: Mapping[str, Zone]
+    table: Region
+    right: np.ndarray
+    away: np.ndarray
+    time: float = 0.0
+    """Simulated seconds."""
+
+    def __getitem__(self, name: str) -> Object:
+        return named(self.objects.values(), name)
+
+    def touches(self, a: str, b: str) -> bool:
+        return frozenset((a, b)) in self.touching
+
+    def put(self, name: str, xy: Any) -> "State":
+        """What the state would be with one object standing on the table at xy."""
+        objects = {**self.objects, name: self.objects[name].moved(xy, z=0.0)}
+        touching = {pair for pair in self.touching if name not in pair} | {frozenset((name, "table"))}
+        return replace(self, objects=objects, touching=frozenset(touching))

@@ -1,0 +1,336 @@
+"""The simulated world that a program arranges: objects chosen and placed, zones, containers, goals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation import spots
+from pipeline.simulation.goals import Goal
+from pipeline.simulation.gripper import add_gripper
+from pipeline.simulation.objects import KitError, Object, Region, Scene, named, outline
+from pipeline.simulation.physics import TIMESTEP, Bench, Physics
+from pipeline.simulation.rollout import Run, reward, roll_out
+from pipeline.simulation.state import State, Zone
+
+WALL = 0.004
+"""Thickness of an added container's walls and floor, in metres."""
+COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Which photographed body an object comes from and how much larger it was made."""
+
+    source: str
+    factor: float = 1.0
+
+
+class Simulation:
+    """A twin being arranged; the first rollout closes it."""
+
+    def __init__(self, scene: Scene, seed: int = 0):
+        self.scene, self.seed = scene, int(seed)
+        self._rng = np.random.default_rng(self.seed)
+        self._objects = {o.name: o for o in scene.objects}
+        self._origins = {o.name: _Origin(o.name) for o in scene.objects}
+        self._carriers = _carriers(scene.objects)
+        self._zones: dict[str, Zone] = {}
+        self._stages: list[tuple[str, tuple[Goal, ...]]] = []
+        self._bench: Bench | None = None
+        self._run: Run | None = None
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """As now placed."""
+        return tuple(self._objects.values())
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        return dict(self._zones)
+
+    @property
+    def stages(self) -> tuple[tuple[str, tuple[Goal, ...]], ...]:
+        """Name and goals of each stage, in order."""
+        return tuple(self._stages)
+
+    def __getitem__(self, name: str) -> Object:
+        return named(self.objects, name)
+
+    def keep(self, *names: str) -> None:
+        """Leave all objects out but these."""
+        for name in names:
+            self[name]
+        self.remove(*(o.name for o in self.objects if o.name not in names))
+
+    def remove(self, *names: str) -> None:
+        """Leave these out; what stood on them comes down to the table."""
+        self._open()
+        for name in names:
+            self[name]
+        for name in names:
+            del self._objects[name]
+        for name, carrier in list(self._carriers.items()):
+            if carrier in names and name in self._objects:
+                self._objects[name] = self._objects[name].moved(z=0.0)
+
+    def copy(self, name: str, new_name: str, xy: Any) -> None:
+        """A second one of the same, standing on the table at xy."""
+        self._new(new_name)
+        if name not in self._origins:
+            raise KitError(f"{name!r} was not photographed and cannot be copied; there are: {', '.join(self._origins)}")
+        self._origins[new_name] = self._origins[name]
+        self._objects[new_name] = replace(self[name], name=new_name).moved(_xy(xy), z=0.0)
+
+    def move(self, name: str, xy: Any = None, z: float | None = None, yaw: float | None = None) -> None:
+        """Another start pose; on the table unless z (of its lowest point) is given. What stands on it comes along."""
+        self._open()
+        before = self[name]
+        height = z if z is not None else (0.0 if xy is not None else before.bottom)
+        after = before.moved(None if xy is None else _xy(xy), height, yaw)
+        self._objects[name] = after
+        self._carriers.pop(name, None)
+        for rider, carrier in list(self._carriers.items()):
+            if carrier == name and rider in self._objects:
+                self._ride(rider, before, after)
+
+    def _ride(self, rider: str, before: Object, after: Object) -> None:
+        thing, turn = self[rider], after.yaw - before.yaw
+        c, s = np.cos(turn), np.sin(turn)
+        offset = np.array([[c, -s], [s, c]]) @ (thing.position[:2] - before.position[:2])
+        moved = thing.moved(after.position[:2] + offset, thing.bottom + after.bottom - before.bottom, thing.yaw + turn)
+        self._objects[rider] = moved
+
+    def resize(self, name: str, factor: float) -> None:
+        """Uniformly, 0.5 to 2 times what was photographed."""
+        self._open()
+        thing = self[name]
+        if name not in self._origins:
+            raise KitError(f"{name!r} was not photographed: give add_container another size instead")
+        if not 0.5 <= factor <= 2:
+            raise KitError(f"resize {name!r} by {factor}: the factor may be 0.5 to 2")
+        grow = factor / self._origins[name].factor
+        self._origins[name] = replace(self._origins[name], factor=float(factor))
+        lift = thing.position[2] - thing.bottom
+        self._objects[name] = replace(
+            thing,
+            size=thing.size * grow,
+            mass=thing.mass * grow**3,
+            position=np.array([*thing.position[:2], thing.bottom + lift * grow]),
+            outline=(thing.outline - thing.position[:2]) * grow + thing.position[:2],
+            top=thing.bottom + thing.height * grow,
+        )
+
+    def scatter(self, *names: str, gap: float = 0.03) -> None:
+        """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed."""
+        self._open()
+        things = sorted((self[name] for name in names), key=lambda o: -o.reach)
+        if self.seed == 0:
+            return
+        standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
+        for thing in things:
+            places = self._places(thing, standing, gap)
+            xy = places[self._rng.integers(len(places))]
+            self.move(thing.name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
+            standing.append(self[thing.name])
+
+    def _places(self, thing: Object, standing: list[Object], gap: float) -> np.ndarray:
+        for room in (gap, gap / 2, 0.01, 0.004):
+            places = spots.free(self.scene.table, standing, thing.reach, min(room, gap))
+            if len(places):
+                return places
+        raise KitError(
+            f"scatter finds no free place of {thing.reach * 200:.0f} cm for {thing.name}: keep or scatter fewer objects"
+        )
+
+    def free_spot(self, radius: float) -> tuple[float, float]:
+        """An empty place on the table that holds a disc of that radius: the one nearest to the middle."""
+        places = spots.free(self.scene.table, self.objects, float(radius), 0.01)
+        if not len(places):
+            raise KitError(f"no free place of {radius * 200:.0f} cm on the table: remove something or ask for less")
+        x, y = places[np.linalg.norm(places - self.scene.table.centre, axis=1).argmin()]
+        return float(x), float(y)
+
+    def add_zone(self, name: str, xy: Any, size: Any) -> None:
+        """A flat coloured area: a rectangle (along scene.right, along scene.away) or a disc of diameter size."""
+        self._new(name)
+        disc = np.ndim(size) == 0
+        extents = (float(size), float(size)) if disc else (float(size[0]), float(size[1]))
+        if min(extents) <= 0:
+            raise KitError(f"zone {name!r} needs a size larger than zero, in metres")
+        self._zones[name] = Zone(name, _xy(xy), extents, self.scene.right, disc)
+
+    def add_container(self, name: str, xy: Any, size: Any, height: float = 0.05) -> None:
+        """An open box that stands fast on the table, size (along scene.right, along scene.away) outside."""
+        self._new(name)
+        wide, deep = (float(size), float(size)) if np.ndim(size) == 0 else (float(size[0]), float(size[1]))
+        if min(wide, deep) < 0.03 or not 0.01 <= height <= 0.5:
+            raise KitError(f"container {name!r} needs sides of 3 cm or more and a height of 1 to 50 cm")
+        turn = float(np.arctan2(self.scene.right[1], self.scene.right[0]))
+        quat = np.array([np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
+        extents, pos = np.array([wide, deep, height]), np.array([*_xy(xy), height / 2])
+        c, s = np.cos(turn), np.sin(turn)
+        rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+        self._objects[name] = Object(
+            name, "bin", "box", "grey", (120, 124, 130), extents, pos, quat, outline(extents, "box", pos, rotation),
+            float(height), 0.0, 1.0, container=True, fixed=True,
+        )  # fmt: skip
+
+    def goal(self, *goals: Goal, name: str = "") -> None:
+        """One stage: all these goals at once. Called again, the next stage."""
+        self._open()
+        if not goals or not all(isinstance(g, Goal) for g in goals):
+            raise KitError("goal takes one or more goals such as kit.on('a', 'b')")
+        for goal in goals:
+            for mentioned in goal.objects:
+                self[mentioned]
+            zone = getattr(goal, "zone", None)
+            if zone is not None and zone not in self._zones:
+                raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
+        self._stages.append((name or f"stage {len(self._stages) + 1}", tuple(goals)))
+
+    def rollout(self) -> Run:
+        """The oracle tries to meet the goals; computed once."""
+        if self._run is None:
+            if not self._stages:
+                raise KitError("there is nothing to do yet: call sim.goal(...) before sim.rollout()")
+            self._run = roll_out(self.bench(), self.stages)
+        return self._run
+
+    def reward_at_start(self) -> float:
+        """The reward before anything moved."""
+        state = self._run.state_at_start if self._run else Physics(self.bench()).state()
+        return reward(state, self.stages, reached=1)
+
+    def state(self) -> State:
+        """Everything as placed now, before the rollout."""
+        return Physics(self.bench()).state()
+
+    def bench(self) -> Bench:
+        """The compiled world; from here on nothing can be rearranged."""
+        if self._bench is None:
+            self._bench = self._compile()
+        return self._bench
+
+    def _open(self) -> None:
+        if self._bench is not None:
+            raise KitError("the simulation has already run: arrange objects and goals in build(scene, seed)")
+
+    def _new(self, name: str) -> None:
+        self._open()
+        if not (isinstance(name, str) and name.isidentifier()):
+            raise KitError(f"{name!r} is no name: use letters, digits and _")
+        if name in self._objects or name in self._zones or name in ("table", "floor", "gripper"):
+            raise KitError(f"the name {name!r} is taken; choose another")
+
+    def _compile(self) -> Bench:
+        spec = self.scene.spec.copy()
+        for key in list(spec.keys):
+            spec.delete(key)
+        for name, origin in self._origins.items():
+            if origin.source != name and name in self._objects:
+                _duplicate(spec, self.scene.spec, origin.source, name)
+        for photographed in self.scene.objects:
+            if photographed.name not in self._objects:
+                spec.delete(spec.body(photographed.name))
+        for thing in self.objects:
+            self._place(spec, thing)
+        for zone, rgb in zip(self._zones.values(), COLOURS * 20, strict=False):
+            _draw(spec, zone, rgb)
+        above = max([o.top for o in self.objects], default=0.0)
+        home = np.array([*self.scene.table.centre, above + 0.15])
+        add_gripper(spec, home, [o.name for o in self.objects if not o.fixed])
+        spec.option.timestep = TIMESTEP
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+        try:
+            model = spec.compile()
+        except ValueError as error:
+            raise KitError(f"MuJoCo cannot build this world: {error}") from error
+        scene = self.scene
+        objects = dict(self._objects)
+        return Bench(model, spec.to_xml(), objects, self._zones, scene.table, scene.right, scene.away, home)
+
+    def _place(self, spec: mujoco.MjSpec, thing: Object) -> None:
+        if thing.name not in self._origins:
+            _open_box(spec, thing)
+            return
+        body = spec.body(thing.name)
+        body.pos, body.quat = thing.position, thing.quat_wxyz
+        if self._origins[thing.name].factor != 1:
+            _scale(spec, body, self._origins[thing.name].factor)
+
+
+def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
+    """What stands on or in what, by geometry: name of the thing above -> name of the thing below."""
+    carriers = {}
+    for a in objects:
+        below = [
+            b for b in objects
+            if b is not a and b.position[2] < a.position[2] and a.bottom < b.top + 0.02 and a.bottom > 0.005
+            and Region(b.outline).contains(a.position[:2])
+        ]  # fmt: skip
+        if below:
+            carriers[a.name] = max(below, key=lambda b: b.top).name
+    return carriers
+
+
+def _xy(xy: Any) -> np.ndarray:
+    point = np.asarray(xy, float)
+    if point.shape != (2,) or not np.isfinite(point).all():
+        raise KitError(f"xy is two numbers in metres, such as (0.1, 0.2), not {xy!r}")
+    return point
+
+
+def _duplicate(spec: mujoco.MjSpec, scene: mujoco.MjSpec, source: str, name: str) -> None:
+    other = scene.copy()
+    for element in [*other.worldbody.geoms, *other.worldbody.cameras, *other.worldbody.lights, *other.keys]:
+        other.delete(element)
+    for body in [b for b in other.worldbody.bodies if b.name != source]:
+        other.delete(body)
+    spec.attach(other, prefix=f"{name}/", frame=spec.worldbody.add_frame())
+    spec.body(f"{name}/{source}").name = name
+
+
+def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
+    for geom in body.geoms:
+        geom.pos, geom.size = geom.pos * factor, geom.size * factor
+        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
+            mesh, name = spec.mesh(geom.meshname), f"{body.name}/{geom.meshname}"
+            if not spec.mesh(name):
+                spec.add_mesh(name=name, file=mesh.file, scale=mesh.scale * factor, inertia=mesh.inertia)
+            geom.meshname = name
+        if np.isfinite(geom.mass):
+            geom.mass *= factor**3
+    if body.explicitinertial:
+        body.mass, body.ipos, body.inertia = body.mass * factor**3, body.ipos * factor, body.inertia * factor**5
+
+
+def _draw(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) -> None:
+    turn = float(np.arctan2(zone.right[1], zone.right[0]))
+    kind = mujoco.mjtGeom.mjGEOM_CYLINDER if zone.disc else mujoco.mjtGeom.mjGEOM_BOX
+    size = [zone.size[0] / 2, 0.0005, 0] if zone.disc else [zone.size[0] / 2, zone.size[1] / 2, 0.0005]
+    spec.worldbody.add_geom(
+        name=zone.name, type=kind, size=size, pos=[*zone.xy, 0.0005], quat=[np.cos(turn / 2), 0, 0, np.sin(turn / 2)],
+        contype=0, conaffinity=0, group=2, rgba=[*np.array(rgb) / 255, 0.55],
+    )  # fmt: skip
+
+
+def _open_box(spec: mujoco.MjSpec, thing: Object) -> None:
+    body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
+    x, y, z = thing.size / 2
+    t = WALL / 2
+    walls = {
+        "floor": ((0, 0, t - z), (x, y, t)),
+        "left": ((t - x, 0, 0), (t, y, z)),
+        "right": ((x - t, 0, 0), (t, y, z)),
+        "front": ((0, t - y, 0), (x, t, z)),
+        "back": ((0, y - t, 0), (x, t, z)),
+    }
+    for side, (pos, size) in walls.items():
+        body.add_geom(
+            name=f"{thing.name}/{side}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, group=0,
+            rgba=[*np.array(thing.rgb) / 255, 1],
+        )  # fmt: skip
