@@ -3,7 +3,6 @@
 Every shape, picture and number here is our own. Deterministic: run twice, the same files.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from pipeline.assets import shapes
+from pipeline.assets.library import write_asset
 from pipeline.assets.shapes import Solid, box, extrude, hollow, join, lathe, plain, rounded_square, tube
 
 RED, ORANGE, YELLOW, GREEN, BLUE = (190, 30, 35), (225, 110, 30), (240, 196, 40), (40, 130, 65), (35, 80, 165)
@@ -59,18 +59,10 @@ def cylinder(radius: float, height: float, rgb: Colour) -> Callable[[], Solid]:
 
 
 def ball(radius: float, grounds: list[Colour]) -> Callable[[], Solid]:
-    """Flattened underneath by 1 % of its radius: it stays where it is put."""
-
-    def make() -> Solid:
-        angle = np.linspace(-np.arccos(0.14), np.pi / 2, 25)
-        profile = np.vstack([[0, np.sin(angle[0])], np.c_[np.cos(angle), np.sin(angle)]]) * radius
-        profile[-1, 0] = 0
-        bands = Image.new("RGB", (64, 32), grounds[0])
-        for k in range(0, 64, 16):
-            bands.paste(grounds[-1], (k, 0, k + 8, 32))
-        return lathe(profile, bands)
-
-    return make
+    bands = Image.new("RGB", (64, 32), grounds[0])
+    for k in range(0, 64, 16):
+        bands.paste(grounds[-1], (k, 0, k + 8, 32))
+    return lambda: shapes.ball(radius, bands)
 
 
 def box_of(
@@ -138,17 +130,9 @@ def smooth(points: list[tuple[float, float]], steps: int = 5) -> list[tuple[floa
 
 
 def bowl(radius: float, height: float, rgb: Colour, inside: Colour | None = None) -> Callable[[], Solid]:
-    def make() -> Solid:
-        t = np.linspace(0, 1, 9)
-        foot, wall = 0.48 * radius, 0.0045
-        curve = foot + (radius - foot) * np.sin(t * np.pi / 2) ** 0.9
-        outer = np.vstack([[0, 0], np.c_[curve, t * height]])
-        inner = np.vstack([[0, wall], np.c_[curve - wall, wall + t * (height - wall)]])
-        image = Image.new("RGB", (16, 64), rgb)
-        image.paste(inside or rgb, (0, 0, 16, 31))
-        return hollow(outer, inner, image, bands=3)
-
-    return make
+    image = Image.new("RGB", (16, 64), rgb)
+    image.paste(inside or rgb, (0, 0, 16, 31))
+    return lambda: shapes.bowl(radius, height, image)
 
 
 def mug(radius: float, height: float, rgb: Colour, taper: float = 1.0, handle: bool = True) -> Callable[[], Solid]:
@@ -639,23 +623,10 @@ LIBRARY |= {
 
 def write(id: str, made: Made, folder: Path) -> None:
     """One asset folder."""
-    solid = made.solid().centred()
     shutil.rmtree(folder / id, ignore_errors=True)
-    _, pieces = shapes.write(solid, folder / id)
-    facts = {
-        "id": id,
-        "name": id.replace("_", " "),
-        "caption": made.caption,
-        "category": made.category,
-        "size": [round(float(s), 5) for s in solid.mesh.extents],
-        "mass": made.mass,
-        "friction": made.friction,
-        "container": made.container,
-        "collision": [f"collision/{piece.name}" for piece in pieces],
-        "licence": "MIT",
-        "provenance": "made by sample_scenes/make_library.py",
-    }
-    (folder / id / "asset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    about = {"caption": made.caption, "category": made.category, "mass": made.mass, "friction": made.friction}
+    origin = {"container": made.container, "licence": "MIT", "provenance": "made by sample_scenes/make_library.py"}
+    write_asset(made.solid(), folder / id, {"name": id.replace("_", " ")} | about | origin)
 
 
 if __name__ == "__main__":

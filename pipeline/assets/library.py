@@ -6,7 +6,7 @@ An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its textu
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,6 +17,7 @@ import numpy as np
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
 from pipeline.assets.mesh import MESH_FORMATS, metric_mesh
+from pipeline.assets.shapes import Solid, write
 
 OWN = Path(__file__).resolve().parents[2] / "sample_scenes" / "library"
 """The library of our own making."""
@@ -118,6 +119,20 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         provenance=str(facts.get("provenance") or ""),
         digest=digest,
     )
+
+
+def write_asset(solid: Solid, folder: Path, about: Mapping[str, object]) -> Asset:
+    """An asset folder, named by its id, of a solid and what asset.json says beside its id, size and pieces."""
+    solid = solid.centred()
+    _, pieces = write(solid, folder)
+    facts = {
+        "id": folder.name,
+        **about,
+        "size": [round(float(extent), 5) for extent in solid.mesh.extents],
+        "collision": [f"collision/{piece.name}" for piece in pieces],
+    }
+    (folder / "asset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return read_asset(folder)
 
 
 def _facts(folder: Path) -> dict:

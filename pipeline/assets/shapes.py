@@ -214,6 +214,45 @@ def _rising(profile: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return heights, np.array([profile[profile[:, 1] == z, 0].max() for z in heights])
 
 
+def ball(radius: float, image: Image.Image) -> Solid:
+    """A sphere, flattened underneath by 1 % of its radius, so that it stays where it is put."""
+    angle = np.linspace(-np.arccos(0.14), np.pi / 2, 25)
+    profile = np.vstack([[0, np.sin(angle[0])], np.c_[np.cos(angle), np.sin(angle)]]) * radius
+    profile[-1, 0] = 0
+    return lathe(profile, image)
+
+
+def bowl(radius: float, height: float, image: Image.Image, outline: np.ndarray | None = None) -> Solid:
+    """A round bowl, or a cup where it is taller than wide; the image's lower half lies outside."""
+    t = np.linspace(0, 1, 9)
+    foot, wall = radius * np.clip(0.3 + 0.27 * height / radius, 0.45, 0.8), min(0.0045, 0.2 * radius, 0.2 * height)
+    curve = foot + (radius - foot) * np.sin(t * np.pi / 2) ** 0.9
+    outer = np.vstack([[0, 0], np.c_[curve, t * height]])
+    inner = np.vstack([[0, wall], np.c_[curve - wall, wall + t * (height - wall)]])
+    return hollow(outer, inner, image, outline, bands=3)
+
+
+def layers(rings: np.ndarray, image: Image.Image) -> Solid:
+    """A solid between convex outlines, one above the other: of shape (K, M, 3), lowest first, anticlockwise.
+
+    Each two neighbours make a convex piece.
+    """
+    count, sides = rings.shape[:2]
+    ends = rings[[0, -1]].mean(axis=1)
+    vertices = np.vstack([ends[:1], rings.reshape(-1, 3), ends[1:]])
+    k = np.arange(sides)
+    after = (k + 1) % sides
+    last = 1 + (count - 1) * sides
+    faces = [np.stack([np.zeros(sides, int), 1 + after, 1 + k], 1)]
+    for row in range(count - 1):
+        a, b = 1 + row * sides, 1 + (row + 1) * sides
+        faces += [np.stack([a + k, a + after, b + after], 1), np.stack([a + k, b + after, b + k], 1)]
+    faces.append(np.stack([last + k, last + after, np.full(sides, len(vertices) - 1)], 1))
+    mesh = trimesh.Trimesh(vertices, np.vstack(faces), process=False)
+    pieces = tuple(hull(np.vstack(pair)) for pair in pairwise(rings))
+    return Solid(textured(mesh, np.full((len(vertices), 2), 0.5), image), pieces)
+
+
 def tube(path: np.ndarray, radii: Sequence[float] | float, image: Image.Image, sides: int = 14, cuts: int = 6) -> Solid:
     """A round bar along a path of shape (N, 3), closed at both ends, its radius given at each point."""
     path = np.asarray(path, float)
@@ -226,18 +265,10 @@ def tube(path: np.ndarray, radii: Sequence[float] | float, image: Image.Image, s
         side = side - forward * (side @ forward)
         side /= np.linalg.norm(side)
         rings.append(point + radius * (circle(sides) @ np.stack([side, np.cross(forward, side)])))
-    vertices = np.vstack([path[:1], *rings, path[-1:]])
+    mesh = layers(np.array(rings), image).mesh
     k, n = np.arange(sides), len(path)
-    after = (k + 1) % sides
-    faces = [np.stack([np.zeros(sides, int), 1 + after, 1 + k], 1)]
-    for row in range(n - 1):
-        a, b = 1 + row * sides, 1 + (row + 1) * sides
-        faces += [np.stack([a + k, a + after, b + after], 1), np.stack([a + k, b + after, b + k], 1)]
-    last = 1 + (n - 1) * sides
-    faces.append(np.stack([last + k, last + after, np.full(sides, len(vertices) - 1)], 1))
     along = np.concatenate([[0], np.repeat(np.linspace(0, 1, n), sides), [1]])
     uv = np.stack([np.concatenate([[0.5], np.tile(k / sides, n), [0.5]]), along], 1)
-    mesh = trimesh.Trimesh(vertices, np.vstack(faces), process=False)
     stops = np.unique(np.round(np.linspace(0, n - 1, cuts + 1)).astype(int))
     pieces = [hull(np.vstack(rings[a : b + 1])) for a, b in pairwise(stops)]
     return Solid(textured(mesh, uv, image), tuple(pieces))
