@@ -127,9 +127,8 @@ def _kind(hull: trimesh.Trimesh, volume: float) -> Literal["box", "cylinder", "s
     radius = np.linalg.norm(middle, axis=1)
     if max(x, y, z) - min(x, y, z) < SAME * x and radius.min() > (1 - SAME) * x / 2 and len(radius) >= 40:
         return "sphere"
-    on_wall = np.abs(np.linalg.norm(middle[:, :2], axis=1) - x / 2) < SAME * x
     at_end = np.abs(np.abs(middle[:, 2]) - z / 2) < SAME * z
-    if abs(x - y) < SAME * x and at_end.all() and on_wall.sum() >= 24 and (on_wall | ~on_wall & at_end).all():
+    if abs(x - y) < SAME * x and at_end.all() and volume > (1 - 2 * SAME) * np.pi / 4 * x * y * z:
         return "cylinder"
     return "mesh"
 

@@ -1,8 +1,10 @@
 """The twin on disk: scene.json, and scene/ with the model and its meshes."""
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,7 +18,7 @@ _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "catego
 """Fields of a placement that are JSON values as they are."""
 
 
-def save(scene: Scene, project_dir: Path) -> Scene:
+def write_scene(scene: Scene, project_dir: Path) -> Scene:
     """Write scene/ and scene.json; the same scene again, its meshes now the project's own. Raises SceneError."""
     folder = project_dir / "scene"
     staged = project_dir / ".scene"  # the meshes read may be the very ones that are replaced
@@ -64,7 +66,7 @@ def _relative(path: Path, project_dir: Path) -> str:
     return path.relative_to(project_dir).as_posix() if path.is_relative_to(project_dir) else path.as_posix()
 
 
-def scene_from_json(project_dir: Path) -> Scene:
+def read_scene(project_dir: Path) -> Scene:
     """The scene of a project folder. Raises SceneError."""
     try:
         data = json.loads((project_dir / "scene.json").read_text(encoding="utf-8"))
@@ -91,3 +93,21 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         mesh=project_dir / data["mesh"],
         collision=tuple(project_dir / c for c in data["collision"]),
     )
+
+
+class Move(Protocol):
+    """A person's decision to put an object somewhere."""
+
+    @property
+    def data(self) -> Mapping[str, Any]: ...
+
+
+def moved_by(moves: Iterable[Move]) -> dict[int, Pose]:
+    """Poses that people gave, by segment id; a later move of the same object counts."""
+    return {int(m.data["id"]): Pose(np.array(m.data["pos"], float), _unit(m.data["quat_wxyz"])) for m in moves}
+
+
+def _unit(quat: Iterable[float]) -> np.ndarray:
+    values = np.array(list(quat), float)
+    length = float(np.linalg.norm(values))
+    return values / length if values.shape == (4,) and length > 1e-6 else np.array([1.0, 0, 0, 0])

@@ -1,0 +1,241 @@
+"""Where each object stands, from its points: upright or lying, on the table or on what holds it.
+
+An object that the library knows is laid over its points; any other is made from the view. A person's pose wins.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from pipeline.assets import Asset, Library
+from pipeline.assets.reconstruct import reconstruct
+from pipeline.description import Description
+from pipeline.frame import Frame
+from pipeline.frame.support import Support
+from pipeline.geometry import Pose, transform
+from pipeline.matching import Match
+from pipeline.scene import registration
+from pipeline.scene.placement import Placement, Scene
+from pipeline.scene.registration import Fit, Sight, Surface
+from pipeline.segmentation import Segment
+
+UPS = {
+    "upright": np.eye(3),
+    "on its back": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
+    "on its front": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]),
+    "on its left": np.array([[0, 0, 1.0], [0, 1, 0], [-1, 0, 0]]),
+    "on its right": np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]]),
+}
+"""World from object, a turn about z aside."""
+LYING = 0.002
+"""Metres by which a lying fit must be better than an upright one: most things stand."""
+NEAR = 0.05
+"""Metres from the main cluster of a segment's points within which smaller clusters belong to it."""
+ABOVE = 0.003
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """One object with its points, of shape (N, 3), in world axes."""
+
+    segment: Segment
+    description: Description
+    match: Match | None
+    points: np.ndarray
+
+    @property
+    def top(self) -> float:
+        return float(np.quantile(self.points[:, 2], 0.98))
+
+    @property
+    def low(self) -> float:
+        return float(np.quantile(self.points[:, 2], 0.05))
+
+
+def place(
+    frame: Frame,
+    support: Support,
+    segments: Iterable[Segment],
+    descriptions: Iterable[Description],
+    matches: Iterable[Match],
+    library: Library,
+    folder: Path,
+    moved: Mapping[int, Pose] | None = None,
+) -> Scene:
+    """The twin as it was seen, not yet settled. What is made from the view is written below `folder`."""
+    described = {d.segment_id: d for d in descriptions if d.is_object}
+    matched = {m.segment_id: m for m in matches}
+    seen = [
+        _Seen(s, described[s.id], matched.get(s.id), object_points(frame, support, s))
+        for s in segments
+        if s.id in described
+    ]
+    placements: dict[int, Placement] = {}
+    for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
+        given = (moved or {}).get(thing.segment.id)
+        placements[thing.segment.id] = _place(frame, support, thing, library, folder, tuple(placements.values()), given)
+    return Scene(
+        world_from_camera=support.world_from_camera,
+        table=support.polygon,
+        table_rgb=_table_colour(frame, support),
+        placements=tuple(placements[s.segment.id] for s in seen),
+        intrinsics=frame.intrinsics,
+    )
+
+
+def object_points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
+    """A segment's own points in world axes, of shape (N, 3): above the table, without what bled in at its edge."""
+    inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    mask = inner if inner.sum() > 100 else segment.mask
+    points = transform(support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
+    points = points[points[:, 2] > ABOVE]
+    return points[_of_one_thing(points)]
+
+
+def _of_one_thing(points: np.ndarray) -> np.ndarray:
+    """Which points belong to the main cluster or near it, of shape (N,), bool."""
+    import open3d
+
+    if len(points) < 30:
+        return np.ones(len(points), bool)
+    step = max(1, len(points) // 1500)
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[::step]))
+    labels = np.asarray(cloud.cluster_dbscan(eps=0.02, min_points=4))
+    sizes = np.bincount(labels[labels >= 0], minlength=1)
+    if not sizes.any():
+        return np.ones(len(points), bool)
+    main = points[::step][labels == sizes.argmax()]
+    low, high = main.min(0) - NEAR, main.max(0) + NEAR
+    keep = np.zeros(len(points), bool)
+    for label in np.flatnonzero(sizes >= 0.05 * sizes.max()):
+        part = points[::step][labels == label]
+        if ((part > low) & (part < high)).all(1).mean() > 0.5:
+            keep |= ((points >= part.min(0) - 0.005) & (points <= part.max(0) + 0.005)).all(1)
+    return keep
+
+
+def _place(
+    frame: Frame,
+    support: Support,
+    thing: _Seen,
+    library: Library,
+    folder: Path,
+    below: tuple[Placement, ...],
+    given: Pose | None,
+) -> Placement:
+    sight = Sight(thing.points, frame, support.world_from_camera)
+    if thing.match is not None and thing.match.asset_id is not None:
+        asset, scale = library[thing.match.asset_id], thing.match.scale
+        pose = given or _lay(asset, asset.size * scale, thing, sight, below)
+        return _placement(thing, asset, asset.id, scale, pose)
+    bottom = _holder_top(thing, below)
+    made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
+    start = _raised(made.world_from_object, made.asset.size, bottom)
+    return _placement(thing, made.asset, None, 1.0, given or _touched_up(made.asset, start, sight))
+
+
+def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, pose: Pose) -> Placement:
+    measured = thing.description.attributes
+    return Placement(
+        name=thing.description.name,
+        segment_id=thing.segment.id,
+        asset_id=asset_id,
+        scale=scale,
+        size=asset.size * scale,
+        world_from_object=pose,
+        mesh=asset.mesh,
+        collision=asset.collision,
+        mass=asset.mass * scale**3,
+        friction=asset.friction,
+        category=asset.category,
+        shape=measured.shape,
+        colour=measured.colour,
+        rgb=measured.rgb,
+        container=asset.container,
+    )
+
+
+def _lay(asset: Asset, size: np.ndarray, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Pose:
+    """A known asset over its points: every way up and every height at which its top is where the top was seen."""
+    if len(thing.points) < 10:
+        return _as_described(thing.description, size)
+    shape = registration.surface(asset.mesh, size)
+    options = [
+        (name, bottom, _misfit(shape, up, bottom, thing))
+        for name, up in UPS.items()
+        for bottom in _bottoms(thing, below)
+    ]
+    least = min(misfit for _, _, misfit in options)
+    fits = []
+    for name, bottom, misfit in options:
+        if misfit <= max(least + 0.01, 0.012) or (name == "upright" and misfit < 0.03):
+            fit = registration.register(shape, sight, registration.starts(shape, sight, UPS[name], bottom))
+            fits.append(Fit(fit.pose, fit.cost + (0 if name == "upright" else LYING)))
+    return min(fits, key=lambda fit: fit.cost).pose
+
+
+def _misfit(shape: Surface, up: np.ndarray, bottom: float, thing: _Seen) -> float:
+    """Metres between the top seen and the top the asset would have."""
+    height = float(np.ptp((shape.points @ up.T)[:, 2]))
+    return abs(bottom + height - thing.top)
+
+
+def _bottoms(thing: _Seen, below: tuple[Placement, ...]) -> list[float]:
+    """Heights that it may rest at: the table, or what stands under the middle of its points."""
+    holder = _holder_top(thing, below)
+    return [0.0] if holder == 0 else [holder, 0.0]
+
+
+def _holder_top(thing: _Seen, below: tuple[Placement, ...]) -> float:
+    """Height of what holds it: the top of a thing under it that it does not reach below; 0 for the table."""
+    if not len(thing.points):
+        return 0.0
+    middle = thing.points[:, :2].mean(0)
+    tops = [_top(p) for p in below if not p.container and _covers(p, middle)]
+    return max((top for top in tops if thing.low > top - 0.015 and thing.top > top + 0.005), default=0.0)
+
+
+def _top(p: Placement) -> float:
+    return float(p.world_from_object.pos[2] + np.abs(p.world_from_object.rotation[2]) @ p.size / 2)
+
+
+def _covers(p: Placement, xy: np.ndarray) -> bool:
+    local = p.world_from_object.rotation.T @ (np.append(xy, p.world_from_object.pos[2]) - p.world_from_object.pos)
+    return bool((np.abs(local) <= p.size / 2 + 0.005).all())
+
+
+def _standing_on(description: Description, bottom: float) -> Description:
+    """The description, its size counted from what holds the object and not from the table."""
+    a = description.attributes
+    top = float(a.centre[2] + a.size[2] / 2)
+    if bottom <= 0 or a.centre[2] - a.size[2] / 2 > bottom - 0.005 or top - bottom < 0.01:
+        return description
+    size, centre = a.size.copy(), a.centre.copy()
+    size[2], centre[2] = top - bottom, (top + bottom) / 2
+    return replace(description, attributes=replace(a, size=size, centre=centre))
+
+
+def _raised(pose: Pose, size: np.ndarray, bottom: float) -> Pose:
+    """The pose at the height at which the box rests at `bottom`."""
+    return Pose(np.array([*pose.pos[:2], bottom + np.abs(pose.rotation[2]) @ size / 2]), pose.quat_wxyz)
+
+
+def _touched_up(asset: Asset, start: Pose, sight: Sight) -> Pose:
+    """A shape made from the view lies nearly right: moved only where that fits what was seen better."""
+    if len(sight.points) < 30:
+        return start
+    return registration.register(registration.surface(asset.mesh, asset.size), sight, [start]).pose
+
+
+def _as_described(description: Description, size: np.ndarray) -> Pose:
+    a = description.attributes
+    return Pose(np.array([*a.centre[:2], size[2] / 2]), np.array([np.cos(a.yaw / 2), 0, 0, np.sin(a.yaw / 2)]))
+
+
+def _table_colour(frame: Frame, support: Support) -> tuple[int, int, int]:
+    pixels = frame.rgb[support.inliers]
+    r, g, b = np.median(pixels, axis=0) if len(pixels) else (150, 140, 130)
+    return int(r), int(g), int(b)

@@ -1,0 +1,212 @@
+"""Lay a known surface over what one camera saw of it, when the table leaves it only x, y and a turn.
+
+Point-to-plane ICP (Chen and Medioni 1992) from several starts. One view shows the near side only, so a surface could
+float towards the camera unpunished: what would stand where the camera saw through is pulled back to what was seen.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+import open3d
+import trimesh
+from scipy.spatial import cKDTree
+
+from pipeline.frame import Frame
+from pipeline.geometry import Pose, transform
+from pipeline.scene import meshes
+
+SAMPLES = 2500
+POINTS = (150, 500)
+"""Of what was seen, in the rough and the exact rounds."""
+SLACK = 0.004
+"""Metres in front of the measured depth that noise may explain."""
+CAP = 0.03
+"""Metres beyond which one point's error counts no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A mesh in its size box's axes, centred there, in metres."""
+
+    triangles: np.ndarray
+    """Of shape (F, 3, 3)."""
+    points: np.ndarray
+    """Spread evenly over the surface, of shape (M, 3)."""
+    normals: np.ndarray
+    """At the points, of shape (M, 3), outwards."""
+    spacing: float
+    """Typical distance between neighbouring points, in metres."""
+
+    def facing(self, pose: Pose, eye: np.ndarray) -> np.ndarray:
+        """Which points look at an eye at a world position, of shape (M,), bool."""
+        local = pose.inverse().matrix @ np.append(eye, 1)
+        facing = np.einsum("ij,ij->i", self.normals, local[:3] - self.points) > 0
+        return facing if facing.sum() > 20 else np.ones(len(facing), bool)
+
+    def seen_from(self, pose: Pose, eye: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
+        """The triangles that look at the eye, ready to be asked for their closest points; in the box's axes."""
+        local = (pose.inverse().matrix @ np.append(eye, 1))[:3]
+        a, b, c = self.triangles.swapaxes(0, 1)
+        facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), local - a) > 0
+        corners = (self.triangles[facing] if facing.any() else self.triangles).reshape(-1, 3).astype(np.float32)
+        scene = open3d.t.geometry.RaycastingScene()
+        scene.add_triangles(corners, np.arange(len(corners), dtype=np.uint32).reshape(-1, 3))
+        return scene
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What the camera saw of one object, and past it."""
+
+    points: np.ndarray
+    """The object's own points, of shape (N, 3), world axes."""
+    frame: Frame
+    world_from_camera: np.ndarray
+
+    @property
+    def eye(self) -> np.ndarray:
+        return self.world_from_camera[:3, 3]
+
+    @cached_property
+    def nearest(self) -> np.ndarray:
+        """The least depth of each pixel and its neighbours, 0 beside a hole: edges are known to a pixel."""
+        return cv2.erode(self.frame.depth, np.ones((3, 3), np.uint8))
+
+    def seen_through(self, points: np.ndarray) -> np.ndarray:
+        """Metres by which world points of shape (M, 3) stand in front of what was measured there; 0 where unknown."""
+        k = self.frame.intrinsics
+        x, y, z = transform(np.linalg.inv(self.world_from_camera), points).T
+        u, v = np.rint(x / z * k.fx + k.cx).astype(int), np.rint(y / z * k.fy + k.cy).astype(int)
+        inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height) & (z > 0)
+        measured = np.where(inside, self.nearest[v.clip(0, k.height - 1), u.clip(0, k.width - 1)], 0)
+        return np.where(measured > 0, (measured - z - SLACK).clip(0, CAP), 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    pose: Pose
+    """world_from_object."""
+    cost: float
+    """Mean robust distance in metres, of the seen to the surface and of the surface to free space."""
+
+
+def surface(path: Path, size: np.ndarray) -> Surface:
+    """The mesh of a file, its box brought to `size`, of shape (3,)."""
+    unit = _sampled(path, path.stat().st_mtime_ns)
+    normals = unit.normals / size
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    area = 2 * (size[0] * size[1] + size[1] * size[2] + size[0] * size[2])
+    return Surface(unit.triangles * size, unit.points * size, normals, float(np.sqrt(area / SAMPLES)))
+
+
+@lru_cache(maxsize=256)
+def _sampled(path: Path, _: int) -> Surface:
+    """In the box's own units: it spans [-0.5, 0.5] along each axis."""
+    mesh = meshes.load(path)
+    extents, middle = np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
+    points, faces = trimesh.sample.sample_surface(mesh, SAMPLES, seed=0)
+    return Surface(
+        (mesh.triangles - middle) / extents, (points - middle) / extents, mesh.face_normals[faces] * extents, 0.0
+    )
+
+
+def register(shape: Surface, sight: Sight, starts: list[Pose]) -> Fit:
+    """The best of several starts. Each keeps its height and its up axis; x, y and the turn about z are found.
+
+    All starts are laid roughly, by the surface's sampled points; the best few then exactly, by its triangles.
+    """
+    few, many = (replace(sight, points=_thinned(sight.points, n)) for n in POINTS)
+    rough = [_icp(shape, few, start, _Samples(shape, start, few), rounds=8, far=0.03) for start in starts]
+    best = sorted(rough, key=lambda fit: fit.cost)[:4]
+    fine = [_icp(shape, many, fit.pose, _Exact(shape, fit.pose, many), rounds=30, far=0.01) for fit in best]
+    return min(fine, key=lambda fit: fit.cost)
+
+
+def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: int = 12) -> list[Pose]:
+    """Poses all around: the shape turned by `up`, of shape (3, 3), resting at z = bottom, near side where it was seen."""
+    lift = bottom - (shape.points @ up.T)[:, 2].min()
+    middle = np.median(sight.points, axis=0)
+    poses = []
+    for yaw in np.arange(turns) * 2 * np.pi / turns:
+        rotation = _about_z(yaw) @ up
+        pose = Pose.from_rotation(np.array([middle[0], middle[1], lift]), rotation)
+        near = shape.points[shape.facing(pose, sight.eye)] @ rotation.T
+        poses.append(Pose(pose.pos - np.append(near[:, :2].mean(0), 0), pose.quat_wxyz))
+    return poses
+
+
+class _Samples:
+    """The closest of the surface's points and their planes. Roughly right, and quick to make."""
+
+    def __init__(self, shape: Surface, pose: Pose, sight: Sight):
+        facing = shape.facing(pose, sight.eye)
+        self.points, self.normals = shape.points[facing], shape.normals[facing]
+        self.tree = cKDTree(self.points)
+        self.spacing = shape.spacing
+
+    def gaps(self, points: np.ndarray) -> np.ndarray:
+        """From the surface to points, both in the box's axes, of shape (N, 3)."""
+        _, nearest = self.tree.query(points)
+        gap, normal = points - self.points[nearest], self.normals[nearest]
+        off = np.einsum("ij,ij->i", gap, normal)[:, None] * normal
+        aside = gap - off
+        length = np.linalg.norm(aside, axis=1, keepdims=True)
+        # within the samples' spacing a point lies on the plane beside its neighbour
+        return off + aside * ((length - self.spacing).clip(0) / np.maximum(length, 1e-9))
+
+
+class _Exact:
+    """The closest point of the surface's triangles that face the camera."""
+
+    def __init__(self, shape: Surface, pose: Pose, sight: Sight):
+        self.scene = shape.seen_from(pose, sight.eye)
+
+    def gaps(self, points: np.ndarray) -> np.ndarray:
+        """From the surface to points, both in the box's axes, of shape (N, 3)."""
+        return points - self.scene.compute_closest_points(points.astype(np.float32))["points"].numpy().astype(float)
+
+
+def _icp(shape: Surface, sight: Sight, pose: Pose, closest: _Samples | _Exact, rounds: int, far: float) -> Fit:
+    best = Fit(pose, np.inf)
+    for i in range(rounds):
+        rows, wanted, weights, cost = _equations(shape, closest, sight, pose, far if i < rounds // 2 else far / 3)
+        if cost < best.cost:
+            best = Fit(pose, cost)
+        normal = rows.T @ (rows * weights[:, None]) + np.diag([1e-6, 1e-6, 1e-6 * np.ptp(shape.points) ** 2])
+        x, y, turn = np.linalg.solve(normal, rows.T @ (weights * wanted))
+        pose = Pose.from_rotation(pose.pos + np.array([x, y, 0]), _about_z(np.clip(turn, -0.3, 0.3)) @ pose.rotation)
+        if abs(x) + abs(y) < 2e-6 and abs(turn) < 2e-5:
+            break
+    return best
+
+
+def _equations(shape: Surface, closest: _Samples | _Exact, sight: Sight, pose: Pose, far: float):
+    """Linear equations of one ICP round in (x, y, turn): rows (E, 3), wanted (E,), weights (E,); and the cost now."""
+    turn = pose.rotation
+    gaps = closest.gaps((sight.points - pose.pos) @ turn) @ turn.T
+    model = shape.points[shape.facing(pose, sight.eye)] @ turn.T + pose.pos
+    through = sight.seen_through(model)
+    out = model[through > 0]
+    back = sight.points[cKDTree(sight.points).query(out)[1]] - out if len(out) else np.zeros((0, 3))
+
+    wanted = np.linalg.norm(np.vstack([gaps, back]), axis=1)
+    direction = np.vstack([gaps, back]) / np.maximum(wanted, 1e-12)[:, None]
+    wanted[len(gaps) :] = (wanted[len(gaps) :] - shape.spacing).clip(0)
+    weights = 1 / (1 + (wanted / far) ** 2)
+    weights[len(gaps) :] *= 0.5 * len(gaps) / max(len(model), 1)
+    arm = np.vstack([sight.points, out]) - pose.pos
+    rows = np.stack([direction[:, 0], direction[:, 1], direction[:, 1] * arm[:, 0] - direction[:, 0] * arm[:, 1]], -1)
+    cost = wanted[: len(gaps)].clip(0, CAP).mean() + through.mean()
+    return rows, wanted, weights, float(cost)
+
+
+def _thinned(points: np.ndarray, count: int) -> np.ndarray:
+    return points[:: max(1, len(points) // count)]
+
+
+def _about_z(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
