@@ -126,7 +126,7 @@ def register(shape: Surface, sight: Sight, starts: list[Pose]) -> Fit:
 
 
 def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: int = 12) -> list[Pose]:
-    """Poses all around: the shape turned by `up`, of shape (3, 3), resting at z = bottom, near side where it was seen."""
+    """Poses all around: the shape turned by `up`, (3, 3), resting at z = bottom, its near side where it was seen."""
     lift = bottom - (shape.points @ up.T)[:, 2].min()
     middle = np.median(sight.points, axis=0)
     poses = []
