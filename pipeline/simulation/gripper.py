@@ -49,7 +49,7 @@ def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None
     for name in names:
         weld = spec.add_equality(name=f"grip {name}", type=mujoco.mjtEq.mjEQ_WELD, active=False)
         weld.name1, weld.name2, weld.objtype = GRIPPER, name, mujoco.mjtObj.mjOBJ_BODY
-        weld.data[:] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+        weld.data[:11] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
         weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
 
 

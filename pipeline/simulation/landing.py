@@ -1,5 +1,7 @@
 """Where a thing can be set down: on top of another, in a container, in a row."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from pipeline.simulation import spots
@@ -84,7 +86,7 @@ def row(state: State, goal: InRow, obstacles: list[Object], gap: float = 0.02) -
     members = [state[name] for name in goal.names]
     axis = state.right if goal.along == "right" else state.away
     half = [float(np.ptp(m.outline @ axis)) / 2 for m in members]
-    steps = [goal.spacing or a + b + gap for a, b in zip(half, half[1:], strict=False)]
+    steps = [goal.spacing or a + b + gap for a, b in pairwise(half)]
     offsets = np.concatenate([[0], np.cumsum(steps)])
     offsets = offsets - (offsets[0] + offsets[-1]) / 2
     centres = np.concatenate([state.table.centre[None], spots.grid(state.table, 0.02)])

@@ -93,7 +93,7 @@ def pick(hand: Gripper, name: str, attempt: int = 0) -> str:
         high = _ceiling(hand) + 0.02
         hand.go(np.array([*hand.tip[:2], max(high, hand.tip[2])]))
         hand.go(np.array([*contact[:2], high]))
-        hand.go(contact + [0, 0, 0.012])
+        hand.go(contact + np.array([0, 0, 0.012]))
         touched = hand.feel(contact[2] - 0.012)
         if touched == name:
             hand.grip(name)
@@ -117,7 +117,7 @@ def place(hand: Gripper, move: Move) -> None:
     hand.go(np.array([*hand.tip[:2], top + hang + 0.012]))
     hand.feel(low + hang - 0.015)
     hand.release()
-    hand.go(hand.tip + [0, 0, 0.05])
+    hand.go(hand.tip + np.array([0, 0, 0.05]))
     physics.settle(1.5)
 
 

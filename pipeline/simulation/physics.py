@@ -192,7 +192,7 @@ def _support_points(model: mujoco.MjModel, body: int) -> np.ndarray:
 
 def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np.ndarray:
     """Farthest points of a geom in the given directions, in its own frame."""
-    kind, size = model.geom_type[geom], model.geom_size[geom]
+    kind, size = mujoco.mjtGeom(int(model.geom_type[geom])), model.geom_size[geom]
     types = mujoco.mjtGeom
     if kind == types.mjGEOM_MESH:
         mesh = model.geom_dataid[geom]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.simulation import landing, spots
-from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InRow, InZone, Near, On, Upright
+from pipeline.simulation.goals import At, Away, Beside, Goal, InRow, Inside, InZone, Near, On, Upright
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
