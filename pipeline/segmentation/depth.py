@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pipeline.frame import Frame, Support, find_support
+from pipeline.frame import Frame, Support, find_support, register
 from pipeline.segmentation.prompted import Prompted
 from pipeline.segmentation.refine import enlarge, refine
 from pipeline.segmentation.segment import Prompt, Segment
@@ -18,6 +18,7 @@ class DepthSegmenter:
 
     def open(self, frame: Frame, support: Support | None = None) -> "DepthView":
         """The frame, ready for any number of questions. Raises SupportError where no table is seen."""
+        frame = register(frame)
         return DepthView(frame, support or find_support(frame))
 
 

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from scipy import ndimage
 
-from pipeline.segmentation.standing import Heights
+from pipeline.segmentation.standing import Heights, crop, doubtful
 
 BAND = 6
 """Pixels at working size on either side of a depth edge within which colour decides."""
@@ -20,7 +20,8 @@ def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
     depth_out = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 5)
     trimap = np.where(inner, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
     trimap[depth_in >= min(BAND, 0.6 * depth_in.max())] = cv2.GC_FGD
-    trimap[(depth_out > BAND) | rival] = cv2.GC_BGD
+    unsure = doubtful(view, mask)[window]
+    trimap[(depth_out > BAND) & ~unsure | rival] = cv2.GC_BGD
     cut = grab_cut(view.rgb[window], trimap)
     cut = ndimage.binary_opening(cut | (trimap == cv2.GC_FGD)) | (cut & (depth_in > 0))
     cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, inner)
@@ -52,15 +53,6 @@ def grab_cut(rgb: np.ndarray, trimap: np.ndarray, rounds: int = 2) -> np.ndarray
         large = cv2.resize(result.astype(np.float32), shape[::-1], interpolation=cv2.INTER_LINEAR)
         result = large > 0.5
     return result
-
-
-def crop(mask: np.ndarray, margin: int) -> tuple[slice, slice]:
-    """The mask's bounding box with a margin in pixels, inside the image."""
-    rows, cols = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-    return (
-        slice(max(0, rows[0] - margin), rows[-1] + 1 + margin),
-        slice(max(0, cols[0] - margin), cols[-1] + 1 + margin),
-    )
 
 
 def attached(mask: np.ndarray, core: np.ndarray) -> np.ndarray:

@@ -10,9 +10,14 @@ from scipy import ndimage
 from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.frame.planes import noise
 from pipeline.geometry import transform
+from pipeline.segmentation.edit import at_neck
 
 CELL = 0.005
 """Side in metres of the cells in which the view from above is kept."""
+TALL, JOIN = 0.025, 0.03
+"""Metres: what stands higher is told apart first; what is lower joins it up to this far away."""
+STEEPEST = 8.0
+"""Change of depth over three pixels, in pixels' widths, above which a point hangs between two things."""
 TALLEST, WIDEST = 0.5, 0.6
 """Metres; what is larger is furniture or a robot."""
 WORKING_WIDTH = 640
@@ -31,6 +36,8 @@ class Heights:
     """In metres, of shape (h, w), 0 unknown."""
     step: int
     """Pixels of the frame to one of these."""
+    focal: float
+    """In pixels of working size."""
     polygon: np.ndarray
     """The table's outline, of shape (N, 2), world x and y."""
 
@@ -44,7 +51,10 @@ class Heights:
         far = np.where(self.known, self.depth, 0).astype(np.float32)
         near = np.where(self.known, self.depth, 1e3).astype(np.float32)
         kernel = np.ones((3, 3), np.uint8)
-        return self.known & (cv2.dilate(far, kernel) - cv2.erode(near, kernel) > 0.008 + 0.02 * self.depth)
+        return self.known & (
+            cv2.dilate(far, kernel) - cv2.erode(near, kernel)
+            > 0.003 + 0.002 * self.depth**2 + STEEPEST * self.depth / self.focal
+        )
 
     @cached_property
     def above(self) -> np.ndarray:
@@ -56,7 +66,9 @@ class Heights:
     def on_table(self) -> np.ndarray:
         """Pixels whose point lies over the seen table, or 3 cm beside it; of shape (h, w), bool."""
         centre = self.polygon.mean(0)
-        return inside_polygon(self.points[..., :2], centre + (self.polygon - centre) * (1 + 0.03 / _reach(self.polygon)))
+        return inside_polygon(
+            self.points[..., :2], centre + (self.polygon - centre) * (1 + 0.03 / _reach(self.polygon))
+        )
 
 
 def heights(frame: Frame, support: Support) -> Heights:
@@ -68,7 +80,9 @@ def heights(frame: Frame, support: Support) -> Heights:
     small = Intrinsics(w, h, k.fx / step, k.fy / step, k.cx / step, k.cy / step)
     points = Frame(frame.rgb[:1, :1], depth, small).points
     rgb = frame.rgb if step == 1 else cv2.resize(frame.rgb, (w, h), interpolation=cv2.INTER_AREA)
-    return Heights(rgb, transform(support.world_from_camera.astype(np.float32), points), depth, step, support.polygon)
+    return Heights(
+        rgb, transform(support.world_from_camera.astype(np.float32), points), depth, step, small.fx, support.polygon
+    )
 
 
 def standing(view: Heights) -> list[np.ndarray]:
@@ -80,48 +94,158 @@ def standing(view: Heights) -> list[np.ndarray]:
     masks = []
     for label in range(1, count + 1):
         mask = labels == label
-        whole = grown[np.bincount(everywhere[mask]).argmax()]
-        if is_thing(view, mask) and whole < 4 * mask.sum():
+        if is_thing(view, mask) and grown[np.bincount(everywhere[mask]).argmax()] < 4 * mask.sum():
             masks.append(completed(view, mask))
-    return sorted(masks, key=np.count_nonzero, reverse=True)
+    return [part for mask in joined(view, masks) for part in apart(view, mask)]
+
+
+def apart(view: Heights, mask: np.ndarray) -> list[np.ndarray]:
+    """The things that hang together in a mask by narrow necks, where each of them stands on the table by itself."""
+    window = crop(mask, 2)
+    if mask.sum() > 0.97 * image_hull(mask[window]).sum():
+        return [mask]
+    filled = ndimage.binary_fill_holes(
+        cv2.morphologyEx(mask[window].astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    )
+    parts = []
+    for part in at_neck(filled):
+        whole = np.zeros_like(mask)
+        whole[window] = part
+        whole &= mask
+        parts.append(whole)
+    if len(parts) < 2 or not all(_stands(view, part) for part in parts):
+        return [mask]
+    return [piece for part in parts for piece in apart(view, part)]
+
+
+def _stands(view: Heights, mask: np.ndarray) -> bool:
+    heights = view.points[mask & view.above][:, 2]
+    return len(heights) > 60 and np.percentile(heights, 5) < 0.02 and np.percentile(heights, 95) > 0.03
+
+
+def joined(view: Heights, masks: list[np.ndarray]) -> list[np.ndarray]:
+    """The masks with the parts of one thing put together (a bowl's near and far wall), largest first, none inside another."""
+    masks = sorted(masks, key=np.count_nonzero, reverse=True)
+    whole: list[np.ndarray] = []
+    for mask in masks:
+        home = next((i for i, other in enumerate(whole) if belong_together(view, other, mask)), None)
+        if home is None:
+            whole.append(mask)
+        else:
+            whole[home] = completed(view, whole[home] | mask)
+    return whole
+
+
+def belong_together(view: Heights, large: np.ndarray, small: np.ndarray) -> bool:
+    """Whether two masks are one thing: one inside the other, or of one colour and convex together seen from above."""
+    if np.count_nonzero(large & small) > 0.5 * np.count_nonzero(small):
+        return True
+    if not (cv2.dilate(large.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0)[small].any():
+        return False
+    lab = [
+        np.median(cv2.cvtColor(view.rgb[part][None], cv2.COLOR_RGB2LAB)[0], 0).astype(float) for part in (large, small)
+    ]
+    tops = [np.percentile(view.points[part & view.known][:, 2], 97) for part in (large, small)]
+    alike = np.linalg.norm((lab[0] - lab[1])[1:]) < 20 and abs(lab[0] - lab[1])[0] < 60
+    if not alike or min(tops) < 0.6 * max(tops):
+        return False
+    areas = [_ground_area(view, part) for part in (large, small, large | small)]
+    return areas[2] < 1.25 * (areas[0] + areas[1])
+
+
+def _ground_area(view: Heights, mask: np.ndarray) -> float:
+    return cv2.contourArea(cv2.convexHull(view.points[mask & view.known][:, :2].astype(np.float32)))
 
 
 def from_above(points: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, int]:
-    """Label the pixels of a mask (h, w) so that those apart on the ground are apart: labels (h, w) int, and how many."""
+    """Label the pixels of a mask (h, w) so that those apart on the ground are apart: labels (h, w), and how many.
+
+    Tall parts are labelled first and low ones join the nearest: what bleeds between things in depth is low.
+    """
     labels = np.zeros(mask.shape, int)
-    ground = points[mask][:, :2]
-    if not len(ground):
+    if not mask.any():
         return labels, 0
-    cells = np.floor((ground - ground.min(0)) / CELL).astype(int) + 1
-    extent = cells.max(0) + 2
-    if extent.max() > 4000:
-        return labels, 0
-    filled = np.zeros(extent, np.uint8)
+    cells = _cells(points[mask][:, :2])
+    tall = points[mask][:, 2] > TALL
+    high, count = _islands(cells[tall], cells.max(0) + 3)
+    low, lows = _islands(cells[~tall], cells.max(0) + 3)
+    gap, nearest = ndimage.distance_transform_edt(high == 0, return_indices=True)
+    joined = np.where(gap * CELL <= JOIN, high[tuple(nearest)], 0)
+    alone = np.ones(lows + 1, bool)
+    alone[np.unique(low[(joined > 0) & (low > 0)])] = False
+    merged = np.where((low > 0) & alone[low], count + low, np.where((high > 0), high, joined))
+    labels[mask] = merged[tuple(cells.T)]
+    return labels, count + lows
+
+
+def _islands(cells: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, int]:
+    """Label the cells (N, 2) of a grid that hang together: labels of the grid's shape, int, and how many."""
+    filled = np.zeros(shape, np.uint8)
     np.add.at(filled, tuple(cells.T), 1)
-    close = cv2.dilate((filled >= 2).astype(np.uint8), np.ones((3, 3), np.uint8))
-    count, grid = cv2.connectedComponents(close)
-    labels[mask] = grid[tuple(cells.T)]
-    return labels, count - 1
+    count, grid = cv2.connectedComponents(cv2.dilate((filled >= 2).astype(np.uint8), np.ones((3, 3), np.uint8)))
+    return grid, count - 1
+
+
+def ring_filled(ground: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Pixels (h, w) whose ground point, of shape (h, w, 2), lies on what `own` covers or encloses, seen from above."""
+    if not own.any():
+        return own
+    cells = _cells(ground[own])
+    corner = np.floor(ground[own].min(0) / CELL)
+    covered = np.zeros(cells.max(0) + 9, np.uint8)
+    covered[tuple((cells + 3).T)] = 1
+    covered = cv2.morphologyEx(covered, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7)))
+    covered = ndimage.binary_fill_holes(covered)
+    at = np.nan_to_num(np.floor(ground / CELL) - corner + 4, nan=-1)
+    inside = ((at >= 0) & (at < covered.shape)).all(-1)
+    rows, cols = np.where(inside, at[..., 0], 0).astype(int), np.where(inside, at[..., 1], 0).astype(int)
+    return inside & covered[rows, cols]
+
+
+def _cells(ground: np.ndarray) -> np.ndarray:
+    cells = np.floor(ground / CELL)
+    return np.clip(cells - np.floor(ground.min(0) / CELL) + 1, 0, 4000).astype(int)
 
 
 def is_thing(view: Heights, mask: np.ndarray) -> bool:
-    """Large enough to be more than noise, small enough to be carried."""
+    """Large enough to be more than noise, small enough to be carried, and not hanging from a robot or a wall."""
     points = view.points[mask & view.known]
     if len(points) < 60:
         return False
-    extent = np.percentile(points, 98, axis=0) - np.percentile(points, 2, axis=0)
-    tall = np.percentile(points[:, 2], 95)
-    return bool(0.012 < extent[:2].max() < WIDEST and extent[:2].min() > 0.004 and tall > 0.01)
+    low, high = np.percentile(points, (3, 97), axis=0)
+    extent, tall = high - low, high[2]
+    carried = 0.012 < extent[:2].max() < WIDEST and extent[:2].min() > 0.004 and low[2] < 0.12
+    sure = tall > 0.01 and tall > 1.6 * float(noise(np.median(view.depth[mask])))
+    return bool(carried and sure and (tall > 0.03 or _compact(mask)))
+
+
+def _compact(mask: np.ndarray) -> bool:
+    """Low things are either flat boxes, which fill their outline, or the table's own unevenness, which does not."""
+    return bool(mask.sum() > 0.5 * image_hull(mask).sum())
 
 
 def completed(view: Heights, mask: np.ndarray) -> np.ndarray:
     """The mask with what depth alone misses: a bowl's bottom at table height, holes in depth, its own steep edges."""
-    ground = view.points[..., :2]
-    hull = cv2.convexHull(ground[mask].astype(np.float32))[:, 0]
+    low = view.points[..., 2] < 0.6 * np.percentile(view.points[mask][:, 2], 98)
+    around = cv2.dilate(mask.astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
+    rim = around & view.above & (view.points[..., 2] > 0.4 * np.percentile(view.points[mask][:, 2], 98))
+    mask = mask | (image_hull(mask) & low & ring_filled(view.points[..., :2], rim))
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)) > 0
-    enclosed = ndimage.binary_fill_holes(closed) & ~mask
-    own = inside_polygon(ground, hull) | ~view.known
-    return mask | (enclosed & own)
+    enclosed = ndimage.binary_fill_holes(closed)
+    return mask | (closed & view.steep) | (enclosed & ~view.known)
+
+
+def doubtful(view: Heights, mask: np.ndarray) -> np.ndarray:
+    """Pixels (h, w) that may belong to a thing for all that depth says: between its parts, on its own ground."""
+    ground = view.points[..., :2]
+    hull = cv2.convexHull(ground[mask & view.known].astype(np.float32))[:, 0]
+    return image_hull(mask) & ~mask & (inside_polygon(ground, hull) | ~view.known)
+
+
+def image_hull(mask: np.ndarray) -> np.ndarray:
+    """The convex outline of a mask (h, w), filled."""
+    outline = cv2.convexHull(cv2.findNonZero(mask.astype(np.uint8)))
+    return cv2.fillConvexPoly(np.zeros(mask.shape, np.uint8), outline, 1) > 0
 
 
 def inside_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
@@ -137,3 +261,12 @@ def inside_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
 
 def _reach(polygon: np.ndarray) -> float:
     return float(np.linalg.norm(polygon - polygon.mean(0), axis=1).mean())
+
+
+def crop(mask: np.ndarray, margin: int) -> tuple[slice, slice]:
+    """The mask's bounding box with a margin in pixels, inside the image."""
+    rows, cols = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return (
+        slice(max(0, rows[0] - margin), rows[-1] + 1 + margin),
+        slice(max(0, cols[0] - margin), cols[-1] + 1 + margin),
+    )
