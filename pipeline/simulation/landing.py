@@ -16,7 +16,8 @@ TOP = 0.008
 
 def under(physics: Physics, thing: Object, xy: np.ndarray) -> tuple[float, float]:
     """Highest and lowest surface under the thing's footprint if it hung over xy, in metres."""
-    shape = spots.dense(thing.outline) - thing.position[:2]
+    shape = thing.outline - thing.position[:2]
+    shape = np.concatenate([shape, (shape + np.roll(shape, 1, 0)) / 2])
     points = np.concatenate([xy + shape * 0.95, xy + shape * 0.5, np.atleast_2d(xy)])
     heights, _, _ = physics.surface(points, without=thing.name)
     heights = np.nan_to_num(heights, nan=0.0)

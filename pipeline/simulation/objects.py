@@ -126,11 +126,15 @@ class Region:
         low, high = self.polygon.min(0), self.polygon.max(0)
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
-    def depth(self, points: np.ndarray) -> np.ndarray:
-        """Distance of points (..., 2) to the nearest edge line, positive inside, of shape (...)."""
+    def depth(self, points: np.ndarray, shape: np.ndarray | None = None) -> np.ndarray:
+        """Distance of points (..., 2) to the nearest edge line, positive inside, of shape (...).
+
+        With a shape, an outline (M, 2) around the origin: the same for its outermost point when it hangs there.
+        """
         side = np.roll(self.polygon, -1, 0) - self.polygon
         normal = np.stack([-side[:, 1], side[:, 0]], -1) / np.linalg.norm(side, axis=1, keepdims=True)
-        return (np.asarray(points, float) @ normal.T - (self.polygon * normal).sum(1)).min(-1)
+        room = 0.0 if shape is None else (shape @ normal.T).min(0)
+        return (np.asarray(points, float) @ normal.T - (self.polygon * normal).sum(1) + room).min(-1)
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         """Distance of points (..., 2) to the region, negative inside, of shape (...)."""

@@ -7,10 +7,11 @@ import numpy as np
 
 from pipeline.simulation import landing, spots
 from pipeline.simulation.goals import At, Away, Beside, Goal, InRow, Inside, InZone, Near, On, Upright
-from pipeline.simulation.objects import Object
+from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
 
+SQUARE = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
 TRIES = 3
 """Carries of one object for one goal before giving it up."""
 GAP = 0.012
@@ -69,6 +70,7 @@ class Planner:
     tries: dict[tuple[Goal, str], int] = field(default_factory=dict)
     refused: set[Goal] = field(default_factory=set)
     rows: dict[InRow, dict[str, np.ndarray]] = field(default_factory=dict)
+    packs: dict[str, spots.Packing] = field(default_factory=dict)
 
     def next(self, state: State, goals: Sequence[Goal]) -> Move | Refusal | None:
         """The next move towards the first goal not met; None when there is nothing left to do."""
@@ -141,8 +143,26 @@ class Planner:
             wide, gap = landing.narrow(a.outline) * 100, landing.narrow(room) * 100
             raise Blocked(f"{a.name} is {wide:.1f} cm wide, the opening of {b.name} only {gap:.1f} cm")
         inside = [state[n] for n in riders(state, b.name) if n != a.name]
-        xy, yaw = landing.into(self.physics, a, b, room, inside)
+        if self._packed(state, goal, goals, Region(room), b.yaw):
+            xy, yaw = self.packs[goal.container][a.name]
+        else:
+            xy, yaw = landing.into(self.physics, a, b, room, inside)
         return Move(a.name, xy, yaw, "place", b.name, goal)
+
+    def _packed(self, state: State, goal: InZone | Inside, goals: list[Goal], region: Region, turn: float) -> bool:
+        """Whether there is a plan of where each of several things goes that share a zone or container."""
+        place = goal.objects[1] if isinstance(goal, Inside) else goal.zone
+        sharing = [g for g in goals if isinstance(g, InZone | Inside) and place in (g.objects[-1], getattr(g, "zone", ""))]
+        if len(sharing) < 2:
+            return False
+        if place not in self.packs or self.tries.get((goal, goal.a), 0):
+            missing = [state[g.a] for g in sharing if not g.met(state)]
+            names = {o.name for o in missing} | ({place} if isinstance(goal, Inside) else set())
+            others = [o for o in state.objects.values() if o.name not in names and o.name not in self._below(state, place)]
+            gaps = (0.012, 0.006, 0.003)
+            plans = (spots.pack(region, missing, others, turn, gap) for gap in gaps)
+            self.packs[place] = next((plan for plan in plans if plan), {})
+        return goal.a in self.packs[place]
 
     def _row(self, state: State, goal: InRow, goals: list[Goal]) -> Move:
         if goal not in self.rows:
@@ -196,9 +216,16 @@ class Planner:
         if not len(points):
             return None
         others = [o for o in state.objects.values() if o.name != name and o.name not in riders(state, name)]
+        if isinstance(goal, InZone):
+            zone = state.zones[goal.zone]
+            turn = float(np.arctan2(zone.right[1], zone.right[0]))
+            if self._packed(state, goal, goals, zone.region, turn):
+                xy, yaw = self.packs[goal.zone][name]
+                if spots.fits(xy[None], thing.moved(yaw=yaw), others, 0.002)[0] and _holds(state, name, xy, about):
+                    return Move(name, xy, yaw, "place", goal.zone, goal)
         free = spots.fits(points, thing, others, GAP)
-        packing = isinstance(goal, InZone)
-        prices = _corner_first(state, goal, points) if packing else np.linalg.norm(points - thing.position[:2], axis=1)
+        centre = state.zones[goal.zone].xy if isinstance(goal, InZone) else thing.position[:2]
+        prices = np.linalg.norm(points - centre, axis=1)
         for possible in (free, ~free):
             for i in np.argsort(prices + 1e3 * ~possible, kind="stable")[: int(possible.sum())]:
                 if not _holds(state, name, points[i], about):
@@ -303,18 +330,13 @@ def _candidates(state: State, thing: Object, about: list[Goal]) -> np.ndarray:
     points = [spots.grid(state.table)]
     for goal in about:
         if isinstance(goal, At):
-            points.insert(0, np.array([goal.xy]))
+            points = [np.array([goal.xy]), goal.xy + spots.grid(Region(SQUARE * goal.tolerance))]
         if isinstance(goal, InZone):
             zone = state.zones[goal.zone]
             local = np.stack(np.meshgrid(*[np.arange(-s / 2, s / 2, 0.01) for s in zone.size]), -1).reshape(-1, 2)
             away = np.array([-zone.right[1], zone.right[0]])
             points = [zone.xy[None], zone.xy + local @ np.stack([zone.right, away])]
     return np.concatenate(points)
-
-
-def _corner_first(state: State, goal: InZone, points: np.ndarray) -> np.ndarray:
-    """Fills a zone that several things share from one corner; one thing alone goes to the middle."""
-    return np.linalg.norm(points - state.zones[goal.zone].xy, axis=1)
 
 
 def _holds(state: State, name: str, xy: np.ndarray, about: list[Goal]) -> bool:

@@ -1,11 +1,13 @@
 """Free places on the table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.objects import Object, Region, hull
 
+Packing = dict[str, tuple[np.ndarray, float | None]]
+"""By name: place, of shape (2,), and turn; None keeps the present turn."""
 STEP = 0.015
 """Pitch of the grid that places are looked for on, in metres."""
 
@@ -33,34 +35,50 @@ def free(table: Region, objects: Iterable[Object], radius: float, gap: float = 0
     return points[clearance(points, objects) >= radius + gap]
 
 
-def dense(outline: np.ndarray, pitch: float = 0.015) -> np.ndarray:
-    """An outline with points every pitch metres along its sides, of shape (N, 2)."""
-    ends = np.roll(outline, -1, 0)
-    parts = [
-        a + (b - a) * np.arange(n)[:, None] / n
-        for a, b in zip(outline, ends, strict=True)
-        for n in [max(1, int(np.ceil(np.linalg.norm(b - a) / pitch)))]
-    ]
-    return np.concatenate(parts)
-
-
 def fits(points: np.ndarray, thing: Object, others: Iterable[Object], gap: float) -> np.ndarray:
-    """At which points (N, 2) the thing, as it is turned now, stays gap metres away from all others, of shape (N,)."""
-    shape = dense(thing.outline) - thing.position[:2]
-    own = Region(thing.outline - thing.position[:2])
+    """At which points (N, 2) the thing, as it is turned now, stays gap metres away from all others, of shape (N,).
+
+    A centre collides exactly where it lies in the Minkowski difference of the two outlines.
+    """
+    shape = thing.outline - thing.position[:2]
     free = np.ones(len(points), bool)
     for other in others:
-        near = np.flatnonzero(
-            free & (np.linalg.norm(points - other.position[:2], axis=1) < thing.reach + other.reach + gap)
-        )
-        if len(near):
-            apart = Region(other.outline).distance(points[near, None] + shape).min(1)
-            around = own.distance(dense(other.outline) - points[near, None]).min(1)
-            free[near] = np.minimum(apart, around) >= gap
+        blocked = Region(hull((other.outline[:, None] - shape).reshape(-1, 2)))
+        near = np.flatnonzero(free & (np.linalg.norm(points - other.position[:2], axis=1) < thing.reach + other.reach + gap))
+        free[near] = blocked.distance(points[near]) >= gap
     return free
 
 
-def standing(points: np.ndarray, thing: Object, table: Region, margin: float = 0.0) -> np.ndarray:
-    """At which points (N, 2) the thing's whole outline is on the table, of shape (N,)."""
-    shape = thing.outline - thing.position[:2]
-    return table.depth(points[:, None] + shape).min(1) >= margin
+def standing(points: np.ndarray, thing: Object, region: Region, margin: float = 0.0) -> np.ndarray:
+    """At which points (N, 2) the thing's whole outline lies in the region, of shape (N,)."""
+    return region.depth(points, thing.outline - thing.position[:2]) >= margin
+
+
+def pack(region: Region, things: Sequence[Object], others: Sequence[Object], turn: float, gap: float) -> Packing | None:
+    """Places and turns for all things inside a region, the largest first, towards one corner; None if they do not fit."""
+    middle, spread = region.centre, float(np.ptp(region.polygon, axis=0).max())
+    points = np.concatenate([middle[None], grid(region, max(0.008, spread / 40))])
+    for angle in turn + np.radians([225, 315, 45, 135]):
+        corner = middle + spread * np.array([np.cos(angle), np.sin(angle)])
+        order = points[np.argsort(np.linalg.norm(points - corner, axis=1), kind="stable")]
+        if found := _pack(order, region, sorted(things, key=lambda o: -o.reach), list(others), turn, gap):
+            return found
+    return None
+
+
+def _pack(
+    points: np.ndarray, region: Region, things: list[Object], others: list[Object], turn: float, gap: float
+) -> Packing | None:
+    found: Packing = {}
+    for thing in things:
+        for yaw in (None, turn, turn + np.pi / 2):
+            turned = thing.moved(yaw=yaw)
+            good = points[standing(points, turned, region, 0.002)]
+            good = good[fits(good, turned, others, gap)] if len(good) else good
+            if len(good):
+                found[thing.name] = good[0], yaw
+                others = [*others, turned.moved(good[0])]
+                break
+        else:
+            return None
+    return found

@@ -17,10 +17,18 @@ class Zone:
     xy: np.ndarray
     """Centre, world, of shape (2,)."""
     size: tuple[float, float]
-    """Extents along right and away; twice the diameter for a disc."""
+    """Extents along right and away; the diameter twice for a disc."""
     right: np.ndarray
     """Unit vector, of shape (2,)."""
     disc: bool = False
+
+    @property
+    def region(self) -> Region:
+        """Its outline; a polygon just inside for a disc."""
+        angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        square = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+        local = (np.stack([np.cos(angle), np.sin(angle)], -1) if self.disc else square) * np.array(self.size) / 2
+        return Region(self.xy + local @ np.stack([self.right, [-self.right[1], self.right[0]]]))
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """How far points (..., 2) lie outside, in metres, negative inside, of shape (...)."""
