@@ -1,8 +1,17 @@
 """What a robot shall do with the twin: proposed, or a person's words."""
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
+from pipeline.models import Model, ModelError, Question
+
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class TaskError(StudioError):
@@ -18,8 +27,112 @@ class Task:
     objects: tuple[str, ...]
     """Names of the placements used."""
     goals: tuple[str, ...]
-    """What holds when it is done, in plain words, in order."""
+    """What holds when it is done, in plain words, in order; a later stage begins with "then"."""
     kind: str = ""
-    """"stack", "sort", "put_in", "gather", "line_up", "swap", "move_away" ...; empty for a person's words not yet understood."""
+    """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on", "gather",
+    "group", "select", "move_to", "swap", "move_near", "move_away", "place_beside", "put_on_table" or "several"; another
+    model may say others; empty for a person's words not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
+
+
+class TaskAnswer(BaseModel):
+    """One task, as a model answers it."""
+
+    name: str = ""
+    instruction: str = ""
+    objects: list[str] = Field(default_factory=list)
+    goals: list[str] = Field(default_factory=list)
+    kind: str = ""
+
+
+class TasksAnswer(BaseModel):
+    tasks: list[TaskAnswer]
+
+
+class UnderstoodAnswer(TaskAnswer):
+    fits: bool
+    """Whether the words can be done with these objects."""
+    reason: str = ""
+    """Where not: why, and what would work."""
+
+
+def propose(scene: Any, model: Model, count: int = 8, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
+    """Tasks that these objects support, surest first; empty where nothing was found on the table.
+
+    `scene` is a kit.Scene or its objects; `about` tells more of each by name (caption, asset). Raises ModelError.
+    """
+    data = scene_data(scene, about)
+    if not data["objects"]:
+        return ()
+    answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))
+    tasks = [_task(said, data, model.name) for said in _as(answer, TasksAnswer).tasks]
+    found = tuple(task for task in tasks if task)
+    if tasks and not found:
+        raise ModelError(
+            f"{model.name} proposed tasks about objects that are not here; ask again or write one", str(answer)
+        )
+    return found[:count]
+
+
+def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | None = None) -> Task:
+    """A person's words as a task. Raises TaskError where they do not fit the scene, ModelError where nobody answers."""
+    text = " ".join(str(text).split())
+    if not text:
+        raise TaskError("the instruction is empty: say what shall be done with which object")
+    data = scene_data(scene, about)
+    if not data["objects"]:
+        raise TaskError("no object was found on this table: mark one on the Masks page first")
+    answer = _as(
+        model.ask(Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)), UnderstoodAnswer
+    )
+    if not answer.fits:
+        raise TaskError(answer.reason or "this cannot be done with these objects")
+    task = _task(answer, data, "human")
+    if task is None:
+        raise ModelError(
+            f"{model.name} answered with objects that are not here: {', '.join(answer.objects)}", str(answer)
+        )
+    return Task(task.name, text, task.objects, task.goals, task.kind, "human")
+
+
+def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A kit.Scene, or its objects alone, as JSON values: what every question about a task is asked with."""
+    objects: Iterable[Any] = getattr(scene, "objects", scene)
+    data: dict[str, Any] = {"objects": [_object(o, (about or {}).get(o.name, "")) for o in objects]}
+    if hasattr(scene, "table"):
+        data["table"] = {"polygon": _numbers(scene.table.polygon), "bounds": _numbers(scene.table.bounds)}
+        data |= {"right": _numbers(scene.right), "away": _numbers(scene.away)}
+    return data
+
+
+def task_data(task: Task) -> dict[str, Any]:
+    """As task.json holds it."""
+    return {
+        "name": task.name, "instruction": task.instruction, "objects": list(task.objects), "goals": list(task.goals),
+        "kind": task.kind, "source": task.source,
+    }  # fmt: skip
+
+
+def _object(thing: Any, about: str) -> dict[str, Any]:
+    said = {key: getattr(thing, key) for key in ("name", "category", "shape", "colour", "container")}
+    size, position = _numbers(thing.size), _numbers(thing.position)
+    return said | {"size": size, "position": position, "volume": round(float(thing.volume), 7), "caption": about}
+
+
+def _numbers(values: Any) -> list[Any]:
+    return [_numbers(v) if hasattr(v, "__len__") else round(float(v), 4) for v in values]
+
+
+def _task(said: TaskAnswer, data: Mapping[str, Any], source: str) -> Task | None:
+    known = [o["name"] for o in data["objects"]]
+    if not said.objects or not said.instruction or any(name not in known for name in said.objects):
+        return None
+    name = re.sub(r"\W+", "_", said.name.lower()).strip("_") or "task"
+    return Task(name, said.instruction, tuple(said.objects), tuple(said.goals), said.kind, source)
+
+
+def _as(answer: BaseModel, kind: type[_Answer]) -> _Answer:
+    if not isinstance(answer, kind):
+        raise ModelError(f"the model answered with {type(answer).__name__}, not {kind.__name__}")
+    return answer

@@ -1,0 +1,378 @@
+"""A person's words -> aims. A small English: a verb of one of the families, and phrases for the objects."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from pipeline.models.rules.aims import Aim
+from pipeline.models.rules.plans import Plan, by_colour, tower
+from pipeline.models.rules.references import Reader, Unclear
+from pipeline.models.rules.things import Thing
+from pipeline.models.rules.words import singular
+
+PLEASE = re.compile(
+    r"^(?:(?:hey|hi|hello|ok|okay|now|please|robot|just|and|first|finally|lastly|next|also|then|let's|lets|try to|kindly"
+    r"|(?:can|could|would|will) you|(?:i|we) (?:want|need|would like|'d like)(?: you| the robot)?(?: to)?"
+    r"|i'd like(?: you)?(?: to)?|you should|the robot (?:should|must|shall)|your task is to)\b[, ]*)+"
+)
+VERBS = (
+    "put place move set drop lay bring push slide shift carry take insert throw toss pop transfer position keep stack pile build "
+    "make form sort order arrange rank organise organize align line gather collect group cluster assemble select pick choose give "
+    "hand fetch get pass discard trash bin remove clear clean tidy dispose eliminate swap switch exchange trade interchange separate "
+    "spread stand pack store return pull empty"
+).split()
+PUT = r"(?:put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|position|keep|stand|stack|pile|pack|store|return|pull|get|pick up|pick|sort)"
+RELATIONS = (
+    ("out", r"out of|off of|off"),
+    ("inside", r"inside of|inside|into|in to"),
+    ("in_front_of", r"in front of|before"),
+    ("left_of", r"(?:on |to )?(?:the )?left(?: hand)?(?: side)? of"),
+    ("right_of", r"(?:on |to )?(?:the )?right(?: hand)?(?: side)? of"),
+    ("behind", r"in back of|behind"),
+    ("on", r"on the top of|on top of|onto|on to|upon|atop|over|on"),
+    (
+        "near",
+        r"right next to|next to|close to|close by|beside|besides|near to|near|nearby|adjacent to|alongside|towards?|by",
+    ),
+    ("away", r"(?:far )?away from|far from|apart from"),
+    ("inside", r"in"),
+)
+SIZES = r"size|volume|height|width|small|smallest|smaller|little|big|bigger|biggest|large|largest|tall|taller|tallest|short|shortest|low|lowest|wide|narrow|ascending|descending|increasing|decreasing"
+COLOUR_ORDER = r"rainbow|colou?rs?|hue|spectrum"
+ORDER = re.compile(
+    rf"(?:,? ?(?:by|in|from|according to|in order of|in an?|into|with|using)? (?:the |their |an? |order of )*(?:{SIZES}|{COLOUR_ORDER})\b.*)$"
+)
+NEW_CONTAINERS = {
+    "tray": "tray",
+    "bin": "bin",
+    "trash": "bin",
+    "rubbish": "bin",
+    "basket": "bin",
+    "box": "bin",
+    "container": "tray",
+}
+PLACES = {
+    "left": "left", "right": "right", "far": "far", "back": "far", "rear": "far", "near": "near", "front": "near", "close": "near",
+    "middle": "middle", "centre": "middle", "center": "middle", "other": "other", "opposite": "other",
+}  # fmt: skip
+ZONE = re.compile(
+    r"\b(zone|area|region|marked|marker|spot|square|circle|side|half|corner|edge|end|middle|centre|center)\b|^(the )?(left|right|front|back)$"
+)
+
+SIDE = re.compile(
+    r"(the )?(far |very )?(left|right|front|back|rear|middle|centre|center|other|opposite)( (hand )?(side|half|end|edge|part))?$"
+)
+
+
+@dataclass
+class Instructions:
+    """Reads one instruction about one scene. Raises Unclear with what would have worked."""
+
+    reader: Reader
+
+    def read(self, text: str) -> Plan:
+        plain = re.sub(r"[!?.]+(?=\s|$)", ";", " ".join(text.lower().replace("’", "'").split()))
+        aims: list[Aim] = []
+        kinds: list[str] = []
+        for stage, clause in clauses(plain):
+            if taken := re.match(r"(?:take|grab|grasp|lift|pick up|get|pick) (.+)", clause):
+                if re.search(rf"{re.escape(clause)}\W+(?:and |then |,)+\w+ (?:it|them)\b", plain):
+                    self.named(taken[1])  # "take the ball and put it ..."
+                    continue
+            kind, found = self.clause(clause)
+            kinds.append(kind)
+            aims += [replace(aim, stage=stage) for aim in found if replace(aim, stage=stage) not in aims]
+        if not aims:
+            raise Unclear("the words name no action")
+        return Plan(kinds[0] if len(set(kinds)) == 1 else "several", tuple(aims))
+
+    def clause(self, text: str) -> tuple[str, list[Aim]]:
+        readings: tuple[Callable[[str], tuple[str, list[Aim]] | None], ...] = (
+            self.swap, self.sort, self.tower, self.row, self.groups, self.discard, self.apart, self.related, self.gather, self.select,
+        )  # fmt: skip
+        for reading in readings:
+            if (found := reading(text)) is not None:
+                return found
+        raise Unclear(f'the offline rules do not understand "{text[:80]}"')
+
+    def named(self, phrase: str) -> tuple[Thing, ...]:
+        return self.reader.read(phrase)
+
+    def some(self, phrase: str) -> tuple[Thing, ...]:
+        """The things of a phrase; all there are for no phrase at all."""
+        bare = re.sub(
+            r"\b(?:up|together|here|them all|all of|of|with|from|out of|on each other|the table|table)\b", " ", phrase
+        ).strip(" ,")
+        return self.named(bare if re.sub(r"\b(the|all)\b", "", bare).strip() else "everything")
+
+    def swap(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:swap|switch|exchange|trade|interchange)\b(?: (?:the )?(?:places?|positions?|locations?)(?: of)?)?(.*)",
+            text,
+        )
+        if not m:
+            return None
+        first, *second = re.split(r"\b(?:with|for)\b", m[1].split(" so that")[0], maxsplit=1)
+        pair = self.some(first) + (self.named(second[0]) if second else ())
+        if len(pair) != 2:
+            raise Unclear(f"swapping needs two objects, the words name {len(pair)}")
+        a, b = (t.name for t in pair)
+        return "swap", [Aim("where", (a, b)), Aim("where", (b, a))]
+
+    def sort(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:sort|order|arrange|rank|organi[sz]e|line up|line|align|put|place|lay out|lay|set)\b(.*)", text
+        )
+        if not m or not (order := ORDER.search(m[1])) or re.search(r"\bgroups?|piles?|heaps?\b", m[1]):
+            return None
+        if text.startswith(("put", "place", "set", "lay")) and not re.search(
+            r"order|rainbow|sort|from .* to ", order[0]
+        ):
+            return None
+        objects = self.some(re.sub(r"\b(?:in|into) an? (?:row|line)\b", "", m[1][: order.start()]))
+        if len(objects) < 2:
+            raise Unclear(f"only one object ({objects[0].name}), sorting needs two")
+        kind, ordered = arranged(objects, order[0])
+        along = "away" if re.search(r"front to back|near to far|column", text) else "right"
+        return kind, [Aim("in_row", tuple(t.name for t in ordered), along)]
+
+    def tower(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:(?:build|make|form|create|construct) (?:a|one|the)? ?(?:tower|stack|pile)(?: out of| of| from| with| using)?"
+            r"|(?:stack|pile)(?: up)?)\b(.*)", text
+        ) or re.match(rf"{PUT} (.*?)(?: (?:up )?on top of (?:each other|one another)|on each other|in an? (?:stack|tower|pile))", text)  # fmt: skip
+        if not m:
+            return None
+        phrase = re.sub(r",? ?(?:up )?(?:on top of|on|onto|atop) (?:each other|one another)", "", m[1])
+        phrase = re.sub(r",? ?(?:in|into) an? (?:stack|tower|pile)", "", phrase)
+        if re.search(r"\b(?:on|onto|upon|atop|in|inside|into)\b", re.sub(r"\b(?:in|from) .*order.*", "", phrase)):
+            return None  # "stack a on b" is a relation
+        given = re.search(r"\b(?:in (?:this|that|the) order|bottom first|from bottom to top)\b:?", phrase)
+        flipped = re.search(r"\btop first|from top to bottom\b", phrase)
+        order = ORDER.search(phrase)
+        objects = self.some(re.sub(r"\b(?:in this order|bottom first|top first|from (?:bottom|top) to \w+)\b:?", "", phrase[: order.start()] if order else phrase))  # fmt: skip
+        if len(objects) < 2:
+            raise Unclear(f"only one object ({objects[0].name}), stacking needs two")
+        names = tuple(t.name for t in (objects if given else objects[::-1] if flipped else tower(objects)))
+        return "stack", [Aim("stacked", names)]
+
+    def row(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:line up|line|align|(?:make|form|build) an? (?:row|line|queue|column)(?: out)?(?: of| from| with)?)\b(.*)",
+            text,
+        )
+        m = m or re.match(
+            rf"(?:{PUT}|arrange)\b(.*?),? (?:in|into) an? (?:straight )?(?:row|line|queue|column)\b", text
+        )
+        if not m:
+            return None
+        along = "away" if re.search(r"front to back|near to far|column|queue|away", text) else "right"
+        phrase = re.sub(r",? ?(?:in|into) an? (?:row|line|queue|column)|from \w+ to \w+|\bup\b", "", m[1])
+        objects = self.some(phrase)
+        if len(objects) < 2:
+            raise Unclear(f"only one object ({objects[0].name}), a row needs two")
+        ordered = sorted(objects, key=lambda t: self.reader.measure(t, along))
+        return "line_up", [Aim("in_row", tuple(t.name for t in ordered), along)]
+
+    def groups(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:group|sort|separate|organi[sz]e|divide|put|arrange|gather)\b(.*?)\b(?:in|into|by)\b.*?\b(colou?r|shape|kind|type|category)",
+            text,
+        )
+        if not m:
+            return None
+        objects = self.some(m[1])
+        key: Callable[[Thing], str] = lambda t: (
+            t.colour if m[2].startswith("colo") else t.shape if m[2] == "shape" else t.category or t.shape
+        )
+        values = list(dict.fromkeys(key(t) for t in objects))
+        if len(values) < 2:
+            raise Unclear(f"all of them are {values[0]}: there is nothing to tell apart by {m[2]}")
+        return "group", [Aim("in_zone", (t.name, f"{key(t)}_zone")) for t in objects]
+
+    def discard(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:discard|throw away|throw out|toss out|trash|bin|remove|clear away|clear up|clear off|clear|clean up|clean|tidy up|tidy|put away"
+            r"|get rid of|dispose of|eliminate|take away|throw)\b(.*)", text
+        )  # fmt: skip
+        if not m or re.search(r"\b(?:inside|into|in|onto|on|off|out of|next to)\b (?!the table|this table)", m[1]):
+            return None
+        phrase = re.sub(r"\b(?:from|off|on) (?:the|this) table\b|\baway\b", "", m[1])
+        objects = self.some(phrase)
+        inside = next((t for t in self.reader.things if t.category in ("bin", "basket") and t not in objects), None)
+        return "gather", [Aim("inside", (t.name, inside.name if inside else "bin"), new=not inside) for t in objects]
+
+    def apart(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:separate|spread out|spread|space out)\b(.*)|"
+            + PUT
+            + r"\b(.*?)\b(?:far )?(?:apart|away from (?:each other|one another))$",
+            text,
+        )
+        if not m:
+            return None
+        first, *second = re.split(r"\bfrom\b", m[1] if m[1] is not None else m[2], maxsplit=1)
+        others = self.named(second[0]) if second and not re.search("each other|one another", second[0]) else ()
+        objects = self.some(re.sub(r"\b(?:apart|out)\b", "", first))
+        pairs = [(a, b) for a in objects for b in others if a != b] if others else list(combinations(objects, 2))
+        if not pairs:
+            raise Unclear(f"only one object ({objects[0].name}), moving apart needs two")
+        return "move_away", [Aim("away", (a.name, b.name)) for a, b in pairs]
+
+    def related(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(rf"({PUT})\b(.*)", text)
+        if not m:
+            return None
+        said = re.sub(
+            r"\b(side|half|end|edge|corner|middle|centre|center|part|left|right|front|back) (?:of|on) (?:the |this )?(?:table|desk)\b",
+            r"\1",
+            m[2].strip(),
+        )
+        anywhere = "|".join(words for _, words in RELATIONS)
+        if two := re.match(rf"(.+?\b(?:{anywhere})\b.+?),? and (.+?\b(?:{anywhere})\b.+)$", said):
+            (kind, first), (other, second) = self.clause(f"{m[1]} {two[1]}"), self.clause(f"{m[1]} {two[2]}")
+            return (kind if kind == other else "several"), [*first, *second]
+        for verb, words in RELATIONS:
+            split = re.search(rf"^(.+?),? \b(?:{words})\b (.+)$", f" {said}")
+            if split:
+                return self.relation(verb, split[1].strip(), split[2].strip())
+        side = re.search(r"^(.+?) (?:to|towards?|at|over to|further)? ?(?:the )?(left|right|far|back|front|middle|centre|center|aside|away|forwards?|backwards?|closer|elsewhere|somewhere else)$", said)  # fmt: skip
+        if side:
+            place = {"aside": "", "away": "far", "closer": "near", "elsewhere": "", "somewhere else": ""}
+            word = re.sub(r"wards?$", "", side[2])
+            return self.zoned(side[1], place.get(word, PLACES.get("near" if word == "for" else word, "")))
+        to = re.search(r"^(.+?),? (?:to|at|towards?|over to) (.+)$", said)
+        return self.relation("to", to[1], to[2]) if to else None
+
+    def relation(self, verb: str, what: str, where: str) -> tuple[str, list[Aim]]:
+        if re.search(r"^(?:each other|one another)$", where) or (verb == "near" and where == "together"):
+            return "gather", [Aim("near", (a.name, b.name)) for a, b in combinations(self.named(what), 2)]
+        if verb in ("inside", "on", "to", "near", "away") and (
+            SIDE.match(where) or ZONE.search(where) and not self.is_object(where)
+        ):
+            words = [w for w in re.findall(r"\w+", where) if w in PLACES]
+            return self.zoned(what, PLACES[words[0]] if words else "")
+        if verb == "out" or re.fullmatch(r"(?:back )?(?:on |onto )?(?:the |this )?table(?:top)?", where):
+            return "put_on_table", [Aim("on_table", (t.name,)) for t in self.named(what)]
+        before = self.reader.last
+        objects = self.named(what)
+        if re.fullmatch(r"it|them", where) and before:
+            where = before[-1].name  # "put the ball in the bowl and the can next to it"
+        noun = singular(re.findall(r"\w+", where)[-1]) if re.findall(r"\w+", where) else ""
+        if verb in ("inside", "to", "on") and noun in NEW_CONTAINERS and not self.is_object(where):
+            new = NEW_CONTAINERS[noun]
+            return "put_in", [Aim("inside", (t.name, new), new=True) for t in objects]
+        if verb == "to":
+            raise Unclear(f'"{where}" is no place the rules know: say a side, a zone, or an object')
+        target = self.target(verb, where)
+        if verb == "inside" or (verb == "on" and target.container):
+            return "put_in", [Aim("inside", (t.name, target.name)) for t in objects if t != target or len(objects) == 1]
+        if verb == "on":
+            chain = [target, *(tower([t for t in objects if t != target]) if len(objects) > 1 else objects)]
+            return ("put_on" if len(chain) == 2 else "stack"), [
+                Aim("on", (u.name, low.name)) for low, u in zip(chain, chain[1:], strict=False)
+            ]
+        kind = {"near": "move_near", "away": "move_away"}.get(verb, "place_beside")
+        return kind, [Aim(verb, (t.name, target.name)) for t in objects if t != target or len(objects) == 1]
+
+    def target(self, verb: str, where: str) -> Thing:
+        last = self.reader.last
+        try:
+            found = self.named(where)
+        except Unclear as unclear:
+            if verb == "inside" and not any(t.container for t in self.reader.things):
+                raise Unclear(
+                    f"{unclear}. There is no bowl or other container to put things in; a tray or a bin can be set out"
+                ) from None
+            raise
+        self.reader.last = last
+        if len(found) > 1 and verb == "inside" and sum(t.container for t in found) == 1:
+            found = tuple(t for t in found if t.container)
+        if len(found) != 1:
+            raise Unclear(f'"{where}" may mean {" or ".join(t.name for t in found)}: say which')
+        return found[0]
+
+    def is_object(self, phrase: str) -> bool:
+        last = self.reader.last
+        try:
+            self.named(phrase)
+            return True
+        except Unclear as unclear:
+            return "may mean" in str(unclear)
+        finally:
+            self.reader.last = last
+
+    def zoned(self, what: str, place: str) -> tuple[str, list[Aim]]:
+        objects = self.named(what)
+        if place == "other":
+            middle = sum(self.reader.measure(t, "right") for t in self.reader.things) / len(self.reader.things)
+            place = "left" if self.reader.measure(objects[0], "right") >= middle else "right"
+        return "move_to", [Aim("in_zone", (t.name, f"{place}_zone" if place else "zone")) for t in objects]
+
+    def gather(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(r"(?:gather|collect|group|cluster|assemble|bring together)\b(.*)", text)
+        m = m or re.match(rf"{PUT}\b(.*?)\b(?:all )?(?:together|in one place|in a group|in a (?:pile|heap))$", text)
+        if not m:
+            return None
+        objects = self.some(
+            re.sub(r"\b(?:together|up|in one place|in a (?:group|pile|heap)|into a (?:group|pile|heap))\b", "", m[1])
+        )
+        if len(objects) < 2:
+            raise Unclear(f"only one object ({objects[0].name}), gathering needs two")
+        return "gather", [Aim("in_zone", (t.name, "zone")) for t in objects]
+
+    def select(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(
+            r"(?:select|pick out|pick up|pick|choose|give|hand|bring|fetch|get|find|pass|show|separate out|take)(?: (?:me|us|out|over))*\b(.*)",
+            text,
+        )
+        if not m:
+            return None
+        objects = self.some(re.sub(r"\b(?:to|for) (?:me|us)\b|\b(?:here|over|out|closer)\b", "", m[1]))
+        return "select", [Aim("in_zone", (t.name, "near_zone")) for t in objects]
+
+
+def clauses(text: str) -> list[tuple[int, str]]:
+    """The clauses of a text with the stage each belongs to: "then" begins a new one."""
+    verbs = "|".join(VERBS)
+    parts = re.split(
+        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{verbs})\b))", text
+    )
+    found: list[tuple[int, str]] = []
+    stage = 0
+    for index in range(0, len(parts), 2):
+        clause = PLEASE.sub("", parts[index].strip(" ,;:")).strip(" ,;:")
+        clause = re.sub(r"\b(?:please|for me|thanks|thank you)\b", "", clause).strip(" ,")
+        if not clause:
+            if index and re.search(r"then|after|finally|lastly", parts[index - 1] if index else ""):
+                stage += 1
+            continue
+        if index and found and re.search(r"then|after|finally|lastly", parts[index - 1]):
+            stage += 1
+        found.append((stage, " ".join(clause.split())))
+    return found
+
+
+def arranged(objects: tuple[Thing, ...], words: str) -> tuple[str, list[Thing]]:
+    """The kind of sorting that words ask for, and the objects in that order."""
+    if re.search(COLOUR_ORDER, words):
+        if len({t.colour for t in objects}) < 2:
+            raise Unclear(f"all of them are {objects[0].colour}: there is no colour order")
+        return "sort_by_colour", by_colour(objects)
+    measure = (
+        "height"
+        if re.search(r"height|tall|short|low", words)
+        else "width"
+        if re.search(r"wide|width|narrow", words)
+        else "volume"
+    )
+    falling = re.search(
+        r"^\W*(?:by|in|from|with)?.*?\b(big|biggest|large|largest|tall|tallest|wide|descending|decreasing)\b.*?(?:\bto\b|first|$|order)",
+        words,
+    )
+    rising = re.search(
+        r"\b(small|smallest|little|short|shortest|low|narrow)\w*\b.*\bto\b|\b(?:small|short|low)\w* first", words
+    )
+    ordered = sorted(objects, key=lambda t: getattr(t, measure), reverse=bool(falling and not rising))
+    return "sort_by_height" if measure == "height" else "sort_by_size", ordered

@@ -1,0 +1,180 @@
+"""Which objects a phrase means: "the smallest cube", "all red boxes except the tall one", "the mustard and the mug"."""
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.models.rules.aims import listed
+from pipeline.models.rules.things import Thing
+from pipeline.models.rules.words import (
+    ANYTHING,
+    CLASS_LOOKS,
+    CLASS_WORDS,
+    CLASSES,
+    COLOURS,
+    FILLER,
+    GRADED,
+    LOOKS,
+    MANY,
+    NUMBERS,
+    PRODUCTS,
+    RANKS,
+    SHAPES,
+    kin,
+    singular,
+)
+
+
+class Unclear(Exception):
+    """Words that fit nothing here, or too much; says which, and what would work."""
+
+
+@dataclass
+class Reader:
+    """Reads phrases about one scene; remembers what was named last, for "it" and "them"."""
+
+    things: tuple[Thing, ...]
+    right: tuple[float, float] = (1.0, 0.0)
+    away: tuple[float, float] = (0.0, 1.0)
+    last: tuple[Thing, ...] = field(default=())
+
+    def read(self, phrase: str) -> tuple[Thing, ...]:
+        """The things meant, at least one. Raises Unclear."""
+        text = " ".join(re.findall(r"[\w'-]+|,|&", phrase.lower().replace(" as well as ", " and ")))
+        if re.fullmatch(r"(it|them|they|those|these|this|that|all of them|both of them)", text) and self.last:
+            return self.last
+        kept, *excepted = re.split(
+            r"\b(?:except(?: for)?|but not|other than|apart from|without|but)\b", text, maxsplit=1
+        )
+        found = self._union(kept)
+        out = {t.name for t in self._union(excepted[0])} if excepted else set()
+        self.last = tuple(t for t in found if t.name not in out)
+        if not self.last:
+            raise Unclear(f'"{phrase.strip()}" leaves nothing')
+        return self.last
+
+    def _union(self, text: str) -> tuple[Thing, ...]:
+        parts = [p.strip() for p in re.split(r",|&|\band\b|\bor\b", text) if p.strip()]
+        if not parts:
+            raise Unclear("no object is named; " + self.there_are())
+        if len(parts) == 1 and len(parts[0].split()) > 1 and all(w in COLOURS for w in parts[0].split()):
+            parts = parts[0].split()  # "stack red green blue"
+        noun = self._noun(parts[-1].split())
+        found: dict[str, Thing] = {}
+        for part in parts:
+            words = part.split()
+            if not self._noun(words) and part != parts[-1] and noun:  # "the red and blue cubes"
+                words.append(noun)
+            found |= {t.name: t for t in self._one(words, part)}
+        return tuple(found.values())
+
+    def _noun(self, words: Sequence[str]) -> str:
+        plain = [w for w in words if w not in FILLER | MANY | set(COLOURS) | set(RANKS) | set(SHAPES) | set(NUMBERS)]
+        return plain[-1] if plain else ""
+
+    def _one(self, words: Sequence[str], phrase: str) -> tuple[Thing, ...]:
+        joined = "_".join(w for w in words if w not in FILLER)
+        exact = next((t for t in self.things if t.name in (joined, *words)), None)
+        if exact:
+            return (exact,)
+        several = bool(MANY & set(words)) or any(w != singular(w) and w not in FILLER for w in words)
+        pool = list(self.things)
+        ranks: list[str] = []
+        nouns: list[str] = []
+        for word in words:
+            bare = singular(word)
+            if word in COLOURS and not any(word in tokens(t) - {t.colour} for t in pool if word == "orange"):
+                pool = self._keep(pool, lambda t, c=COLOURS[word]: t.colour == c or c in t.name.split("_"), word)
+            elif word in SHAPES:
+                pool = self._keep(pool, lambda t, shapes=SHAPES[word]: t.shape in shapes, word)
+            elif word in RANKS:
+                ranks.append(word)
+            elif word not in FILLER and word not in MANY and word not in NUMBERS and bare not in ANYTHING:
+                nouns.append(word)
+        for noun in nouns:
+            pool = self._called(pool, noun)
+        if not (nouns or ranks or several or len(pool) < len(self.things)) and not ANYTHING & {
+            singular(w) for w in words
+        }:
+            raise Unclear(f'"{phrase}" names no object; ' + self.there_are())
+        if {"other", "else", "remaining", "rest"} & set(words) and self.last:
+            pool = [t for t in pool if t not in self.last]
+            several = True
+        for word in ranks:
+            pool = self._ranked(pool, word, several)
+        count = next((NUMBERS[w] for w in words if w in NUMBERS), 0)
+        if count and len(pool) < count:
+            raise Unclear(f'"{phrase}": only {len(pool)} here: {listed([t.name for t in pool])}')
+        if count and not ranks:
+            pool = pool[:count]
+        if len(pool) > 1 and not several and not count:
+            if {"a", "an", "any", "some", "one"} & set(words):
+                return tuple(pool[:1])
+            raise Unclear(f'"{phrase}" may mean {" or ".join(t.name for t in pool)}: say which')
+        return tuple(pool)
+
+    def _keep(self, pool: list[Thing], fits: Callable[[Thing], bool], word: str) -> list[Thing]:
+        kept = [t for t in pool if fits(t)]
+        if not kept:
+            raise Unclear(f"there is nothing {word} here; " + self.there_are())
+        return kept
+
+    def _called(self, pool: list[Thing], noun: str) -> list[Thing]:
+        bare = singular(noun)
+        klass = CLASS_WORDS.get(bare) or CLASS_WORDS.get(noun)
+        members = set(CLASSES[klass].split()) if klass else set()
+        looks = CLASS_LOOKS.get(klass or "", set())
+        readings: list[Callable[[Thing], bool]] = [
+            lambda t: bool({noun, bare} & tokens(t)),
+            lambda t: bool(members & tokens(t)) or klass == "food" and bool(set(CLASSES["snack"].split()) & tokens(t)),
+            lambda t: bare == "container" and t.container,
+            lambda t: bool(looks & tokens(t)),
+            lambda t: bool(kin(bare) & tokens(t)),
+        ]
+        for fits in readings:
+            if kept := [t for t in pool if fits(t)]:
+                return kept
+        if (look := PRODUCTS.get(bare) or PRODUCTS.get(noun)) and (kept := [t for t in pool if looks_like(t, *look)]):
+            return kept
+        known = {word for t in pool for word in tokens(t)}
+        near = [w for w in sorted(known) if sorted(w) == sorted(bare)] or difflib.get_close_matches(
+            bare, sorted(known), 1, 0.8
+        )
+        if near:
+            return [t for t in pool if near[0] in tokens(t)]
+        guess = difflib.get_close_matches(bare, sorted({t.name for t in self.things} | known), 1, 0.6)
+        hint = f'; did you mean "{guess[0]}"?' if guess else ""
+        raise Unclear(f"there is no {bare} here; {self.there_are()}{hint}")
+
+    def _ranked(self, pool: list[Thing], word: str, several: bool) -> list[Thing]:
+        key, end = RANKS[word]
+        values = sorted(pool, key=lambda t: self.measure(t, key))
+        if several and word in GRADED:
+            half = len(values) // 2
+            return values[-half:] if end else values[:half] if half else values
+        return [values[round(end * (len(values) - 1))]]
+
+    def measure(self, thing: Thing, key: str) -> float:
+        """Of "volume", "height", "width", "narrow", and "right" or "away" as the camera sees it."""
+        if key in ("right", "away"):
+            axis = self.right if key == "right" else self.away
+            return thing.position[0] * axis[0] + thing.position[1] * axis[1]
+        return getattr(thing, key)
+
+    def there_are(self) -> str:
+        if not self.things:
+            return "no object was found on this table"
+        return f"there {'are' if len(self.things) > 1 else 'is'}: " + ", ".join(t.name for t in self.things)
+
+
+def tokens(thing: Thing) -> set[str]:
+    """All words a thing goes by."""
+    words = set(
+        re.findall(r"[a-z]+", f"{thing.name} {thing.category} {thing.shape} {thing.colour} {thing.about}".lower())
+    )
+    return words | {singular(w) for w in words}
+
+
+def looks_like(thing: Thing, colour: str, kind: str) -> bool:
+    return (not colour or thing.colour == colour) and bool(LOOKS[kind] & {thing.category or thing.shape, thing.shape})

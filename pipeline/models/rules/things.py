@@ -1,0 +1,147 @@
+"""The objects of a scene as the rules see them, and what can be done with each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+RAINBOW = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "grey", "white")
+"""The rainbow's order; what is not in the rainbow comes after it, dark to light."""
+
+WALL = 0.006
+"""What a container's wall is taken to be, in metres, on each side."""
+OPEN_TOPS = {"bowl", "mug", "cup", "bin", "tray", "basket", "pan", "pot", "bucket", "glass", "dish", "plate", "tub"}
+NARROW_TOPS = {
+    "bottle",
+    "jug",
+    "spray",
+    "banana",
+    "drill",
+    "hammer",
+    "plane",
+    "airplane",
+    "mug",
+    "cup",
+    "apple",
+    "pear",
+}
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object, from the question's JSON."""
+
+    name: str
+    category: str
+    shape: str
+    colour: str
+    size: tuple[float, float, float]
+    """x, y and z extents in metres; the ground axes are its own."""
+    position: tuple[float, float, float]
+    """Of the box's centre, in world axes, in metres."""
+    container: bool
+    about: str
+    """Whatever else is known in words: caption, asset."""
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> "Thing":
+        size, position = data.get("size") or (0.05,) * 3, data.get("position") or (0.0,) * 3
+        words = " ".join(str(data.get(key) or "") for key in ("caption", "asset"))
+        return Thing(
+            str(data["name"]),
+            str(data.get("category") or "").lower(),
+            str(data.get("shape") or "irregular"),
+            str(data.get("colour") or ""),
+            (float(size[0]), float(size[1]), float(size[2])),
+            (float(position[0]), float(position[1]), float(position[2])),
+            bool(data.get("container")),
+            words.lower(),
+        )
+
+    @property
+    def width(self) -> float:
+        """The larger ground extent, in metres."""
+        return max(self.size[:2])
+
+    @property
+    def narrow(self) -> float:
+        """The smaller ground extent, in metres."""
+        return min(self.size[:2])
+
+    @property
+    def height(self) -> float:
+        return self.size[2]
+
+    @property
+    def volume(self) -> float:
+        return self.size[0] * self.size[1] * self.size[2]
+
+    @property
+    def flat(self) -> bool:
+        """Flat on top: something can stand on it."""
+        odd = self.shape in ("sphere", "bowl", "irregular") or self.category in NARROW_TOPS | OPEN_TOPS
+        return not odd and not self.container
+
+    @property
+    def block(self) -> bool:
+        """Flat above and below and no taller than it can carry: fit for a tower."""
+        return self.flat and self.height < 3 * self.narrow
+
+
+def things(scene: Mapping[str, Any]) -> tuple[Thing, ...]:
+    return tuple(Thing.of(data) for data in scene.get("objects", ()))
+
+
+def diagonal(thing: Thing) -> float:
+    """Of its footprint, in metres: the circle that holds it at any yaw."""
+    round_ = thing.shape in ("cylinder", "sphere", "bowl")
+    return thing.width if round_ else float(np.hypot(*thing.size[:2]))
+
+
+def cm(metres: float) -> str:
+    return f"{metres * 100:.0f} cm"
+
+
+def why_not_on(upper: Thing, lower: Thing) -> str:
+    """Why `upper` cannot stand on `lower`, or nothing."""
+    if upper.name == lower.name:
+        return f"{upper.name} cannot stand on itself"
+    if lower.shape == "sphere":
+        return f"{lower.name} is round on top: nothing stays on a sphere"
+    if upper.shape == "sphere":
+        return f"{upper.name} is a sphere: it rolls off {lower.name}"
+    if lower.container:
+        return ""
+    if not lower.flat:
+        return f"{lower.name} has no flat top to stand on"
+    if upper.narrow > 2 * lower.width:
+        return f"{upper.name} ({cm(upper.narrow)} wide) is too wide for {lower.name} ({cm(lower.width)})"
+    return ""
+
+
+def why_not_in(thing: Thing, container: Thing) -> str:
+    """Why `thing` does not go into `container`, or nothing."""
+    room = container.narrow - 2 * WALL
+    if thing.name == container.name:
+        return f"{thing.name} cannot go into itself"
+    if not container.container:
+        return f"{container.name} is no container"
+    if thing.narrow > room:
+        return f"{thing.name} ({cm(thing.narrow)} wide) does not fit into {container.name} ({cm(room)} inside)"
+    return ""
+
+
+def doubt_in(thing: Thing, container: Thing) -> float:
+    """How likely `thing` is to come to rest outside `container`, from none at 0 to certain at 1."""
+    slack = (container.narrow - 2 * WALL) / max(float(np.hypot(*thing.size[:2])), 1e-3)
+    tall = thing.height / max(container.height, 0.02)
+    return min(1.0, max(0.0, 0.6 * (1.15 - slack)) + max(0.0, 0.15 * (tall - 2)))
+
+
+def doubt_on(upper: Thing, lower: Thing) -> float:
+    """How likely `upper` is to fall off `lower`, from none at 0 to certain at 1."""
+    overhang = upper.narrow / max(lower.narrow, 1e-3)
+    slim = upper.height / max(upper.narrow, 1e-3)
+    loose = 0.0 if upper.shape in ("box", "cube", "cylinder") else 0.3
+    return min(1.0, max(0.0, 0.4 * (overhang - 1)) + max(0.0, 0.1 * (slim - 2)) + loose)
