@@ -11,6 +11,7 @@ from pipeline.errors import StudioError
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _RECORDED_HZ = 60
 _MOST_STATES = 60 * 120  # two minutes
+_STIFFNESS = 500  # of the mouse's spring, N/m per kg; MuJoCo's 100 leaves things on a table 10 cm behind the mouse
 
 
 class ViewerError(StudioError):
@@ -41,9 +42,12 @@ class Physics:
 
     def __init__(self, model: mujoco.MjModel):
         self.model, self.data = model, mujoco.MjData(model)
+        model.vis.map.stiffness = _STIFFNESS
         self._perturb, self._pushing = mujoco.MjvPerturb(), False
-        self._scene = mujoco.MjvScene(model, maxgeom=1)
         self.reset()
+        self._scene = mujoco.MjvScene(model, maxgeom=1)  # mjv_initPerturb wants one with a camera
+        options, camera = mujoco.MjvOption(), mujoco.MjvCamera()
+        mujoco.mjv_updateScene(model, self.data, options, self._perturb, camera, 0, self._scene)
 
     @property
     def time(self) -> float:

@@ -64,7 +64,7 @@ class PhotoCamera:
         )
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """World points of shape (..., 3) to picture coordinates of shape (..., 2), in pixels from the top left corner."""
+        """World points of shape (..., 3) to pixels from the picture's top left corner, of shape (..., 2)."""
         local = (points - np.array(self.pos)) @ Pose(np.array(self.pos), np.array(self.quat_wxyz)).rotation
         x, y = local[..., 0] / -local[..., 2], local[..., 1] / -local[..., 2]
         return np.stack(

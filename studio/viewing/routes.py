@@ -5,10 +5,12 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
 from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
@@ -86,15 +88,19 @@ async def _stream(socket: WebSocket, session: SimSession) -> None:
     """Sends news and hears wishes until the page or the view goes away."""
     loop, news = asyncio.get_running_loop(), asyncio.Event()
     unwatch = session.watch(lambda: loop.call_soon_threadsafe(news.set))
-    tasks = {asyncio.ensure_future(_send(socket, session, news)), asyncio.ensure_future(_hear(socket, session))}
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        async with anyio.create_task_group() as both:
+
+            async def until_over(talk: Coroutine) -> None:
+                with suppress(WebSocketDisconnect):
+                    await talk
+                both.cancel_scope.cancel()
+
+            both.start_soon(until_over, _send(socket, session, news))
+            both.start_soon(until_over, _hear(socket, session))
     finally:
         unwatch()
         session.wish({"op": "release"})
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
     if session.closed:
         await socket.close(4410, "closed")
 
@@ -119,11 +125,8 @@ async def _hear(socket: WebSocket, session: SimSession) -> None:
     while True:
         try:
             text = await socket.receive_text()
-        except (WebSocketDisconnect, KeyError):  # KeyError: bytes instead of text
-            return
-        try:
             wish = json.loads(text) if len(text) <= _LONGEST_MESSAGE else None
-        except ValueError:
+        except (ValueError, KeyError):  # no JSON; bytes instead of text
             wish = None
         session.wish(wish if isinstance(wish, dict) else {"op": "?"})
 

@@ -71,7 +71,7 @@ class SimSession:
         self._owed = 0.0  # simulated seconds that did not fill a whole step yet
         self._notice, self._notices = "", 0
         self._wishes: Queue[Mapping[str, Any]] = Queue()
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[], object]] = []
         self._news, self._lock = threading.Event(), threading.Lock()
         self._closed, self._thread = False, None
         self.last_used = time.monotonic()
@@ -95,8 +95,11 @@ class SimSession:
 
     @property
     def picture(self) -> bytes:
-        """The newest instant: float64 time, begin and end of what can be sought, uint32 bodies, uint32 contacts, then per
-        moving body float32 position (3) and quaternion wxyz (4), per contact float32 position (3) and force (3), N."""
+        """The newest instant, little-endian.
+
+        float64 time, begin and end of what can be sought, uint32 bodies, uint32 contacts; then per moving body
+        float32 position (3) and quaternion wxyz (4), per contact float32 position (3) and force in N (3).
+        """
         return self._picture
 
     @property
@@ -117,7 +120,7 @@ class SimSession:
     def watchers(self) -> int:
         return len(self._watchers)
 
-    def watch(self, news: Callable[[], None]) -> Callable[[], None]:
+    def watch(self, news: Callable[[], object]) -> Callable[[], None]:
         """Calls `news` from the session's thread at every new picture, until what is returned is called."""
         with self._lock:
             if self._closed:
@@ -129,13 +132,14 @@ class SimSession:
         self._news.set()
         return lambda: self._unwatch(news)
 
-    def _unwatch(self, news: Callable[[], None]) -> None:
+    def _unwatch(self, news: Callable[[], object]) -> None:
         with self._lock:
             self._watchers.remove(news)
         self.last_used = time.monotonic()
 
     def wish(self, wish: Mapping[str, Any]) -> None:
-        """Queues {"op": "play" | "pause" | "step" | "reset" | "speed" | "seek" | "push" | "release" | "contacts", ...}."""
+        """Queues {"op": ...}: play, pause, reset, release, step {count}, speed {value}, seek {time}, contacts {on},
+        push {body, point (3) in the body's axes, target (3) in the world}. Wrong ones end as a notice in `status`."""
         if self._wishes.qsize() > _MOST_WISHES and wish.get("op") == "push":
             return  # a flood of mouse moves: a newer one will come
         self._wishes.put(wish)
@@ -258,6 +262,7 @@ class SimSession:
 
     def _publish(self) -> None:
         data, contacts = self._motion.data, self._contact_rows()
+        mujoco.mj_kinematics(self.model, data)  # mj_step leaves the poses of before its last step
         poses = np.hstack([data.xpos[self._moving], data.xquat[self._moving]]).astype("<f4")
         head = struct.pack("<dddII", self._motion.time, *self._motion.span, len(poses), len(contacts))
         self._picture = head + poses.tobytes() + contacts.tobytes()

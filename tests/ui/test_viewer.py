@@ -1,0 +1,287 @@
+"""The viewer in a real browser, inside a small Gradio app on the same server."""
+
+import os
+
+os.environ.setdefault("MUJOCO_GL", "egl")
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import shutil
+import socket
+import threading
+from io import BytesIO
+from types import SimpleNamespace
+
+import gradio as gr
+import mujoco
+import numpy as np
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from components.viewer import Viewer, view
+from studio.viewing import Mark, PhotoCamera, Sessions, Trajectory, mount
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+PALETTE = {"red_cube": "#ff00ff", "blue_ball": "#00ffff"}
+TWIN = """
+<mujoco>
+  <option timestep="0.002" integrator="implicitfast" jacobian="dense"/>
+  <worldbody>
+    <geom type="box" size=".5 .4 .02" pos="0 0 -.02" rgba=".6 .55 .5 1"/>
+    <camera name="photo" pos=".05 -.6 .55" xyaxes="1 0 0 0 .68 .73" resolution="640 480" sensorsize=".0064 .0048"
+            focalpixel="600 590" principalpixel="25 -18"/>
+    <body name="red_cube" pos="-.12 0 .03">
+      <freejoint/><geom type="box" size=".03 .03 .03" mass=".1" rgba=".7 .2 .2 1"/>
+    </body>
+    <body name="blue_ball" pos=".1 .05 .2"><freejoint/><geom type="sphere" size=".03" mass=".1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    sessions = Sessions()
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mujoco.MjModel.from_xml_string(TWIN)
+
+
+@pytest.fixture(scope="module")
+def address(sessions):
+    """A page with a viewer, a box to open a view by its token, and a box to select an object by its name."""
+    with gr.Blocks() as page:
+        viewer = Viewer(height=560)
+        token, name = gr.Textbox(label="token"), gr.Textbox(label="name")
+        heard = gr.Textbox(label="heard")
+        token.submit(lambda t: view(t, palette=PALETTE), token, viewer)
+        name.submit(lambda t, n: view(t, n, PALETTE), [token, name], viewer)
+
+        def clicked(event: gr.SelectData) -> str:
+            return f"selected {event.value or 'nothing'}"
+
+        viewer.select(clicked, None, heard)
+    app = FastAPI()
+    mount(app, sessions)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gr.mount_gradio_app(app, page, "/", ssr_mode=False)
+    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.faults, page.requests = [], []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda line: page.faults.append(line.text) if line.type == "error" else None)
+    page.on("request", lambda request: page.requests.append(request.url))
+    yield page
+    context.close()
+    assert not [url for url in page.requests if not url.startswith(("http://127.0.0.1", "blob:", "data:"))]
+    assert not page.faults
+
+
+def opened(page, address, sessions, model, **options):
+    """The viewer's own page with a fresh view."""
+    token = sessions.open(model, **options)
+    page.goto(f"{address}viewer/#{token}")
+    page.wait_for_selector("body[data-state=showing]")
+    return SimpleNamespace(session=sessions.get(token), token=token)
+
+
+def until(page, holds, what: str):
+    for _ in range(200):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"{what} never happened")
+
+
+def pixels(page) -> np.ndarray:
+    page.wait_for_timeout(150)
+    return np.asarray(Image.open(BytesIO(page.screenshot())).convert("RGB")).astype(int)
+
+
+def on_screen(page, camera: PhotoCamera, point) -> np.ndarray:
+    """Where the photograph's camera puts a world point on the page, by its intrinsics alone."""
+    box = page.locator("#canvas").bounding_box()
+    scale = min(box["width"] / camera.width, box["height"] / camera.height)
+    corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
+    return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]
+
+
+def body(session, name):
+    poses = np.frombuffer(session.picture, "<f4", 14, 32).reshape(2, 7)
+    return poses[session.names.index(name), :3].astype(float)
+
+
+def test_the_first_picture_shows_the_twin_and_dragging_orbits_it(page, address, sessions, model):
+    opened(page, address, sessions, model)
+    before = pixels(page)
+    red = (before[..., 0] > 1.6 * before[..., 1]) & (before[..., 0] > 1.6 * before[..., 2]) & (before[..., 0] > 60)
+    assert red.sum() > 400, "no red cube to be seen"
+    page.mouse.move(640, 600)
+    page.mouse.down()
+    page.mouse.move(420, 560, steps=4)
+    page.mouse.up()
+    assert (np.abs(pixels(page) - before).sum(-1) > 60).mean() > 0.05
+    assert page.locator("#clock").inner_text() == "0.00 s", "orbiting must not run the physics"
+
+
+def test_play_pause_step_and_reset_by_buttons_and_keys(page, address, sessions, model):
+    shown = opened(page, address, sessions, model)
+    page.get_by_role("button", name="Play").click()
+    until(page, lambda: shown.session.time > 0.2, "playing")
+    page.get_by_role("button", name="Pause").click()
+    until(page, lambda: not shown.session.playing, "pausing")
+    page.wait_for_timeout(100)
+    held = shown.session.time
+    page.keyboard.press(".")
+    until(page, lambda: shown.session.time > held, "stepping")
+    assert shown.session.time == pytest.approx(held + model.opt.timestep)
+    until(page, lambda: page.locator("#clock").inner_text() == f"{shown.session.time:.2f} s", "the clock")
+    page.keyboard.press("r")
+    until(page, lambda: shown.session.time == 0, "the reset")
+    page.keyboard.press("Space")
+    until(page, lambda: shown.session.playing, "playing by key")
+
+
+def test_seeking_on_the_timeline_is_exact(page, address, sessions, model):
+    shown = opened(page, address, sessions, model)
+    shown.session.wish({"op": "step", "count": 500})
+    until(page, lambda: shown.session.time > 0.99, "stepping")
+    page.wait_for_timeout(100)
+    far = shown.session.picture
+    track = page.locator("#track").bounding_box()
+    middle = track["y"] + track["height"] / 2
+    page.mouse.click(track["x"] + track["width"] * 0.1, middle)
+    until(page, lambda: shown.session.time < 0.9, "seeking")
+    assert shown.session.time == pytest.approx(0.5, abs=0.03)
+    page.mouse.click(track["x"] + track["width"] * 0.9, middle)
+    until(page, lambda: shown.session.time > 0.99, "coming back")
+    page.wait_for_timeout(100)
+    assert shown.session.picture == far
+
+
+def test_marks_tell_what_failed_when_and_lead_there(page, address, sessions, model):
+    qpos = np.tile(model.qpos0, (101, 1))
+    recording = Trajectory(np.linspace(0, 2, 101), qpos)
+    marks = [Mark(0.4, "picks red_cube"), Mark(1.5, "check_on_top: hangs in the air", "failed")]
+    shown = opened(page, address, sessions, model, trajectory=recording, marks=marks)
+    failed = page.locator("#marks .failed")
+    assert failed.get_attribute("title") == "1.50 s: check_on_top: hangs in the air"
+    assert failed.inner_text() == "✕" and page.locator("#kind").inner_text() == "recording"
+    failed.click()
+    until(page, lambda: shown.session.time == pytest.approx(1.5), "the mark")
+
+
+def test_the_twin_lies_over_the_photograph_to_the_pixel(page, address, sessions, model):
+    shown = opened(page, address, sessions, model, photo=np.full((480, 640, 3), (20, 200, 20), np.uint8))
+    page.keyboard.press("4")
+    page.locator("#blend").fill("100")
+    camera = PhotoCamera.of_model(model)
+    page.mouse.click(*on_screen(page, camera, body(shown.session, "red_cube")))
+    page.wait_for_selector("body[data-selected=red_cube]")
+    page.mouse.move(640, 780)
+    image = pixels(page)
+    rows, columns = np.nonzero(np.abs(image - [255, 210, 74]).sum(-1) < 12)
+    chip = page.locator("#labels .selected").bounding_box()
+    below = rows > chip["y"] + chip["height"] + 1
+    corners = body(shown.session, "red_cube") + 0.03 * np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    expected = np.array([on_screen(page, camera, corner) for corner in corners])
+    assert columns.min() + 2.5 == pytest.approx(expected[:, 0].min(), abs=1.6)
+    assert columns.max() - 1.5 == pytest.approx(expected[:, 0].max(), abs=1.6)
+    assert rows[below].max() - 1.5 == pytest.approx(expected[:, 1].max(), abs=1.6)
+    page.locator("#blend").fill("0")
+    x, y = on_screen(page, camera, body(shown.session, "red_cube")).astype(int)
+    assert np.abs(pixels(page)[y, x] - [20, 200, 20]).max() < 3, "only the photograph is left"
+
+
+def test_dragging_with_the_push_tool_moves_the_object(page, address, sessions, model):
+    shown = opened(page, address, sessions, model)
+    page.keyboard.press("4")
+    page.get_by_role("button", name="Push").click()
+    camera, before = PhotoCamera.of_model(model), body(shown.session, "red_cube")
+    page.mouse.move(*on_screen(page, camera, before))
+    page.mouse.down()
+    page.mouse.move(*on_screen(page, camera, before + np.array([0.1, -0.05, 0])), steps=6)
+    until(page, lambda: body(shown.session, "red_cube")[0] > before[0] + 0.05, "the push")
+    page.mouse.up()
+    until(page, lambda: not shown.session._motion._pushing, "letting go")
+    assert body(shown.session, "red_cube")[2] < 0.06, "pushed over the table, not lifted"
+
+
+def test_playing_costs_little_bandwidth_and_leaving_ends_the_stream(page, address, sessions, model):
+    received = []
+    page.on("websocket", lambda ws: ws.on("framereceived", lambda data: received.append(len(data))))
+    shown = opened(page, address, sessions, model)
+    page.keyboard.press("Space")
+    page.wait_for_timeout(1000)
+    received.clear()
+    page.wait_for_timeout(2000)
+    assert 10 * 2 < len(received) < 33 * 2
+    assert sum(received) * (32 + 280) / (32 + 56) < 40_000 * 2, "as if there were ten bodies"
+    page.goto("about:blank")
+    until(page, lambda: shown.session.watchers == 0, "the end of the stream")
+    held = shown.session.time
+    page.wait_for_timeout(200)
+    assert shown.session.time - held < 0.05
+
+
+def test_a_selection_goes_from_the_viewer_to_python_and_back(page, address, sessions, model):
+    token = sessions.open(model)
+    page.goto(address)
+    page.get_by_label("token").fill(token)
+    page.get_by_label("token").press("Enter")
+    inside = page.frame_locator("iframe.viewer-frame")
+    inside.locator("body[data-state=showing]").wait_for()
+    page.get_by_label("name").fill("blue_ball")
+    page.get_by_label("name").press("Enter")
+    inside.locator("body[data-selected=blue_ball]").wait_for()
+    assert "00ffff" in inside.locator("#labels .selected").get_attribute("style")
+    inside.locator("[data-view=photo]").click()
+    frame = page.locator("iframe.viewer-frame").bounding_box()
+    bar = inside.locator("#bar").bounding_box()
+    stage = {**frame, "height": bar["y"] - frame["y"]}
+    camera = PhotoCamera.of_model(model)
+    scale = min(stage["width"] / camera.width, stage["height"] / camera.height)
+    corner = np.array([stage["width"] - camera.width * scale, stage["height"] - camera.height * scale]) / 2
+    x, y = camera.project(np.array([-0.12, 0, 0.03])) * scale + corner + [stage["x"], stage["y"]]
+    page.mouse.click(x, y)
+    inside.locator("body[data-selected=red_cube]").wait_for()
+    until(page, lambda: page.get_by_label("heard").input_value() == "selected red_cube", "hearing of it in Python")
+
+
+def test_a_view_that_is_gone_is_told_in_words(page, address, sessions, model):
+    token = sessions.open(model)
+    page.goto(f"{address}viewer/#{token}")
+    page.wait_for_selector("body[data-state=showing]")
+    sessions.close(token)
+    page.wait_for_selector("body[data-state=failed]")
+    assert "no longer open" in page.locator("#message").inner_text()
+    page.faults = [fault for fault in page.faults if "404" not in fault]

@@ -1,0 +1,96 @@
+"""Going back in time is exact, pushing pushes, a recording shows what was recorded."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from studio.viewing.motion import Physics, Recording, Trajectory, ViewerError
+
+
+def test_seeking_back_and_running_again_gives_the_same_bits(twin):
+    physics = Physics(twin)
+    physics.step(100)
+    physics.seek(0.1)
+    start = physics.state()
+    physics.step(400)
+    first = physics.state()
+    physics.seek(0.1)
+    assert np.array_equal(physics.state(), start)
+    physics.step(400)
+    assert np.array_equal(physics.state(), first)
+
+
+def test_seeking_back_does_not_lose_where_one_was(twin):
+    physics = Physics(twin)
+    physics.step(333)
+    last, time = physics.state(), physics.time
+    physics.seek(0.2)
+    physics.seek(99)
+    assert physics.time == time and np.array_equal(physics.state(), last)
+
+
+def test_every_instant_sought_is_one_that_was(twin):
+    physics = Physics(twin)
+    physics.step(500)
+    for wanted in np.linspace(0, 1, 23):
+        physics.seek(wanted)
+        assert wanted - 0.0171 <= physics.time <= wanted + 1e-9
+
+
+def test_going_on_from_the_past_forgets_what_came_after(twin):
+    physics = Physics(twin)
+    physics.step(500)
+    physics.seek(0.5)
+    physics.step(1)
+    assert physics.span[1] == physics.time < 0.51
+
+
+def test_pushing_drags_a_body_to_the_mouse_and_not_the_others(twin):
+    physics = Physics(twin)
+    physics.step(300)
+    before = physics.data.xpos.copy()
+    physics.push(twin.body("cube").id, np.zeros(3), before[twin.body("cube").id] + [0.08, -0.08, 0])
+    physics.step(500)
+    moved = np.linalg.norm(physics.data.xpos - before, axis=1)
+    assert moved[twin.body("cube").id] > 0.06
+    assert moved[twin.body("carton").id] < 0.002
+    physics.release()
+    physics.step(500)
+    assert not physics.data.xfrc_applied.any()
+
+
+def test_physics_that_blows_up_is_put_back_and_says_so(twin):
+    physics = Physics(twin)
+    physics.step(10)
+    physics.data.qvel[:] = 1e12
+    with pytest.raises(ViewerError, match=r"unstable.*back to its start"):
+        physics.step(10)
+    assert physics.time == 0
+
+
+def test_a_recording_shows_recorded_poses_only(twin):
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.uniform(0.01, 0.05, 40))
+    qpos = np.tile(mujoco.MjData(twin).qpos, (40, 1)) + rng.normal(size=(40, twin.nq)) * 0.01
+    recording = Recording(twin, Trajectory(times, qpos))
+    for at in (0, 17, 39):
+        recording.seek(times[at])
+        assert np.array_equal(recording.data.qpos, qpos[at])
+        recording.seek(times[at] + 0.004)
+        assert np.array_equal(recording.data.qpos, qpos[at])
+    recording.seek(times[5])
+    recording.step(1)
+    assert recording.time == times[6] and not recording.finished
+
+
+@pytest.mark.parametrize(
+    ("times", "qpos", "said"),
+    [
+        (np.zeros(0), np.zeros((0, 3)), "at least one time"),
+        (np.zeros(2), np.zeros((3, 3)), "one row of poses for each"),
+        (np.arange(2.0), np.zeros((2, 3)), "do not belong together"),
+    ],
+)
+def test_a_recording_that_does_not_fit_says_why(twin, times, qpos, said):
+    with pytest.raises(ViewerError, match=said):
+        Recording(twin, Trajectory(times, qpos))

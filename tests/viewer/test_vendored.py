@@ -1,0 +1,27 @@
+"""What others wrote is here unchanged, with its licence."""
+
+import hashlib
+from pathlib import Path
+
+THREE = Path(__file__).parents[2] / "static" / "vendor" / "three"
+
+
+def test_every_vendored_file_has_the_checksum_it_came_with():
+    sums = dict(reversed(line.split()) for line in (THREE / "SHA256SUMS").read_text().splitlines())
+    assert sums == {name: hashlib.sha256((THREE / name).read_bytes()).hexdigest() for name in sums}
+    present = {str(path.relative_to(THREE)) for path in THREE.rglob("*") if path.is_file()}
+    assert present - {"SHA256SUMS", "README.md"} == set(sums)
+
+
+def test_the_licence_and_the_version_are_told():
+    assert "MIT License" in (THREE / "LICENSE").read_text()
+    assert "REVISION = '187'" in (THREE / "build" / "three.core.js").read_text().replace('"', "'")
+    assert "three@0.187.0" in (THREE / "README.md").read_text()
+
+
+def test_our_own_pages_name_no_address_outside():
+    for path in (THREE.parents[1] / "viewer").rglob("*"):
+        if path.is_file():
+            assert not [line for line in path.read_text().splitlines() if "://" in line and "www.w3.org" not in line], (
+                path
+            )

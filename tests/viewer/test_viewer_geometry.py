@@ -1,0 +1,54 @@
+"""What is packed for the browser is the model."""
+
+import json
+import struct
+
+import cv2
+import mujoco
+import numpy as np
+
+from studio.viewing.geometry import free_bodies, moving_bodies, pack
+
+
+def unpacked(blob: bytes) -> tuple[dict, bytes]:
+    (length,) = struct.unpack_from("<I", blob)
+    return json.loads(blob[4 : 4 + length]), blob[4 + length :]
+
+
+def array(kind, rest: bytes, at: list[int]) -> np.ndarray:
+    return np.frombuffer(rest, kind, at[1], at[0])
+
+
+def test_a_mesh_comes_out_with_every_triangle_where_it_was(twin):
+    header, rest = unpacked(pack(twin, free_bodies(twin), None, False))
+    mesh = header["meshes"][0]
+    vertices = array("<f4", rest, mesh["vertices"]).reshape(-1, 3)
+    faces = array("<u4", rest, mesh["faces"]).reshape(-1, 3)
+    assert np.array_equal(vertices[faces], twin.mesh_vert[twin.mesh_face])
+    uvs = array("<f4", rest, mesh["uvs"]).reshape(-1, 2)
+    assert np.array_equal(uvs[faces], twin.mesh_texcoord[twin.mesh_facetexcoord])
+    assert len(array("<f4", rest, mesh["normals"])) == vertices.size
+
+
+def test_a_texture_comes_out_with_its_first_row_first(twin):
+    header, rest = unpacked(pack(twin, (), None, False))
+    png = rest[header["textures"][0]["png"][0] :][: header["textures"][0]["png"][1]]
+    image = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR_RGB)
+    assert np.array_equal(image.ravel(), twin.tex_data)
+
+
+def test_what_hangs_below_an_object_belongs_to_it_and_only_what_can_move_is_streamed(twin):
+    header, _ = unpacked(pack(twin, ("cube", "lamp"), None, False))
+    owners = {body["name"]: body["object"] for body in header["bodies"]}
+    assert owners["shade"] == owners["lamp"] == "lamp" and owners["ball"] == ""
+    moving = [body["name"] for body in header["bodies"] if body["moving"] >= 0]
+    assert moving == ["cube", "ball", "carton", "shade"] == [twin.body(b).name for b in moving_bodies(twin)]
+    assert free_bodies(twin) == ("cube", "ball", "carton")
+
+
+def test_looks_and_collision_shapes_keep_mujocos_groups(twin):
+    header, _ = unpacked(pack(twin, (), None, False))
+    carton = [g for g in header["geoms"] if header["bodies"][g["body"]]["name"] == "carton"]
+    assert {(g["shape"], g["group"]) for g in carton} == {("mesh", 2), ("box", 3)}
+    hidden = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1' group='4'/></worldbody></mujoco>")
+    assert unpacked(pack(hidden, (), None, False))[0]["geoms"] == []
