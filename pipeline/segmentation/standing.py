@@ -124,7 +124,7 @@ def _stands(view: Heights, mask: np.ndarray) -> bool:
 
 
 def joined(view: Heights, masks: list[np.ndarray]) -> list[np.ndarray]:
-    """The masks with the parts of one thing put together (a bowl's near and far wall), largest first, none inside another."""
+    """The masks with the parts of one thing put together (a bowl's two walls), largest first."""
     masks = sorted(masks, key=np.count_nonzero, reverse=True)
     whole: list[np.ndarray] = []
     for mask in masks:
