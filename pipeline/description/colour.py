@@ -1,0 +1,63 @@
+"""Colour names from CIELAB: hue, chroma and lightness as people tell the basic colours apart."""
+
+import cv2
+import numpy as np
+
+NAMES = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
+LEAST_CHROMA = 13.0
+"""Below it a colour has no hue that a person would name."""
+
+
+def name_colour(pixels: np.ndarray) -> tuple[str, tuple[int, int, int]]:
+    """The basic colour that most pixels have, and those pixels' median sRGB; pixels of shape (N, 3), uint8.
+
+    Highlights and shadows have little chroma and lose the vote on a coloured thing.
+    """
+    lab = cv2.cvtColor((pixels[None] / 255).astype(np.float32), cv2.COLOR_RGB2LAB)[0]
+    names = classify(lab)
+    votes = np.bincount(names, minlength=len(NAMES)).astype(float)
+    votes[:3] *= 0.6  # print, shade and shine are grey on coloured things, not the other way round
+    if votes[2] > 0.35 * votes[:3].sum() and votes[:3].max() > votes[3:].max():
+        votes[2] = votes[:3].sum()  # white in its own shade
+    best = int(votes.argmax())
+    return NAMES[best], tuple(int(v) for v in np.median(pixels[names == best] if (names == best).any() else pixels, 0))
+
+
+def balanced(rgb: np.ndarray) -> np.ndarray:
+    """A picture (H, W, 3), uint8, without the cold cast that cameras give to shade: its brightest parts made white.
+
+    Warm casts stay: they cannot be told from the wood that fills such pictures.
+    """
+    grey = rgb.astype(np.float32).mean(-1)
+    bright = rgb[(grey >= np.quantile(grey[::4, ::4], 0.97)) & (grey < 252)].astype(np.float32)
+    if len(bright) < 100:
+        return rgb
+    red, green, blue = np.median(bright, 0)
+    if not (blue >= green >= red and 0 < blue - red < 90 and blue > 120):
+        return rgb
+    gain = np.clip(green / np.array([red, green, blue]), 0.8, 1.25)
+    return np.clip(rgb * gain, 0, 255).astype(np.uint8)
+
+
+def classify(lab: np.ndarray) -> np.ndarray:
+    """The index in NAMES of each colour; lab of shape (N, 3), lightness 0-100."""
+    light, a, b = lab.T
+    chroma, hue = np.hypot(a, b), np.degrees(np.arctan2(b, a)) % 360
+    grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, LEAST_CHROMA))
+    dull = (chroma < 42) & (light < 62) | (light < 42)
+    pale_red = (light > 66) & (chroma < 62)
+    rules = [
+        (grey & (light < 28), "black"),
+        (grey & (light > 68), "white"),
+        (grey, "grey"),
+        ((hue >= 45) & (hue < 92) & dull, "brown"),
+        ((hue >= 45) & (hue < 72), "orange"),
+        ((hue >= 72) & (hue < 108), "yellow"),
+        ((hue >= 108) & (hue < 205), "green"),
+        ((hue >= 205) & (hue < 300) | (hue >= 300) & (hue < 309) & (chroma > 75), "blue"),
+        ((hue >= 300) & (hue < 335), "purple"),
+        ((hue >= 335) & (hue < 358) & (light > 42), "pink"),
+        (((hue >= 335) | (hue < 45)) & pale_red & ~((hue > 30) & (hue < 45) & (chroma > 50)), "pink"),
+    ]
+    index = [NAMES.index(name) for _, name in rules]
+    return np.select([rule for rule, _ in rules], index, default=NAMES.index("red"))
