@@ -32,6 +32,10 @@ UPS = {
 """World from object, a turn about z aside."""
 LYING = 0.002
 """Metres by which a lying fit must be better than an upright one: most things stand."""
+STANDS = 0.03
+"""Metres by which the top seen may miss an upright asset's top, for it to be tried upright."""
+GOOD = 0.004
+"""Metres: an upright fit this close is taken without trying others."""
 NEAR = 0.05
 """Metres from the main cluster of a segment's points within which smaller clusters belong to it."""
 ABOVE = 0.003
@@ -163,18 +167,21 @@ def _lay(asset: Asset, size: np.ndarray, thing: _Seen, sight: Sight, below: tupl
     if len(thing.points) < 10:
         return _as_described(thing.description, size)
     shape = registration.surface(asset.mesh, size)
-    options = [
-        (name, bottom, _misfit(shape, up, bottom, thing))
-        for name, up in UPS.items()
-        for bottom in _bottoms(thing, below)
-    ]
-    least = min(misfit for _, _, misfit in options)
-    fits = []
-    for name, bottom, misfit in options:
-        if misfit <= max(least + 0.01, 0.012) or (name == "upright" and misfit < 0.03):
-            fit = registration.register(shape, sight, registration.starts(shape, sight, UPS[name], bottom))
-            fits.append(Fit(fit.pose, fit.cost + (0 if name == "upright" else LYING)))
-    return min(fits, key=lambda fit: fit.cost).pose
+    bottoms = _bottoms(thing, below)
+    options = sorted((_misfit(shape, UPS[up], z, thing), i, up, z) for i, up in enumerate(UPS) for z in bottoms)
+    least = options[0][0]
+    stands = [o for o in options if o[2] == "upright" and o[0] < max(least, STANDS)]
+    best = min((_fit(shape, sight, up, z) for _, _, up, z in stands), key=lambda fit: fit.cost, default=None)
+    if best is None or best.cost > GOOD:
+        lies = [o for o in options if o not in stands and o[0] <= least + 0.01]
+        best = min([_fit(shape, sight, up, z) for _, _, up, z in lies] + [best] * bool(best), key=lambda fit: fit.cost)
+    return best.pose
+
+
+def _fit(shape: Surface, sight: Sight, up: str, bottom: float) -> Fit:
+    """Laid over what was seen from all around; a lying fit has to be better than a standing one by some."""
+    fit = registration.register(shape, sight, registration.starts(shape, sight, UPS[up], bottom))
+    return fit if up == "upright" else replace(fit, cost=fit.cost + LYING)
 
 
 def _misfit(shape: Surface, up: np.ndarray, bottom: float, thing: _Seen) -> float:

@@ -119,8 +119,9 @@ def register(shape: Surface, sight: Sight, starts: list[Pose]) -> Fit:
     All starts are laid roughly, by the surface's sampled points; the best few then exactly, by its triangles.
     """
     few, many = (replace(sight, points=_thinned(sight.points, n)) for n in POINTS)
-    rough = [_icp(shape, few, start, _Samples(shape, start, few), rounds=8, far=0.03) for start in starts]
-    best = sorted(rough, key=lambda fit: fit.cost)[:4]
+    coarse = replace(shape, points=shape.points[::4], normals=shape.normals[::4], spacing=2 * shape.spacing)
+    rough = [_icp(coarse, few, start, _Samples(coarse, start, few), rounds=8, far=0.03) for start in starts]
+    best = sorted(rough, key=lambda fit: fit.cost)[:3]
     fine = [_icp(shape, many, fit.pose, _Exact(shape, fit.pose, many), rounds=30, far=0.01) for fit in best]
     return min(fine, key=lambda fit: fit.cost)
 
