@@ -20,9 +20,6 @@ from pipeline.simulation import kit
 from pipeline.simulation.confine import confine
 from pipeline.simulation.inside import Inside, Refused, place
 
-MOVED = 0.001
-"""Metres an object may drift before anything touched it and still count as not moved."""
-
 
 def answer(job: dict, out: BinaryIO) -> None:
     """Runs the job's program, and says what came of it on `out`."""
@@ -127,22 +124,10 @@ def _evidence(sim, run) -> dict:
         "reward_at_start": sim.reward_at_start(),
         "events": [_event(event) for event in run.events],
         "grasps": [list(grasp) for grasp in run.grasps],
-        "moved_before_touch": _moved_before_touch(run, names),
+        "moved_before_touch": run.moved_before_touch,
         "objects": {name: {"start": run.start(name).position, "end": run.end(name).position} for name in names},
-        "simulated_seconds": run.times[-1] if len(run.times) else 0.0,
+        "simulated_seconds": run.times[-1],
     }
-
-
-def _moved_before_touch(run, names: list[str]) -> dict[str, float]:
-    """Metres by which objects moved while the gripper had not yet grasped anything: an unstable start."""
-    until = run.grasps[0][0] if run.grasps else math.inf
-    before = np.asarray(run.times) < until
-    moved = {}
-    for name in names:
-        path = np.asarray(run.path(name))[before]
-        if len(path) and (far := float(np.linalg.norm(path - path[0], axis=1).max())) > MOVED:
-            moved[name] = far
-    return moved
 
 
 def _event(event) -> dict:

@@ -43,10 +43,12 @@ def confine(readable: Iterable[Path], seconds: float, memory_mb: int) -> None:
     `readable` files and folders, and Python's own libraries, can be read; nothing can be written. `memory_mb` is what
     the process may use beyond what it has now; `seconds` of processor time is the last line behind the warden's clock.
     """
+    seccomp = _seccomp()  # found while files can still be read
     _limit(seconds, memory_mb)
     if _landlock_abi() > 0:
         _close_files([*readable, *libraries()])
-    _close_calls()
+    if seccomp is not None:
+        _close_calls(seccomp)
 
 
 def _limit(seconds: float, memory_mb: int) -> None:
@@ -109,10 +111,7 @@ def _seccomp():
         return None
 
 
-def _close_calls() -> None:
-    seccomp = _seccomp()
-    if seccomp is None:
-        return
+def _close_calls(seccomp) -> None:
     calls = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
     for name in COMPUTING.split():
         # The lists of processors differ in their older calls; what one lacks it cannot be asked.
