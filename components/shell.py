@@ -1,0 +1,33 @@
+"""The frame around the steps: top bar, object list, inspector, status bar, gallery."""
+
+from components.component import Component
+
+
+class TopBar(Component):
+    """{project, saved, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}; project null in the gallery."""
+
+    folder, tells = "top_bar", ("home", "undo", "redo")
+
+
+class ObjectList(Component):
+    """{objects: [{id, name, colour, is_object, caption, state}]}. Selecting happens in the browser, for all components."""
+
+    folder = "object_list"
+
+
+class Inspector(Component):
+    """{objects: [...]} with all that is known of each; shows the selected one and tells decisions about it."""
+
+    folder, tells = "inspector", ("decide",)
+
+
+class StatusBar(Component):
+    """{running, message, done, of, log: [{at, text, kind}]}; tells `halt` when a person wants to stop."""
+
+    folder, tells = "status_bar", ("halt",)
+
+
+class Gallery(Component):
+    """{samples: [{name, title, about, image}], projects: [{name, title, when, image, stages}]}."""
+
+    folder, tells = "gallery", ("open",)

@@ -1,0 +1,61 @@
+"""What the six steps show, each a component of its own that knows shapes of data and not where they come from."""
+
+from collections.abc import Callable
+from typing import Any
+
+from components.component import Component
+
+
+class FrameView(Component):
+    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d] | null, table: [[x, y], ...], facts, notes}.
+
+    `depth` is the address of float32 little-endian metres; the browser fetches it once and reads it under the cursor.
+    """
+
+    folder = "frame_view"
+
+
+class MaskCanvas(Component):
+    """{token, image, width, height, segments: [{id, name, colour, rle, is_object, source}]}; tells decisions, undo, redo.
+
+    A click asks `answer` outside Gradio's queue: {token, seq, points, labels, box, rle} gives {seq, readings: [rle], ms}
+    or {seq, error}. One request is in flight, the newest waits.
+    """
+
+    folder, tells = "mask_canvas", ("decide", "undo", "redo")
+
+    def __init__(self, answer: Callable[[dict], dict], value: Any = None, **settings: Any):
+        def ask(request: dict) -> dict:
+            return answer(request)
+
+        super().__init__(value, server_functions=[ask], **settings)
+
+
+class ObjectCards(Component):
+    """{objects: [...]} of the inspector's shape: one card each, with the best assets side by side."""
+
+    folder, tells = "object_cards", ("decide",)
+
+
+class FitTable(Component):
+    """{rows: [{id, name, colour, iou, depth_error, verdict, ok}], moved: [sentence]}."""
+
+    folder = "fit_table"
+
+
+class TaskCards(Component):
+    """{tasks: [{name, instruction, kind, goals, objects, source}], chosen: instruction}."""
+
+    folder, tells = "task_cards", ("pick",)
+
+
+class RoundTimeline(Component):
+    """{rounds: [{number, parent, clean, summary, checks, reward, crash, route, reason, seconds, diff}], running}."""
+
+    folder, tells = "round_timeline", ("edit", "play")
+
+
+class Results(Component):
+    """{solved, sentence, seeds: [{seed, reward, success, crash}], video, zip, stages: [{stage, state, source}]}."""
+
+    folder, tells = "results", ("watch",)

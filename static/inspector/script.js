@@ -1,0 +1,65 @@
+import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
+import { onSelect, selected } from "/static/studio/selection.js";
+
+export default function mount({ element, trigger }) {
+  const panel = element.querySelector(".inspector");
+  let objects = [];
+  const decide = (kind, data) => trigger("decide", { kind, ...data });
+  const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
+
+  const draw = () => {
+    const one = objects.find((object) => object.id === selected());
+    if (!one) return fill(panel, h("div.empty", {}, objects.length ? "Select an object in the list, the image or the viewer to see all that is known of it." : "What is known of the selected object stands here."));
+    fill(panel,
+      h("div.title", {}, chip(one), h("input.name", {
+        value: one.name, "aria-label": "Name", title: "Rename: type and press Enter", spellcheck: false,
+        onkeydown: (event) => { if (event.key === "Enter") event.target.blur(); if (event.key === "Escape") { event.target.value = one.name; event.target.blur(); } event.stopPropagation(); },
+        onchange: (event) => event.target.value.trim() && event.target.value !== one.name && decide("rename", { id: one.id, name: event.target.value.trim() }),
+      })),
+      one.crop && h("img.crop", { src: one.crop, alt: `The photograph of ${one.name}` }),
+      h("p.caption", {}, one.caption),
+      one.size && [
+        h("h4", {}, "Measured"),
+        fact("size", sizeText(one.size)),
+        fact("shape", one.shape),
+        fact("colour", h("i.swatch", { style: `background:rgb(${one.rgb})` }), one.colour_name),
+        fact("sure", `${Math.round(one.confidence * 100)} %`),
+        fact("said by", one.source),
+      ],
+      (one.warnings ?? []).map((text) => h("p.warning", {}, text)),
+      one.match && [
+        h("h4", {}, "In the twin"),
+        fact("asset", one.match.asset_id ? one.match.asset_name : "made from the view"),
+        fact("why", one.match.reason),
+        one.match.asset_id && Math.abs(one.match.scale - 1) > 0.005 && fact("scaled", `× ${one.match.scale.toFixed(2)}`),
+      ],
+      one.placed && [
+        fact("mass", `${(one.placed.mass * 1000).toFixed(0)} g`),
+        h("h4", {}, "Where it stands"),
+        nudge("x", one.placed.pos[0], 100, "cm", (value) => move(one, { x: value })),
+        nudge("y", one.placed.pos[1], 100, "cm", (value) => move(one, { y: value })),
+        nudge("turn", one.placed.yaw, 180 / Math.PI, "°", (value) => move(one, { yaw: value })),
+        one.moved && h("p.note", {}, "moved by a person"),
+      ],
+      one.fit && [h("h4", {}, "Compared with the photograph"), fact("outline", `${Math.round(one.fit.iou * 100)} % overlap`), one.fit.depth_error !== null && fact("depth", `${centimetres(one.fit.depth_error)} off`), fact("verdict", one.fit.verdict)],
+      h("div.actions", {},
+        h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"),
+        h("button.studio-button", { onclick: () => decide("delete_segment", { id: one.id }) }, "Delete")),
+    );
+  };
+  const nudge = (name, value, factor, unit, moved) => fact(name, h("input.number", {
+    type: "number", step: unit === "°" ? "5" : "0.5", value: (value * factor).toFixed(1), "aria-label": `${name} in ${unit}`,
+    onkeydown: (event) => event.stopPropagation(), onchange: (event) => event.target.value !== "" && moved(Number(event.target.value) / factor),
+  }), ` ${unit}`);
+  // Turned about world z on top of how it lies now: quat = turn * present.
+  const move = (one, { x, y, yaw }) => {
+    const { pos, quat_wxyz: [w, i, j, k] } = one.placed, half = ((yaw ?? one.placed.yaw) - one.placed.yaw) / 2;
+    const [c, s] = [Math.cos(half), Math.sin(half)];
+    decide("move", { id: one.id, pos: [x ?? pos[0], y ?? pos[1], pos[2]], quat_wxyz: [c * w - s * k, c * i - s * j, c * j + s * i, c * k + s * w] });
+  };
+  onSelect(element, draw);
+  return (value) => {
+    objects = value?.objects ?? [];
+    if (!panel.contains(document.activeElement) || document.activeElement.tagName !== "INPUT") draw();
+  };
+}

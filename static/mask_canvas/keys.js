@@ -1,0 +1,21 @@
+// What every key does; the help shows the same table.
+export const KEYS = {
+  click: { says: "add to the object, or pick one" },
+  right: { name: "right-click, Alt-click", says: "remove from the object" },
+  drag: { says: "a box around the object" },
+  shift: { name: "Shift-click", says: "pick several" },
+  digit: { name: "1 – 9", says: "pick an object" },
+  n: { name: "N", says: "a new object", act: "new" },
+  Enter: { says: "keep the mask", act: "accept" },
+  Escape: { name: "Esc", says: "discard, or pick nothing", act: "clear" },
+  r: { name: "R", says: "another reading of the click", act: "reading" },
+  Delete: { name: "Del", says: "delete what is picked", act: "remove" },
+  m: { name: "M", says: "merge what is picked", act: "merge" },
+  o: { name: "O", says: "not an object, or is one", act: "other" },
+  h: { name: "H", says: "hide the masks", act: "hide" },
+  z: { name: "Z, Shift-Z", says: "undo, redo" },
+  wheel: { says: "zoom" },
+  Space: { name: "Space-drag", says: "move the picture" },
+  f: { name: "F", says: "the whole picture", act: "whole" },
+  "?": { says: "these keys", act: "help" },
+};

@@ -1,0 +1,37 @@
+import { chip, fill, h } from "/static/studio/dom.js";
+import { idOf, nameObjects, nameOf, onSelect, select, selected } from "/static/studio/selection.js";
+
+export default function mount({ element }) {
+  const list = element.querySelector(".object-list");
+  const show = () => {
+    for (const row of list.querySelectorAll("[data-id]")) {
+      const on = Number(row.dataset.id) === selected();
+      row.classList.toggle("selected", on);
+      row.setAttribute("aria-pressed", on);
+    }
+  };
+  // The viewer lives in a frame of its own: what is selected there is selected here, and the other way round.
+  const tellViewers = () => {
+    for (const frame of document.querySelectorAll("iframe")) frame.contentWindow?.postMessage({ type: "select", name: nameOf(selected()) ?? "" }, location.origin);
+  };
+  onSelect(element, () => { show(); tellViewers(); });
+  window.addEventListener("message", function hear({ origin, data }) {
+    if (!element.isConnected) return window.removeEventListener("message", hear);
+    if (origin !== location.origin) return;
+    if (data?.type === "select") select(idOf(data.name));
+    if (data?.type === "ready") setTimeout(tellViewers, 100); // after what Python wants shown in it
+  });
+  return (value) => {
+    const objects = value?.objects ?? [];
+    nameObjects(objects.filter((object) => object.is_object));
+    const things = objects.filter((object) => object.is_object), others = objects.filter((object) => !object.is_object);
+    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.caption, onclick: () => select(object.id) },
+      chip(object), h("span.name", {}, object.name), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
+    fill(list,
+      h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),
+      objects.length ? null : h("div.none", {}, value?.waiting ?? "None yet"),
+      things.map(row), others.length ? h("div.head.second", {}, "Not objects") : null, others.map(row),
+    );
+    show();
+  };
+}

@@ -1,0 +1,105 @@
+"""All that is known of each object, as the components want it: one plain record an object."""
+
+import math
+from typing import Any
+
+from pipeline.description import Description
+from pipeline.matching import Candidate, Match
+from pipeline.scene import Placement
+from pipeline.segmentation import Segment
+from studio.pictures import stamp
+from studio.session import Session
+from studio.theme import colour_of
+
+
+def objects(session: Session | None) -> list[dict[str, Any]]:
+    """Every segment, in the order of ids: what was measured of it, its match, its place, its fit."""
+    if session is None:
+        return []
+    project = session.project
+    segments = session.kept("segments", "segments/masks.png", project.segments) or ()
+    described = {d.segment_id: d for d in session.kept("descriptions", "descriptions.json", project.descriptions) or ()}
+    matched = {m.segment_id: m for m in session.kept("matches", "matches.json", project.matches) or ()}
+    scene = session.kept("scene", "scene.json", project.scene)
+    placed = {p.segment_id: p for p in scene.placements} if scene else {}
+    verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
+    moved = {d.data["id"] for d in project.decided("move")}
+    fits = session.fits
+    facts = []
+    for segment in segments:
+        id = segment.id
+        one = _seen(session, segment, described.get(id))
+        one["is_object"] = verdicts.get(id, one["is_object"])
+        if one["is_object"] and id in matched:
+            one["match"] = _match(session, matched[id])
+        if one["is_object"] and id in placed:
+            one["placed"] = _placed(placed[id])
+        one["moved"] = id in moved
+        one["fit"] = fits.get(id)
+        if warnings := one.get("warnings"):
+            one |= {"mark": "!", "mark_says": " ".join(warnings)}
+        facts.append(one)
+    return facts
+
+
+def _seen(session: Session, segment: Segment, description: Description | None) -> dict[str, Any]:
+    one: dict[str, Any] = {
+        "id": segment.id,
+        "name": f"object {segment.id}",
+        "caption": "not described yet",
+        "colour": colour_of(segment.id),
+        "is_object": True,
+        "source": segment.source,
+        "crop": f"/project/{session.token}/crop/{segment.id}.jpg?{stamp(segment)}",
+    }
+    if description is None:
+        return one
+    measured = description.attributes
+    return one | {
+        "name": description.name,
+        "caption": description.caption,
+        "is_object": description.is_object,
+        "source": description.source,
+        "colour_name": measured.colour,
+        "rgb": ",".join(str(int(c)) for c in measured.rgb),
+        "shape": measured.shape,
+        "size": [float(x) for x in measured.size],
+        "confidence": float(description.confidence),
+        "warnings": list(description.warnings),
+    }
+
+
+def _match(session: Session, match: Match) -> dict[str, Any]:
+    return {
+        "asset_id": match.asset_id,
+        "asset_name": _asset_name(session, match.asset_id),
+        "scale": float(match.scale),
+        "reason": match.reason,
+        "source": match.source,
+        "candidates": [_candidate(session, one) for one in match.candidates],
+    }
+
+
+def _candidate(session: Session, one: Candidate) -> dict[str, Any]:
+    return {
+        "asset_id": one.asset_id,
+        "name": _asset_name(session, one.asset_id),
+        "image": f"/project/{session.token}/card/{one.asset_id}.png",
+        "score": float(one.score),
+        "scores": {name: float(score) for name, score in one.scores.items()},
+        "reason": one.reason,
+    }
+
+
+def _asset_name(session: Session, id: str | None) -> str:
+    return session.services.library[id].name if id and id in session.services.library else id or ""
+
+
+def _placed(placement: Placement) -> dict[str, Any]:
+    w, x, y, z = (float(q) for q in placement.world_from_object.quat_wxyz)
+    return {
+        "pos": [float(p) for p in placement.world_from_object.pos],
+        "quat_wxyz": [w, x, y, z],
+        "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+        "mass": float(placement.mass),
+    }

@@ -1,0 +1,76 @@
+"""Step 6: see it done, how often it works, where every step came from, and take it along."""
+
+from typing import Any
+
+from components.steps import Results
+from components.viewer import Viewer, view
+from pipeline.project import STAGES
+from studio.pages.scene import palette
+from studio.session import Session
+from studio.shell import Shell
+from studio.watching import Watching
+
+TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
+SAYS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", "todo": "○ to do"}
+
+
+def build(shell: Shell, watching: Watching) -> None:
+    viewer = Viewer(height=400, elem_id="replay")
+    results = Results()
+    shell.shows(
+        viewer, lambda session: view(watching.solution(session), palette=palette(session)) if session else view(None)
+    )
+    shell.shows(results, shown)
+
+
+def shown(session: Session | None) -> dict[str, Any]:
+    if session is None:
+        return {}
+    project = session.project
+    solution = session.kept("solution", "solution.json", project.solution)
+    place = f"/project/{session.token}"
+    found: dict[str, Any] = {"stages": stages(session), "zip": f"{place}/export.zip" if project.scene() else None}
+    if solution is None:
+        return found | {
+            "waiting": project.error("solution") or "Generate a task first; the oracle then tries it on every seed."
+        }
+    good, all_ = sum(solution.success), len(solution.success)
+    video = session.stamp("solution.mp4")
+    return found | {
+        "solved": solution.solved,
+        "sentence": f"The oracle reached a reward above 0.99 for {good} of {all_} seeds; solved means at least half.",
+        "seeds": [
+            {"seed": seed, "reward": float(reward), "success": bool(success), "crash": ""}
+            for seed, (reward, success) in enumerate(zip(solution.reward, solution.success, strict=True))
+        ],
+        "video": f"{place}/solution.mp4?{video}" if video != "0" else None,
+    }
+
+
+def stages(session: Session) -> list[dict[str, str]]:
+    """Every stage with its state, and who or what made its result."""
+    project, states = session.project, session.project.stages()
+    human = {
+        "segments": "mask delete_segment merge_segments",
+        "descriptions": "rename not_object",
+        "matches": "choose_asset",
+        "scene": "move",
+        "task": "task",
+        "rounds": "fork",
+    }
+    rows = []
+    for stage in STAGES:
+        decided = len(project.decided(*human.get(stage, "").split()))
+        note = (
+            project.error(stage) if states[stage] == "failed" else f"{decided} decided by a person" if decided else ""
+        )
+        rows.append(
+            {
+                "stage": stage,
+                "state": SAYS[states[stage]],
+                "tone": TONES[states[stage]],
+                "source": project.made_with(stage) or "",
+                "note": note,
+            }
+        )
+    return rows

@@ -1,0 +1,28 @@
+"""What a browser sends of clicks and boxes, made a Prompt; it is checked here, for anyone can send anything."""
+
+import numpy as np
+from pipeline.segmentation.files import unrle
+
+from pipeline.frame import Frame
+from pipeline.segmentation import Prompt, SegmentationError
+
+MOST_CLICKS = 200
+
+
+def prompt(request: dict, frame: Frame) -> Prompt:
+    """Raises SegmentationError where the request makes no sense for this frame."""
+    height, width = frame.depth.shape
+    try:
+        points = np.asarray(request.get("points") or np.zeros((0, 2)), float).reshape(-1, 2)
+        labels = np.asarray(request.get("labels") or [], int).reshape(-1)
+        box = None if request.get("box") is None else np.asarray(request["box"], float).reshape(4)
+        mask = None if request.get("rle") is None else unrle(request["rle"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise SegmentationError(f"The clicks cannot be read ({error}); reload the page.") from None
+    if len(points) != len(labels) or len(points) > MOST_CLICKS or not set(labels.tolist()) <= {0, 1}:
+        raise SegmentationError(f"Clicks need a label of 0 or 1 each, and at most {MOST_CLICKS} at once.")
+    if not (np.isfinite(points).all() and (points >= 0).all() and (points < [width, height]).all()):
+        raise SegmentationError(f"A click lies outside the picture of {width} x {height} pixels.")
+    if mask is not None and mask.shape != (height, width):
+        raise SegmentationError("The mask is of another picture; reload the page.")
+    return Prompt(points, labels, box, mask)

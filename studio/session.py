@@ -1,0 +1,302 @@
+"""An open project on the server: what it is, what is being done with it, and what happened lately."""
+
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.decisions import Decision
+from pipeline.errors import StudioError
+from pipeline.frame import FrameError, Support
+from pipeline.project import STAGES, Project, Stage
+from pipeline.run import Progress, Services, advance, run_stage
+from pipeline.segmentation import Prompt, Segment, View
+from pipeline.tasks import TaskError, task_to_json
+from studio.notices import sentence
+from studio.work import StoppableSandbox, Work
+
+T = TypeVar("T")
+READY: Stage = "task"
+"""How far a project is worked out by itself: up to the tasks that are proposed."""
+
+
+class SessionError(StudioError):
+    """A project that is not open any more, or that cannot be done what was asked."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the log."""
+
+    at: float
+    text: str
+    kind: str = "machine"
+    """"machine", "person" or "bad"."""
+
+
+class Session:
+    """One project with the work on it. May be called from any thread."""
+
+    def __init__(self, project: Project, services: Services):
+        self.token, self.project, self.services = secrets.token_urlsafe(24), project, services
+        self.last_used = time.monotonic()
+        self.version = 0
+        """Rises whenever there is something new to show."""
+        self.work: Work | None = None
+        self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
+        self._notices: deque[str] = deque(maxlen=8)
+        self._changed = threading.Condition(threading.RLock())
+        self._asking = threading.Lock()
+        self._kept: dict[str, tuple[int, Any]] = {}
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self, kind: str, **data: Any) -> None:
+        """Records a person's decision and brings what depends on it up to date."""
+        self._decided(self.project.decide, kind, **data)
+        self._note(words(Decision(kind, data)), "person")
+
+    def undo(self) -> None:
+        if undone := self._decided(self.project.undo):
+            self._note(f"undone: {words(undone)}", "person")
+
+    def redo(self) -> None:
+        if redone := self._decided(self.project.redo):
+            self._note(f"redone: {words(redone)}", "person")
+
+    def _decided(self, act: Callable[..., T], *arguments: Any, **data: Any) -> T:
+        with self._changed:
+            result = act(*arguments, **data)
+            if self.project.segments() is not None and self._stale(READY):
+                self.bring_up_to_date()
+            return result
+
+    def _stale(self, until: Stage) -> bool:
+        stages = self.project.stages()
+        return any(stages[stage] != "done" for stage in STAGES[: STAGES.index(until) + 1])
+
+    # ------------------------------------------------------------------ working
+
+    def bring_up_to_date(self) -> None:
+        """Works out what is missing or stale, up to the proposed tasks."""
+        self._begin(lambda services: advance(self.project, services, READY), READY)
+
+    def generate(self, text: str, mode: str) -> None:
+        """Writes simulation and checks for a task, lets the router work on them, then solves every seed."""
+        if not text.strip():
+            raise TaskError("There is no task yet: choose a proposed one, or write what the robot shall do.")
+        if self.project.segments() is None:
+            raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
+        self._begin(lambda services: self._generate(text.strip(), replace(services, mode=mode)), "solution")
+
+    def run_from(self, parent: int, simulation: str, checks: str, mode: str) -> None:
+        """Goes on from a person's edit of a round; the earlier rounds stay."""
+        data = {"parent": parent, "simulation": simulation, "checks": checks}
+        self.project.decide("fork", **data)
+        self._note(words(Decision("fork", data)), "person")
+        self._begin(lambda services: self._try(replace(services, mode=mode)), "solution")
+
+    def stop(self) -> None:
+        """Ends the work at its next step; what was finished is kept."""
+        with self._changed:
+            if self.work:
+                self.work.stop()
+                self._news()
+
+    def _generate(self, text: str, services: Services) -> Iterator[Progress]:
+        yield from advance(self.project, services, "scene")
+        task = self.project.task()
+        if task is None or task.instruction != text:
+            proposed = {one.instruction: one for one in self.project.tasks() or ()}
+            if text in proposed:
+                self.project.decide("task", **task_to_json(proposed[text]))
+            else:
+                yield from run_stage(self.project, services, "task", text)
+        yield from self._try(services)
+
+    def _try(self, services: Services) -> Iterator[Progress]:
+        yield from run_stage(self.project, services, "rounds")
+        yield from run_stage(self.project, services, "solution")
+
+    def _begin(self, make: Callable[[Services], Iterator[Progress]], until: Stage) -> None:
+        """Starts work in the place of what runs now; that one ends first."""
+
+        def started(stop: threading.Event) -> Iterator[Progress]:
+            if before:
+                before.join()
+            return make(replace(self.services, sandbox=StoppableSandbox(self.services.sandbox, stop)))  # type: ignore[arg-type]
+
+        with self._changed:
+            before = self.work
+            if before:
+                before.stop()
+            self.work = Work(started, self._step, self._end, until)
+            self.work.start()
+            self._news()
+
+    def _step(self, step: Progress) -> None:
+        self._note(f"{step.stage}: {step.message}")
+
+    def _end(self, work: Work, error: BaseException | None, stopped: bool) -> None:
+        with self._changed:
+            if self.work is work:
+                self.work = None
+                if stopped:
+                    self._note("stopped; what was finished is kept")
+            if error:
+                self._notices.append(sentence(error))
+                self._note(self._notices[-1], "bad")
+            self._news()
+
+    def follow(self, at_most: float = 8.0) -> Iterator[None]:
+        """Yields whenever there is something new, at most so many times a second, until no work is left."""
+        seen = -1
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self.version != seen or self.work is None, timeout=2)
+                over, fresh, seen = self.work is None, self.version != seen, self.version
+            if fresh or over:
+                yield
+            if over:
+                return
+            time.sleep(1 / at_most)
+
+    def take_notices(self) -> list[str]:
+        """What went wrong since the last call, each said once."""
+        with self._changed:
+            taken = list(self._notices)
+            self._notices.clear()
+            return taken
+
+    def _note(self, text: str, kind: str = "machine") -> None:
+        with self._changed:
+            self.log.append(Line(time.time(), text, kind))
+            self._news()
+
+    def _news(self) -> None:
+        with self._changed:
+            self.version += 1
+            self._changed.notify_all()
+
+    # ------------------------------------------------------------------ seeing
+
+    def kept(self, name: str, file: str, read: Callable[[], T]) -> T:
+        """What `read` gives, kept until that file of the project changes."""
+        path = self.project.folder / file
+        stamp = path.stat().st_mtime_ns if path.exists() else 0
+        known = self._kept.get(name)
+        if known is None or known[0] != stamp:
+            known = self._kept[name] = (stamp, read())
+        return known[1]
+
+    def stamp(self, file: str) -> str:
+        """Changes when that file does: makes an address new when its picture is."""
+        path = self.project.folder / file
+        return f"{path.stat().st_mtime_ns:x}" if path.exists() else "0"
+
+    @property
+    def support(self) -> Support | None:
+        """The table, or None where none was found; the stage "frame" says why."""
+        try:
+            return self.project.support
+        except FrameError:
+            return None
+
+    @property
+    def fits(self) -> dict[int, dict[str, Any]]:
+        """How well each placed object agrees with the photograph, by segment id; empty until compared."""
+        return self.kept("fits", "scene.json", dict)
+
+    @cached_property
+    def _view(self) -> View:
+        return self.services.segmenter.open(self.project.frame)
+
+    def ask(self, prompt: Prompt) -> tuple[Segment, ...]:
+        """The segmenter's readings of a prompt, best first. Raises SegmentationError."""
+        self.touch()
+        with self._asking:
+            return self._view.segment(prompt)
+
+    def open_segmenter(self) -> None:
+        """Readies the segmenter for clicks, so that the first one is as quick as the others."""
+        with self._asking:
+            self._view
+
+    def touch(self) -> None:
+        self.last_used = time.monotonic()
+
+
+class Sessions:
+    """The projects of a workspace that are open, each under a token nobody can guess."""
+
+    def __init__(self, workspace: Path, services: Services, idle_seconds: float = 8 * 3600):
+        self.workspace, self.services = workspace, services
+        self._idle_seconds = idle_seconds
+        self._open: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def create(self, make: Callable[[Path], Project], name: str) -> Session:
+        """A new project in the workspace, named after `name`, its folder like none there is."""
+        stem, number = name, 2
+        with self._lock:
+            while (self.workspace / name).exists():
+                name, number = f"{stem}_{number}", number + 1
+            return self._add(make(self.workspace / name))
+
+    def open(self, name: str) -> Session:
+        """The project in that folder of the workspace; the same session for all who open it. Raises ProjectError."""
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise SessionError("There is no such project in this workspace; choose one from the gallery.")
+        with self._lock:
+            for session in self._open.values():
+                if session.project.folder == self.workspace / name:
+                    session.touch()
+                    return session
+            return self._add(Project.open(self.workspace / name))
+
+    def get(self, token: str | None) -> Session:
+        """Raises SessionError."""
+        with self._lock:
+            session = self._open.get(token or "")
+        if session is None:
+            raise SessionError(
+                "This project is not open any more. Everything is saved: open it again from the gallery."
+            )
+        session.touch()
+        return session
+
+    def _add(self, project: Project) -> Session:
+        for token, session in list(self._open.items()):
+            if session.work is None and time.monotonic() - session.last_used > self._idle_seconds:
+                del self._open[token]
+        session = Session(project, self.services)
+        self._open[session.token] = session
+        if session._stale(READY):
+            with suppress(StudioError):
+                session.bring_up_to_date()
+        return session
+
+
+def words(decision: Decision) -> str:
+    """A decision as a person would say it."""
+    data = decision.data
+    return {
+        "mask": lambda: f"mask of {data['id']} drawn",
+        "delete_segment": lambda: f"{data['id']} deleted",
+        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
+        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
+        "rename": lambda: f"{data['id']} named {data['name']}",
+        "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
+        "move": lambda: f"{data['id']} moved",
+        "task": lambda: f"task: {data['instruction']}",
+        "fork": lambda: f"code of round {data['parent']} edited",
+        "accept": lambda: f"{data['stage']} accepted",
+        "undo": lambda: "undo",
+        "redo": lambda: "redo",
+    }[decision.kind]()

@@ -1,0 +1,85 @@
+"""How things stand, in words: what the top bar and the status bar say."""
+
+import time
+from typing import Any
+
+from pipeline.decisions import in_force, undone
+from pipeline.run import Services
+from studio.session import Session, words
+
+
+def top(session: Session | None, services: Services) -> dict[str, Any]:
+    """What the top bar shows."""
+    said: dict[str, Any] = {"ready": True, "services": live(services), "project": None}
+    if session is None:
+        return said
+    project = session.project
+    done, gone = in_force(project.decisions), undone(project.decisions)
+    return said | {
+        "project": project.folder.name,
+        "title": project.name.replace("_", " "),
+        "saved": _saved(project.decisions[-1].at) if project.decisions else "saved",
+        "can_undo": bool(done),
+        "can_redo": bool(gone),
+        "undo": words(done[-1]) if done else "",
+        "redo": words(gone[-1]) if gone else "",
+    }
+
+
+def _saved(at: float) -> str:
+    return f"saved {time.strftime('%H:%M', time.localtime(at))}"
+
+
+def live(services: Services) -> list[dict[str, Any]]:
+    """What answers: the real thing, or a stand-in that says why."""
+    segmenter, model, library = services.segmenter.name, services.model.name, services.library
+    sam2, rules = segmenter == "sam2", model == "rules"
+    skipped = f" {len(library.skipped)} folders could not be read." if library.skipped else ""
+    return [
+        {
+            "what": "segmenter",
+            "name": "SAM 2" if sam2 else f"{segmenter} (stand-in for SAM 2)",
+            "live": sam2,
+            "note": "Outlines come from SAM 2."
+            if sam2
+            else "Outlines come from depth and colour; no SAM 2 weights are loaded.",
+        },
+        {
+            "what": "model",
+            "name": "rules (no language model)" if rules else model,
+            "live": not rules,
+            "note": "Tasks, programs and repairs come from written rules, offline."
+            if rules
+            else f"Tasks, programs and repairs come from {model}.",
+        },
+        {
+            "what": "library",
+            "name": f"{len(library.assets)} assets",
+            "live": True,
+            "note": f"Assets that objects may be matched to.{skipped}",
+        },
+    ]
+
+
+def below(session: Session | None) -> dict[str, Any]:
+    """What the status bar shows."""
+    if session is None:
+        return {}
+    lines = [
+        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": line.text, "kind": line.kind}
+        for line in list(session.log)
+    ]
+    work = session.work
+    said: dict[str, Any] = {
+        "log": lines,
+        "running": work is not None,
+        "message": lines[-1]["text"] if lines else "Ready",
+    }
+    if work:
+        said |= {
+            "message": f"{work.last.stage}: {work.last.message}",
+            "done": work.last.done,
+            "of": work.last.of,
+            "halting": work.stopping,
+        }
+    return said
