@@ -22,7 +22,7 @@ class Viewer(Component):
         """
         tall = f"{height}px" if isinstance(height, int) else height
         super().__init__(value, **{"elem_id": "viewer", "min_height": tall, **settings})
-        self.css_template += f"\n.viewer-frame {{ height: {tall}; }}"
+        self.css_template += f"\n.viewer-box {{ height: {tall}; }}"
 
     def postprocess(self, value: Any) -> Any:
         return view(value) if isinstance(value, str) else value

@@ -25,11 +25,16 @@ export class Labels {
       const name = this.shown[which];
       span.hidden = !name || !this.twin || (which === "hovered" && name === this.shown.selected);
       if (span.hidden) continue;
-      const box = this.twin.boxOf(name);
-      const top = box.getCenter(new THREE.Vector3()).setZ(box.max.z).project(this.views.camera);
+      const { min, max } = this.twin.boxOf(name);
       const [width, height] = this.stage.size;
-      const x = ((top.x + 1) / 2) * width, y = ((1 - top.y) / 2) * height;
-      span.style.transform = `translate(${x}px, ${y - 8}px) translate(-50%, -100%)`;
+      let [x, y] = [0, Infinity];
+      for (let corner = 0; corner < 8; corner++) {
+        const at = new THREE.Vector3(corner & 1 ? min.x : max.x, corner & 2 ? min.y : max.y, corner & 4 ? min.z : max.z);
+        at.project(this.views.camera);
+        x += (((at.x + 1) / 2) * width) / 8;
+        y = Math.min(y, ((1 - at.y) / 2) * height);
+      }
+      span.style.transform = `translate(${x}px, ${Math.max(y - 6, 24)}px) translate(-50%, -100%)`;
     }
   }
 }

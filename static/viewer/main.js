@@ -29,14 +29,14 @@ const timeline = new Timeline(wish);
 
 // Opening a view
 
-async function load(wanted) {
+async function load(wanted, fetched = wanted && fetchGeometry(wanted)) {
   token = wanted;
   connection?.close();
   clearTimeout(retry);
   if (!token) return state("waiting", "Nothing to show yet.");
   state("opening", "Opening the scene …");
   try {
-    const pack = await fetchGeometry(wanted);
+    const pack = await fetched;
     const next = await Twin.from(pack);
     if (token === wanted) show(next, pack.header);
   } catch (error) {
@@ -203,6 +203,9 @@ function listen() {
 }
 
 function begin() {
+  const wanted = location.hash.slice(1);
+  const fetched = wanted ? fetchGeometry(wanted) : null; // on its way while the canvas is made
+  fetched?.catch(() => {}); // load() tells
   try {
     stage = new Stage($("canvas"), $("stage"));
   } catch {
@@ -230,7 +233,7 @@ function begin() {
   listen();
   stage.resize();
   tell({ type: "ready" });
-  if (location.hash.length > 1) load(location.hash.slice(1));
+  if (wanted) load(wanted, fetched);
 }
 
 begin();

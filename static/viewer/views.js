@@ -80,7 +80,7 @@ export class Views {
     const direction = side.multiplyScalar(right).addScaledVector(away, back).add(new THREE.Vector3(0, 0, up)).normalize();
     const [width, height] = this.stage.size;
     const narrow = Math.min(1, (width || 1) / (height || 1));
-    const distance = (Math.max(radius, 0.08) / Math.sin((this.camera.fov / 2) * Math.PI / 180) / narrow) * 1.05;
+    const distance = (Math.max(radius, 0.08) / Math.sin((this.camera.fov / 2) * Math.PI / 180) / narrow) * 0.86;
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(direction, distance);
     this.controls.update();

@@ -30,6 +30,9 @@ export default function ({ element, trigger }) {
   return (value) => {
     wanted = typeof value === "string" ? { token: value } : { ...value };
     if (frame.getAttribute("src")) pass();
-    else if (wanted.token) frame.src = "/viewer/"; // not before it is needed: a hidden tab stays cheap
+    else if (wanted.token) {
+      frame.hidden = false;
+      frame.src = "/viewer/"; // not before it is needed: a hidden tab stays cheap
+    }
   };
 }
