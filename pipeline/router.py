@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -14,7 +14,7 @@ from pipeline.models import Model, ModelError, Question
 from pipeline.simulation import CheckResult, Program, Report, kit
 from pipeline.simulation.guard import guard
 from pipeline.simulation.sandbox import Limits
-from pipeline.tasks import Task, scene_data, task_data
+from pipeline.tasks import Task, scene_data, task_to_json
 
 Mode = Literal["route", "repair", "none"]
 SEEDS = (0, 1, 2)
@@ -70,11 +70,13 @@ class Round:
     """Who decided: the model's name."""
     change: str = ""
     """What was changed against the parent, in a sentence."""
+    at: float = field(default_factory=time.time)
+    """When it was run, in seconds since 1970."""
 
 
 def write(task: Task, scene: kit.Scene, model: Model) -> Program:
     """A first program for the task. Raises ModelError."""
-    data = {"task": task_data(task), "scene": scene_data(scene), "kit": kit.__doc__ or ""}
+    data = {"task": task_to_json(task), "scene": scene_data(scene), "kit": kit.__doc__ or ""}
     answer = model.ask(Question("write_program", data, ProgramAnswer, about=task.name))
     return Program(str(getattr(answer, "simulation", "")), str(getattr(answer, "checks", "")))
 
@@ -123,15 +125,21 @@ def judge(
     program: Program, task: Task, scene: kit.Scene, project_dir: Path, sandbox: Runner, limits: Limits | None = None
 ) -> Report:
     """Guard, then sandbox, then whether the program means the task. Raises SandboxError."""
-    if findings := guard(program):
-        return Report(checks=findings)
-    report, _ = sandbox.run(program, project_dir, seeds=SEEDS, limits=limits or Limits(seconds=20.0 * len(SEEDS)))
+    report = check_program(program, project_dir, sandbox, limits)
     return replace(report, checks=(*report.checks, *_meaning(program, task, scene, report)))
+
+
+def check_program(program: Program, project_dir: Path, sandbox: Runner, limits: Limits | None = None) -> Report:
+    """Guard, then sandbox: what `grs-studio check` prints. Raises SandboxError."""
+    if findings := guard(program):
+        unreadable = next((f.message for f in findings if "cannot be read" in f.message), None)
+        return Report(checks=findings, crash=unreadable, violation=None if unreadable else findings[0].message)
+    return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits or Limits(seconds=20.0 * len(SEEDS)))[0]
 
 
 def _meaning(program: Program, task: Task, scene: kit.Scene, report: Report) -> Iterator[CheckResult]:
     """What no check of the program's own can be trusted with: it is about the task, and solved more than once."""
-    if report.crash and not report.reward:
+    if not report.reward:
         return
     told = " ".join(str(goal.get("name")) for goal in report.evidence.get("goals", ()))
     said = set(told.replace(",", " ").replace(":", " ").split())
@@ -233,7 +241,7 @@ class _Seen:
             for r in self.rounds
         ]
         return {
-            "task": task_data(self.task),
+            "task": task_to_json(self.task),
             "scene": self.scene,
             "simulation": base.program.simulation,
             "checks": base.program.checks,
@@ -293,9 +301,9 @@ def write_round(done: Round, project_dir: Path) -> Path:
     (folder / "simulation.py").write_text(done.program.simulation, "utf-8")
     (folder / "checks.py").write_text(done.program.checks, "utf-8")
     said = report_json(done.report, done) | {"number": done.number, "round_seconds": round(done.seconds, 3)}
-    said |= {"source": done.source, "change": done.change}
+    said |= {"source": done.source, "change": done.change, "at": done.at}
     (folder / "report.json").write_text(json.dumps(said, indent=1, ensure_ascii=False), "utf-8")
-    line = {key: said[key] for key in ("number", "parent", "route", "reason", "change", "source", "reward", "clean", "crash", "timed_out", "violation")}  # fmt: skip
+    line = {key: said[key] for key in ("number", "parent", "route", "reason", "change", "source", "reward", "clean", "crash", "timed_out", "violation", "at")}  # fmt: skip
     line |= {"failed": [c["name"] for c in said["checks"] if not c["passed"]], "seconds": said["round_seconds"]}
     with (Path(project_dir) / "rounds.jsonl").open("a", encoding="utf-8") as log:
         log.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -317,7 +325,7 @@ def _read_round(folder: Path) -> Round | None:
         )  # fmt: skip
         return Round(
             said.get("number", int(folder.name)), said["parent"], program, report, said["route"], said["reason"],
-            said.get("round_seconds", 0.0), said.get("source", ""), said.get("change", ""),
+            said.get("round_seconds", 0.0), said.get("source", ""), said.get("change", ""), said.get("at", 0.0),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
@@ -106,12 +106,17 @@ def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, 
     return data
 
 
-def task_data(task: Task) -> dict[str, Any]:
+def task_to_json(task: Task) -> dict[str, Any]:
     """As task.json holds it."""
-    return {
-        "name": task.name, "instruction": task.instruction, "objects": list(task.objects), "goals": list(task.goals),
-        "kind": task.kind, "source": task.source,
-    }  # fmt: skip
+    return asdict(task) | {"objects": list(task.objects), "goals": list(task.goals)}
+
+
+def task_from_json(said: Mapping[str, Any]) -> Task:
+    """Of task.json's values. Raises TaskError that names what is missing."""
+    if missing := [key for key in ("name", "instruction", "objects", "goals") if key not in said]:
+        raise TaskError(f"the task has no {', '.join(missing)}; it needs name, instruction, objects and goals")
+    objects, goals = tuple(map(str, said["objects"])), tuple(map(str, said["goals"]))
+    return Task(said["name"], said["instruction"], objects, goals, said.get("kind") or "", said.get("source") or "human")
 
 
 def _object(thing: Any, about: str) -> dict[str, Any]:

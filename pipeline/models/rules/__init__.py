@@ -114,7 +114,7 @@ def _route(data: Mapping[str, Any]) -> dict[str, Any]:
     other = "fix_checks" if fault.route == "fix_simulation" else "fix_simulation"
     if next(_new(data, fault, fault.route), None):
         return {"route": fault.route, "reason": fault.reason, "confidence": fault.confidence}
-    if fault.kind in ("silent", "contradiction") and next(_new(data, fault, other), None):
+    if fault.kind == "silent" and next(_new(data, fault, other), None):
         reason = f"{fault.reason}; the rules have no better checks, so the simulation has to change"
         return {"route": other, "reason": reason, "confidence": 0.4}
     return {"route": "give_up", "reason": f"the rules have nothing left to try: {fault.reason}", "confidence": 0.6}

@@ -1,12 +1,13 @@
 """Reads what a run showed and says which side is at fault: broken checks first, then silence, then the simulation."""
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipeline.models.rules import source
-from pipeline.models.rules.aims import listed
+from pipeline.models.rules import source, writer
+from pipeline.models.rules.aims import listed, read
 
 SOLVED = 0.99
 WIDEST = {"on": 0.04, "stacked": 0.04, "inside": 0.04, "in_row": 0.06, "in_zone": 0.04, "at": 0.06, "upright": 0.5}
@@ -18,7 +19,7 @@ class Fault:
     """What is wrong, on which side, and what shows it."""
 
     kind: str
-    """"unreadable", "crash", "timeout", "wrong_objects", "lax_goal", "solved_at_start", "lax_checks", "silent",
+    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "lax_goal", "solved_at_start", "lax_checks", "silent",
     "contradiction", "side_effect", "unsolved"."""
     route: Literal["fix_simulation", "fix_checks"]
     reason: str
@@ -37,8 +38,9 @@ def diagnose(data: Mapping[str, Any]) -> Fault | None:
             return fault
     return (
         _wrong_goals(data["simulation"], failed)
-        or _at_start(evidence, failed)
+        or _at_start(evidence)
         or _unsolved(report, evidence, failed)
+        or _other_task(data, failed)
         or _contradicted(failed)
     )
 
@@ -86,7 +88,7 @@ def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Fault 
     return None
 
 
-def _at_start(evidence: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Fault | None:
+def _at_start(evidence: Mapping[str, Any]) -> Fault | None:
     start = evidence.get("reward_at_start")
     if start is not None and start > SOLVED:
         return Fault("solved_at_start", "fix_simulation", "the goals hold before anything moved", 0.9)
@@ -122,6 +124,21 @@ def _unsolved(
 def _tells(message: str) -> bool:
     """Whether a failed check says more than that it failed."""
     return bool(message) and not message.startswith("does not hold:")
+
+
+def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Fault | None:
+    """A check that the task's own goals ask for fails, because the simulation's goals are others."""
+    meant, aims = read(data["task"].get("goals") or ()), source.aims(data["simulation"])
+    if not meant or set(meant) == set(aims):
+        return None
+    tree = source.parse(data["checks"])
+    functions = source.functions(tree) if tree else {}
+    for name, text in writer.checks(meant).items():
+        wrong = next((c for c in failed if c["name"] == name), None)
+        if wrong and name not in writer.CHECKS_START and ast.get_source_segment(data["checks"], functions[name]) == text.strip():
+            reason = f"the simulation's goals hold but are not the task's ({', '.join(data['task']['goals'])}): {wrong['message']}"
+            return Fault("wrong_goals", "fix_simulation", reason, 0.8)
+    return None
 
 
 def _contradicted(failed: Sequence[Mapping[str, Any]]) -> Fault | None:

@@ -78,6 +78,8 @@ def _broken(
                     _swapped(checks, function, ""),
                     f"{function.name} goes: {', '.join(sorted(lost))} is left out of the simulation",
                 )
+    if fault.kind == "timeout" and name in functions and len(functions) > 1:
+        yield _swapped(checks, functions[name], ""), f"{name} goes: {fault.reason}"
     if fault.kind == "unreadable":
         if line and (statement := _statement_at(tree, line)) is not None:
             yield (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.models.rules import source, writer
-from pipeline.models.rules.aims import read
+from pipeline.models.rules.aims import Aim, read
 from pipeline.models.rules.diagnosis import WIDEST, Fault
 from pipeline.models.rules.plans import tower
 from pipeline.models.rules.things import diagonal, things
@@ -29,8 +29,9 @@ def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
         yield from _crashed(text, tree, data, fault)
         yield again, f"simulation.py is written anew from the task: {fault.reason}"
         return
-    if fault.kind == "wrong_objects":
+    if fault.kind in ("wrong_objects", "wrong_goals"):
         yield from _renamed(text, tree, data)
+        yield from _regoaled(text, tree, aims, data)
         yield again, "simulation.py is written anew from the task's goals"
     elif fault.kind == "lax_goal":
         yield from _strict(text, tree)
@@ -109,6 +110,17 @@ def _renamed(text: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[M
             yield source.replaced(text, edits), f"the task is about {missing[0]}, not {strange[0]}"
 
 
+def _regoaled(text: str, tree: ast.Module, aims: tuple[Aim, ...] | None, data: Mapping[str, Any]) -> Iterator[Mend]:
+    """The task's goals in place of the program's; zones and containers stay."""
+    made = {n for c in source.calls(tree, "add_zone", "add_container") for n in source.names(c)[:1]}
+    calls = list(source.calls(tree, "goal"))
+    plain = all(a.verb != "where" and a.stage == 0 and (not (a.new or a.verb == "in_zone") or a.names[1] in made) for a in aims or ())
+    if aims and plain and len(calls) == 1:
+        known = {t.name: t for t in things(data["scene"])}
+        goals = ", ".join(writer.expression(aim, known) for aim in aims)
+        yield source.replaced(text, [(calls[0], f"{source.owner(calls[0])}.goal({goals})")]), "its goals are now the task's"
+
+
 def _strict(text: str, tree: ast.Module) -> Iterator[Mend]:
     for call in source.goals(tree):
         widest = WIDEST.get(source.verb(call))
@@ -159,7 +171,7 @@ def _unscattered(text: str, tree: ast.Module) -> Iterator[Mend]:
             first = ast.get_source_segment(text, call.args[0]) or ""
             yield (
                 source.replaced(text, [(call, f"{source.owner(call)}.scatter({first})")]),
-                f"only {first} is scattered, the others start as photographed",
+                f"only {source.value(call.args[0])} is scattered, the others start as photographed",
             )
         yield source.without_statement(text, call, tree), "everything starts as photographed"
 
@@ -170,6 +182,9 @@ def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fau
     goals = source.goals(tree)
     unmet = [(call, said) for call, said in _told(goals, evidence.get("goals") or []) if not said.get("met")]
     crowded = bool(CROWDED.search(str(evidence.get("why") or "")))
+    meant, now = read(data["task"].get("goals") or ()), source.aims(text)
+    if meant and any(aim not in meant for aim in now) and not list(source.calls(tree, "remove")):
+        yield from _regoaled(text, tree, meant, data)
     yield from _defaults(text, unmet)
     if crowded:
         yield from _uncluttered(text, tree, data)
@@ -182,7 +197,7 @@ def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fau
     if rewards and rewards[0] > 0.99 or len(rewards) < 2:
         yield from _unscattered(text, tree)
     yield from _spaced(text, tree)
-    if not data["task"].get("source") == "human":
+    if data["task"].get("source") != "human":
         yield from _fewer(text, tree, goals, unmet, data)
 
 

@@ -111,7 +111,7 @@ def checks(aims: Sequence[Aim]) -> dict[str, str]:
     found = dict(CHECKS_START)
     for aim in aims:
         for source in _checks_of(aim):
-            name = source.split("(")[0].removeprefix("def ").strip()
+            name = source.split("(")[0].strip().removeprefix("def ")
             found.setdefault(name, "\n" + source.strip() + "\n")
     return found
 
