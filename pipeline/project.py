@@ -16,17 +16,18 @@ from typing import Any, Literal
 import numpy as np
 
 from pipeline import decisions as log
+from pipeline import description, matching
 from pipeline.decisions import Decision
-from pipeline.description import Description, descriptions_from_json
+from pipeline.description import Description
 from pipeline.errors import StudioError
 from pipeline.frame import Frame, load, save
 from pipeline.frame.support import Support, find_support
-from pipeline.matching import Match, matches_from_json
+from pipeline.matching import Match
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
 from pipeline.scene.files import read_scene
 from pipeline.segmentation import Segment
-from pipeline.segmentation.files import read_masks, unrle, write_segments
+from pipeline.segmentation.files import read_segments, unrle, write_segments
 from pipeline.solving import Solution, read_solution
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task, task_from_json
@@ -91,11 +92,15 @@ class Project:
         try:
             record = read_json(folder / "project.json")
         except ValueError:
-            raise ProjectError(f"{folder / 'project.json'} is not valid JSON; restore it or start a new project") from None
+            raise ProjectError(
+                f"{folder / 'project.json'} is not valid JSON; restore it or start a new project"
+            ) from None
         if record is None:
             raise ProjectError(f"{folder} is not a project: it has no project.json")
         if not isinstance(record, dict) or record.get("schema") != 1:
-            raise ProjectError(f"{folder} was made by another version of GRS Studio (schema {record.get('schema') if isinstance(record, dict) else '?'}, this one reads 1)")
+            raise ProjectError(
+                f"{folder} was made by another version of GRS Studio (schema {record.get('schema') if isinstance(record, dict) else '?'}, this one reads 1)"
+            )
         return Project(folder)
 
     @property
@@ -146,7 +151,7 @@ class Project:
             self.decisions = (*self.decisions, decision)
             segments = self.segments()
             if segments is not None:
-                write_segments(segments, self.frame, self.folder)
+                self._write_segments(segments)
 
     def decided(self, *kinds: str) -> tuple[Decision, ...]:
         """Decisions of these kinds that are in force, in order."""
@@ -156,7 +161,8 @@ class Project:
 
     def automatic_segments(self) -> tuple[Segment, ...] | None:
         """What the segmenter found, before any decision."""
-        return read_masks(self.folder / "segments" / "automatic.png")
+        folder = self.folder / "segments" / "automatic"
+        return read_segments(folder) if folder.exists() else None
 
     def segments(self) -> tuple[Segment, ...] | None:
         """What the segmenter found with the decisions applied; None before the segmenter ran."""
@@ -164,16 +170,19 @@ class Project:
         return None if automatic is None else edit(automatic, self.decided("mask", "delete_segment", "merge_segments"))
 
     def keep_segments(self, automatic: tuple[Segment, ...]) -> None:
-        write_segments(automatic, self.frame, self.folder, name="automatic")
-        write_segments(edit(automatic, self.decided("mask", "delete_segment", "merge_segments")), self.frame, self.folder)
+        write_segments(automatic, self.frame.depth.shape, self.folder / "segments" / "automatic")
+        self._write_segments(edit(automatic, self.decided("mask", "delete_segment", "merge_segments")))
+
+    def _write_segments(self, segments: tuple[Segment, ...]) -> None:
+        write_segments(segments, self.frame.depth.shape, self.folder / "segments")
 
     def descriptions(self) -> tuple[Description, ...] | None:
-        value = read_json(self.folder / "descriptions.json")
-        return None if value is None else descriptions_from_json(value)
+        path = self.folder / "descriptions.json"
+        return description.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def matches(self) -> tuple[Match, ...] | None:
         value = read_json(self.folder / "matches.json")
-        return None if value is None else matches_from_json(value)
+        return None if value is None else matching.from_json(value)
 
     def scene(self) -> Scene | None:
         return read_scene(self.folder) if (self.folder / "scene.json").exists() else None
@@ -192,10 +201,10 @@ class Project:
         return None if value is None else task_from_json(value)
 
     def rounds(self) -> tuple[Round, ...]:
-        return tuple(read_rounds(self.folder))
+        return read_rounds(self.folder)
 
     def solution(self) -> Solution | None:
-        return read_solution(self.folder) if (self.folder / "solution.json").exists() else None
+        return read_solution(self.folder)
 
     # ------------------------------------------------------------------ stages
 
@@ -203,7 +212,9 @@ class Project:
         """How each stage stands; stale: it ran on other inputs than there are now."""
         kept, keys = self._record["stages"], self._record["keys"]
         return {
-            stage: "stale" if kept[stage] == "done" and stage in keys and keys[stage] != self.key(stage) else kept[stage]
+            stage: "stale"
+            if kept[stage] == "done" and stage in keys and keys[stage] != self.key(stage)
+            else kept[stage]
             for stage in STAGES
         }
 
@@ -212,7 +223,9 @@ class Project:
         before = STAGES[: STAGES.index(stage) + 1]
         kinds = {kind for one in before for kind in DECIDED_BY.get(one, ())}
         made_with = {one: self._record["made_with"].get(one) for one in before[:-1]}
-        return digest(self._frame_key, made_with, [[d.kind, d.data] for d in log.in_force(self.decisions) if d.kind in kinds])
+        return digest(
+            self._frame_key, made_with, [[d.kind, d.data] for d in log.in_force(self.decisions) if d.kind in kinds]
+        )
 
     @cached_property
     def _frame_key(self) -> str:
@@ -274,5 +287,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-

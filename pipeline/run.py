@@ -4,28 +4,29 @@ Each stage is a generator of Progress: the app streams it, a script prints it, a
 finished before a stop or an error is in the project folder.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+from pipeline import description, matching
 from pipeline.assets.library import Library
-from pipeline.description import Description, describe, description_from_json, description_to_json
+from pipeline.description import Description, describe
 from pipeline.errors import StudioError
-from pipeline.matching import Match, match, match_from_json, match_to_json
+from pipeline.matching import Features, Match, match
 from pipeline.models import Model
+from pipeline.models.trace import Traced
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.router import Mode, Round, route, write_round
-from pipeline.scene import files, mjcf
+from pipeline.scene import files
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment, Segmenter
-from pipeline.simulation import Program
-from pipeline.simulation.objects import Scene as SceneSeen
+from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox import Sandbox
-from pipeline.solving import solve, write_solution
-from pipeline.store import digest, memo, read_json, write_json
+from pipeline.solving import Attempt, solve, write_solution
+from pipeline.store import digest, memo, write_json, write_text
 from pipeline.tasks import Task, TaskError, propose, task_to_json, understand
 
 
@@ -37,8 +38,8 @@ class Services:
     model: Model
     library: Library
     sandbox: Sandbox
-    features: Any = None
-    """What the matcher knows of the library's looks, pipeline.matching.Features."""
+    features: Callable[[], Features]
+    """What the matcher knows of the library's looks; called when first needed, since a new library takes a while."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
 
@@ -55,7 +56,9 @@ class Progress:
     """What was just finished, where there is something to show: a Description, a Match, a Round ..."""
 
 
-def advance(project: Project, services: Services, until: Stage = "solution", task_text: str | None = None) -> Iterator[Progress]:
+def advance(
+    project: Project, services: Services, until: Stage = "solution", task_text: str | None = None
+) -> Iterator[Progress]:
     """Runs every stage up to `until` that has not run on the present inputs.
 
     Raises the stage's StudioError where one cannot be completed; the ones before it are kept.
@@ -117,14 +120,14 @@ def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
     segments = project.segments() or ()
     for segment in segments:
         key = digest("description", project.frame.rgb, project.frame.depth, segment.mask)
-        value = memo(
-            project.folder / "cache",
-            key,
-            lambda segment=segment: description_to_json(describe(project.frame, project.support, segment, ())),
-        )
-        described.append(replace(description_from_json(value), segment_id=segment.id))
+
+        def compute(segment: Segment = segment) -> Any:
+            return json.loads(description.to_json([describe(project.frame, project.support, segment)]))
+
+        (found,) = description.from_json(json.dumps(memo(project.folder / "cache", key, compute)))
+        described.append(replace(found, segment_id=segment.id))
         yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
-    write_json(project.folder / "descriptions.json", [description_to_json(d) for d in _as_decided(project, described)])
+    write_text(project.folder / "descriptions.json", description.to_json(_as_decided(project, described)))
 
 
 def _as_decided(project: Project, described: list[Description]) -> list[Description]:
@@ -159,18 +162,24 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
     matches: list[Match] = []
     for one in objects:
-        key = digest("match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest)
+        key = digest(
+            "match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest
+        )
 
         def compute(one: Description = one) -> Any:
             segment = segments[one.segment_id]
-            return match_to_json(match(project.frame, project.support, segment, one, services.library, services.features))
+            found = match(project.frame, project.support, segment, one, services.library, services.features())
+            return matching.to_json([found])
 
-        found = replace(match_from_json(memo(project.folder / "cache", key, compute)), segment_id=one.segment_id)
+        (found,) = matching.from_json(memo(project.folder / "cache", key, compute))
+        found = replace(found, segment_id=one.segment_id)
         if one.segment_id in chosen:
             found = _as_chosen(found, chosen[one.segment_id])
         matches.append(found)
-        yield Progress("matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found)
-    write_json(project.folder / "matches.json", [match_to_json(m) for m in matches])
+        yield Progress(
+            "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found
+        )
+    write_json(project.folder / "matches.json", matching.to_json(matches))
 
 
 def _as_chosen(found: Match, asset_id: str | None) -> Match:
@@ -195,7 +204,6 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "letting them settle", 1, 3)
     scene, settled = settle(scene)
     yield Progress("scene", "writing the model", 2, 3)
-    mjcf.write(scene, project.folder / "scene")
     files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects stand", 3, 3, settled)
 
@@ -205,11 +213,12 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
 
 def _task(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
     yield Progress("task", f"proposing tasks ({services.model.name})")
-    seen = SceneSeen.load(project.folder)
-    proposed = propose(seen, services.model)
+    model, seen = _traced(project, services), kit.Scene.load(project.folder)
+    about = _about(project)
+    proposed = propose(seen, model, about=about)
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
     if text is not None:
-        task = understand(text, seen, services.model)
+        task = understand(text, seen, model, about)
         project.decide("task", **task_to_json(task))
     elif proposed:
         task = proposed[0]
@@ -217,6 +226,16 @@ def _task(project: Project, services: Services, text: str | None) -> Iterator[Pr
         raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
     write_json(project.folder / "task.json", task_to_json(task))
     yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def _about(project: Project) -> dict[str, str]:
+    """What more is known of each object, by name: its caption and the asset it was matched to."""
+    assets = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
+    return {d.name: f"{d.caption} {assets.get(d.segment_id, '')}".strip() for d in project.descriptions() or ()}
+
+
+def _traced(project: Project, services: Services) -> Model:
+    return Traced(services.model, project.folder / "trace.jsonl")
 
 
 def _rounds(project: Project, services: Services) -> Iterator[Progress]:
@@ -227,7 +246,7 @@ def _rounds(project: Project, services: Services) -> Iterator[Progress]:
     if forks and forks[-1].at > max((r.at for r in earlier), default=0.0):
         start, parent = Program(forks[-1].data["simulation"], forks[-1].data["checks"]), forks[-1].data["parent"]
     rounds = route(
-        task, project.folder, services.model, services.sandbox, services.mode,
+        task, project.folder, _traced(project, services), services.sandbox, services.mode,
         start=start, parent=parent, first_number=len(earlier),
     )  # fmt: skip
     for one in rounds:
@@ -247,10 +266,15 @@ def _solution(project: Project, services: Services) -> Iterator[Progress]:
     best = best_round(project.rounds())
     if best is None:
         raise TaskError("there is no program to run yet; generate one first")
-    done = 0
-    for step in solve(best.program, project.folder, services.sandbox, services.seeds):
-        done += 1
-        yield Progress("solution", f"seed {done} of {len(services.seeds)}", done, len(services.seeds), step)
+    total = len(services.seeds)
+    for number, step in enumerate(solve(best.program, project.folder, services.sandbox, services.seeds), 1):
+        if isinstance(step, Attempt):
+            word = "solved" if step.solved else step.why or f"reward {step.reward:.2f}"
+            yield Progress("solution", f"seed {step.seed}: {word}", number, total, step)
+        else:
+            yield Progress("solution", "drawing the film", total, total)
+            write_solution(step, project.folder)
+            yield Progress("solution", "solved" if step.solved else "not solved", total, total, step)
 
 
 def best_round(rounds: tuple[Round, ...]) -> Round | None:
@@ -268,5 +292,3 @@ _RUN: dict[Stage, Callable[[Project, Services], Iterator[Progress]]] = {
     "rounds": _rounds,
     "solution": _solution,
 }
-
-

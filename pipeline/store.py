@@ -13,10 +13,15 @@ import numpy as np
 
 def write_json(path: Path, value: Any) -> None:
     """Replaces the file by the value, or leaves it as it was."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, default=_plain))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces the file by the text, or leaves it as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, ensure_ascii=False, default=_plain)
+        file.write(text)
     os.replace(aside, path)
 
 

@@ -1,5 +1,6 @@
 """What the studio works with, chosen once at start-up: flags first, then the environment, then what is at hand."""
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         segmenter=open_segmenter(settings),
         model=choose(settings.model, timeout=settings.timeout),
         library=library,
-        features=Features.open(library, cache_folder()),
+        features=functools.cache(lambda: Features.of(library, cache_folder())),
         sandbox=Sandbox(),
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
