@@ -176,7 +176,7 @@ def _photographed(
     solid: Solid, frame: Frame, support: Support, segment: Segment, attributes: Attributes, world_from_box: Pose
 ) -> Solid:
     """The solid with the photograph on it: hidden faces take what is seen on the mirrored side, else a plain colour."""
-    picture, camera_from_pixel = _crop(frame, segment, attributes.rgb)
+    picture, pixel = _crop(frame, segment, attributes.rgb)
     camera_from_box = np.linalg.inv(support.world_from_camera) @ world_from_box.matrix
     mesh, towards = solid.mesh, _towards_camera(support, world_from_box)
     eye = np.linalg.inv(camera_from_box)[:3, 3]
@@ -187,7 +187,7 @@ def _photographed(
         middles = corners.reshape(-1, 3, 3).mean(axis=1)
         facing = np.einsum("nk,nk->n", normals, eye - middles) > 0.12 * np.linalg.norm(eye - middles, axis=1)
         new = np.repeat(facing & ~seen, 3)
-        uv[new] = camera_from_pixel(transform(camera_from_box, corners[new]))
+        uv[new] = pixel(transform(camera_from_box, corners[new]))
         seen |= facing
     height = picture.height
     uv = np.where(np.isnan(uv), [0.5, 1 / height], np.clip(uv, 0, 1) * [1, (height - 6) / height] + [0, 5 / height])
