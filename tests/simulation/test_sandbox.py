@@ -113,7 +113,10 @@ ATTACKS = {
     "leaving": (trying("sys.exit(0)"), "SystemExit"),
     "leaving at once": (trying("os._exit(0)"), "ended itself"),
     "leaving within a check": (Program(BUILD, f"def check_a(sim):{ESCAPE}    os._exit(0)"), "ended itself"),
-    "numpy reads": (at_once("import numpy\nraise ValueError(str(numpy.fromfile('{outside}/secret', 'u1')))"), REFUSED),
+    "numpy reads": (
+        at_once("import numpy\nraise ValueError(str(numpy.fromfile('{outside}/secret', 'u1')))"),
+        "SystemError|" + REFUSED,
+    ),
     "numpy loads pickles": (at_once("import numpy\nnumpy.load('{outside}/secret', allow_pickle=True)"), REFUSED),
     "numpy writes": (at_once("import numpy\nnumpy.savetxt('{outside}/made', [1])"), REFUSED),
     "importing os": (at_once("import os"), "imports os; only kit, math, numpy"),

@@ -1,0 +1,159 @@
+"""Honest programs are let through; each dishonest habit is found, with its side and line."""
+
+import pytest
+
+from pipeline.simulation.guard import guard
+from pipeline.simulation.program import Program
+
+SIMULATION = '''"""Stack the red cube on the blue one."""
+import math
+
+import kit
+import numpy as np
+
+GAP = 0.03
+
+
+def spread(sim, names):
+    """Turns them apart."""
+    for number, name in enumerate(names):
+        sim.move(name, yaw=math.tau * number / len(names))
+
+
+def build(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    rng = np.random.default_rng(seed)
+    names = [thing.name for thing in scene.objects if not thing.container]
+    spread(sim, names)
+    sim.scatter(*names, gap=GAP + 0.01 * rng.random())
+    sim.goal(kit.on(names[0], names[1]))
+    return sim
+'''
+CHECKS = """import kit
+
+
+def expect_near(run, name, xy):
+    assert abs(run.end(name).position[0] - xy[0]) < 0.02, f"{name} is off"
+
+
+def check_oracle_solves_it(sim):
+    run = sim.rollout()
+    assert run.reward > 0.99, f"reward {run.reward:.2f}: {run.why}"
+
+
+def check_each_object_rests(sim):
+    run = sim.rollout()
+    low = []
+    for thing in sim.objects:
+        low.append(run.end(thing.name).bottom)
+    assert min(low) > -0.01
+
+
+def check_place(sim):
+    expect_near(sim.rollout(), "red_cube", (0.1, 0.2))
+
+
+def check_nothing_is_solved_at_the_start(sim):
+    reward = sim.reward_at_start()
+    if reward > 0.5:
+        raise AssertionError("too easy")
+    assert reward < 0.99, "the goals hold before anything moved"
+"""
+
+
+def test_an_honest_program_is_let_through():
+    assert guard(Program(SIMULATION, CHECKS)) == ()
+
+
+IN_BUILD = {
+    "import os": "imports os; only kit, math, numpy",
+    "import scipy.spatial": "imports scipy.spatial",
+    "from unittest import mock": "imports unittest",
+    "from . import other": "imports its own folder",
+    "import numpy as kit": "calls numpy kit",
+    "kit = 3": "gives the name kit to something else",
+    "kit.on = None": "assigns to kit.on",
+    "kit.Simulation.rollout = None": "assigns to kit.Simulation.rollout",
+    "sim.rollout = None": "assigns to sim.rollout",
+    "del sim.rollout": "assigns to sim.rollout",
+    "setattr(sim, 'rollout', None)": "uses setattr",
+    "exec('x = 1')": "uses exec",
+    "eval('1')": "uses eval",
+    "open('/etc/passwd')": "uses open",
+    "getattr(sim, 'roll' + 'out')": "uses getattr",
+    "x = __builtins__": "uses __builtins__",
+    "x = ().__class__": "reaches for .__class__",
+    "x = sim._objects": "reaches for ._objects",
+    "x = (y for y in ()).gi_frame": "reaches for .gi_frame",
+    "x = '{0.__class__}'.format(sim)": "reaches for Python's insides",
+    "np.load('x.npy')": "uses numpy.load",
+    "from numpy import fromfile": "takes numpy.fromfile",
+    "rng = np.random.default_rng()": "the seed does not decide",
+    "def rollout(): return 1": "defines rollout",
+    "def compute_reward(x): return 1": "defines compute_reward",
+    "class MyOracle_oracle: pass": "defines MyOracle_oracle",
+    "class Fake(kit.Simulation): pass": "derives Fake from the kit",
+    "return sim\n    x = 1": "is never reached",
+}
+
+
+@pytest.mark.parametrize("line", IN_BUILD)
+def test_what_no_honest_simulation_does_is_found_with_its_line(line):
+    source = SIMULATION.replace("    return sim\n", f"    {line}\n    return sim\n")
+    findings = guard(Program(source, CHECKS))
+    said = [finding.message for finding in findings]
+    assert any(IN_BUILD[line] in message for message in said), said
+    number = source[: source.index(f"    {line}")].count("\n") + 1
+    assert any(finding.line in (number, number + 1) and not finding.passed for finding in findings)
+    assert all(finding.message.startswith("simulation.py") and "\n" not in finding.message for finding in findings)
+
+
+SOLVED = "assert sim.rollout().solved"
+IN_CHECKS = {
+    "def check_nothing(sim):\n    sim.rollout()": "check_nothing asserts nothing",
+    "def check_true(sim):\n    assert True": "decided before anything runs",
+    "def check_sum(sim):\n    assert 1 + 1 == 2": "decided before anything runs",
+    "def check_same(sim):\n    assert sim.seed == sim.seed": "decided before anything runs",
+    "def check_or(sim):\n    assert sim.rollout().solved or True": "decided before anything runs",
+    "def check_pair(sim):\n    assert (sim.rollout().solved, 'is not solved')": "decided before anything runs",
+    "def check_constant(sim):\n    x = 3\n    assert x == 3": "asserts nothing about what happened",
+    "def check_quiet(sim):\n    try:\n        SOLVED\n    except AssertionError:\n        pass": "swallows",
+    "def check_bare(sim):\n    try:\n        SOLVED\n    except:\n        x = 1": "swallows everything",
+    "def check_late(sim):\n    return\n    SOLVED": "is never reached",
+    "def check_early(sim):\n    if sim.seed:\n        return\n    SOLVED": "leaves check_early before",
+    "def check_never(sim):\n    if False:\n        SOLVED": "decides by a constant",
+    "def check_change(sim):\n    sim.remove('red_cube')\n    SOLVED": "changes the simulation",
+    "def check_arguments(sim, other):\n    assert other": "other arguments than (sim)",
+    "def check_place(sim):\n    SOLVED": "defines check_place twice",
+    "def check_mock(sim):\n    sim.rollout = lambda: 1\n    assert sim.rollout()": "assigns to sim.rollout",
+}
+
+
+@pytest.mark.parametrize("check", IN_CHECKS)
+def test_a_check_that_checks_nothing_is_found(check):
+    said = [
+        finding.message
+        for finding in guard(Program(SIMULATION, CHECKS + "\n\n" + check.replace("SOLVED", SOLVED) + "\n"))
+    ]
+    assert any(IN_CHECKS[check] in message for message in said), said
+    assert all(message.startswith("checks.py") for message in said)
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (Program("", CHECKS), "simulation.py defines no build(scene, seed)"),
+        (Program(SIMULATION.replace("scene, seed):", "scene):"), CHECKS), "other arguments than (scene, seed)"),
+        (Program(SIMULATION.replace("sim.goal", "print"), CHECKS), "sets no goal"),
+        (Program(SIMULATION.replace("return sim", "pass"), CHECKS), "never returns"),
+        (Program(SIMULATION, ""), "checks.py defines no check_*(sim)"),
+        (Program(SIMULATION, "def check_a(sim):\n    assert sim.objects"), "never looks at the oracle"),
+        (Program(SIMULATION + "(", CHECKS), "simulation.py:24 cannot be read"),
+        (Program(SIMULATION, "def check_a(sim)\n    pass"), "checks.py:1 cannot be read: expected ':'"),
+        (Program("x = '\0'", CHECKS), "simulation.py cannot be read"),
+        (Program("(" * 5000, CHECKS), "cannot be read"),
+    ],
+)
+def test_what_a_program_lacks_is_said(program, says):
+    said = [finding.message for finding in guard(program)]
+    assert any(says in message for message in said), said
