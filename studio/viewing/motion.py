@@ -128,7 +128,7 @@ class Physics:
 
 
 class Recording:
-    """A trajectory on its model: always the newest recorded pose at or before the instant, never one in between."""
+    """A trajectory on its model. Playing glides from pose to pose; seeking and stepping show poses as recorded."""
 
     recorded = True
 
@@ -154,12 +154,21 @@ class Recording:
 
     def advance(self, seconds: float) -> None:
         self.seek(self.time + seconds)
+        if self.finished:
+            return
+        times, qpos = self._trajectory.times, self._trajectory.qpos
+        apart = times[self._row + 1] - times[self._row]
+        towards = np.empty(self.model.nv)
+        mujoco.mj_differentiatePos(self.model, towards, float(apart), qpos[self._row], qpos[self._row + 1])
+        mujoco.mj_integratePos(self.model, self.data.qpos, towards, float(self.time - times[self._row]))
+        mujoco.mj_forward(self.model, self.data)
 
     def step(self, count: int) -> None:
         at = min(self._row + count, len(self._trajectory.times) - 1)
         self.seek(float(self._trajectory.times[at]))
 
     def seek(self, time: float) -> None:
+        """To the newest recorded pose at or before that instant, or the first or last there is."""
         self.time = float(np.clip(time, *self.span))
         self._row = max(0, int(np.searchsorted(self._trajectory.times, self.time + 1e-9, side="right")) - 1)
         self.data.qpos[:] = self._trajectory.qpos[self._row]

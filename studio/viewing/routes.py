@@ -81,7 +81,16 @@ def mount(app: FastAPI, sessions: Sessions, check_access: Callable[[HTTPConnecti
         await _stream(socket, session)
 
     for folder in ("viewer", "vendor"):
-        app.mount(f"/static/{folder}", StaticFiles(directory=STATIC / folder), name=f"static-{folder}")
+        app.mount(f"/static/{folder}", _Fresh(directory=STATIC / folder), name=f"static-{folder}")
+
+
+class _Fresh(StaticFiles):
+    """Files a browser asks for anew after an update: scripts import one another by plain names."""
+
+    def file_response(self, *arguments, **options) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
 
 async def _stream(socket: WebSocket, session: SimSession) -> None:

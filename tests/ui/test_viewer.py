@@ -58,7 +58,7 @@ def model():
 def address(sessions):
     """A page with a viewer, a box to open a view by its token, and a box to select an object by its name."""
     with gr.Blocks() as page:
-        viewer = Viewer(height=560)
+        viewer = Viewer(height=420)
         token, name = gr.Textbox(label="token"), gr.Textbox(label="name")
         heard = gr.Textbox(label="heard")
         token.submit(lambda t: view(t, palette=PALETTE), token, viewer)
@@ -94,7 +94,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context = browser.new_context(viewport={"width": 960, "height": 680})
     page = context.new_page()
     page.faults, page.requests = [], []
     page.on("pageerror", lambda error: page.faults.append(str(error)))
@@ -145,9 +145,9 @@ def test_the_first_picture_shows_the_twin_and_dragging_orbits_it(page, address, 
     before = pixels(page)
     red = (before[..., 0] > 1.6 * before[..., 1]) & (before[..., 0] > 1.6 * before[..., 2]) & (before[..., 0] > 60)
     assert red.sum() > 400, "no red cube to be seen"
-    page.mouse.move(640, 600)
+    page.mouse.move(480, 560)
     page.mouse.down()
-    page.mouse.move(420, 560, steps=4)
+    page.mouse.move(300, 520, steps=4)
     page.mouse.up()
     assert (np.abs(pixels(page) - before).sum(-1) > 60).mean() > 0.05
     assert page.locator("#clock").inner_text() == "0.00 s", "orbiting must not run the physics"
@@ -207,7 +207,7 @@ def test_the_twin_lies_over_the_photograph_to_the_pixel(page, address, sessions,
     camera = PhotoCamera.of_model(model)
     page.mouse.click(*on_screen(page, camera, body(shown.session, "red_cube")))
     page.wait_for_selector("body[data-selected=red_cube]")
-    page.mouse.move(640, 780)
+    page.mouse.move(480, 660)
     image = pixels(page)
     rows, columns = np.nonzero(np.abs(image - [255, 210, 74]).sum(-1) < 12)
     chip = page.locator("#labels .selected").bounding_box()

@@ -83,6 +83,18 @@ def test_a_recording_shows_recorded_poses_only(twin):
     assert recording.time == times[6] and not recording.finished
 
 
+def test_playing_a_recording_glides_and_ends_on_its_last_pose(twin):
+    qpos = np.tile(twin.qpos0, (3, 1))
+    qpos[1:, 0] += 0.1, 0.1
+    qpos[1:, 3:7] = np.sqrt(0.5), 0, 0, np.sqrt(0.5)
+    recording = Recording(twin, Trajectory(np.array([0, 1.0, 2.0]), qpos))
+    recording.advance(0.5)
+    assert recording.data.qpos[0] == pytest.approx(twin.qpos0[0] + 0.05)
+    assert recording.data.qpos[3:7] == pytest.approx([np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)])
+    recording.advance(9)
+    assert recording.finished and np.array_equal(recording.data.qpos, qpos[-1])
+
+
 @pytest.mark.parametrize(
     ("times", "qpos", "said"),
     [
