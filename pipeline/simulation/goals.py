@@ -47,7 +47,7 @@ class Goal:
         raise NotImplementedError
 
     def met(self, state: State) -> bool:
-        return self.miss(state) <= 0
+        return bool(self.miss(state) <= 0)
 
     def share(self, state: State) -> float:
         """Share of its parts that are met, in [0, 1]."""
@@ -79,7 +79,7 @@ class On(Goal):
         beside = _outside(a.position[:2], b.outline) - self.tolerance
         lifted = 0.0 if state.touches(a.name, b.name) else abs(a.bottom - b.top) - GAP
         grounded = b.height if state.touches(a.name, "table") else 0.0
-        upside = b.position[2] - a.position[2]
+        upside = float(b.position[2] - a.position[2])
         return max(0.0, beside, lifted, grounded, upside)
 
 

@@ -1,5 +1,6 @@
 """The running world: one MuJoCo model stepped, watched and recorded."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,8 @@ TIMESTEP = 0.002
 """In seconds."""
 EVERY = 16
 """Steps between two recorded instants: 31.25 Hz."""
+TOUCH = 0.0005
+"""Metres that still count as touching: what rests need not press at every instant."""
 GRIPPER = "gripper"
 BROKEN = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
@@ -56,7 +59,9 @@ class Physics:
         self.bench, self.model = bench, bench.model
         self.data = mujoco.MjData(self.model)
         self.record = Record()
-        self._probe = mujoco.MjData(self.model)
+        self._feeler = copy.copy(self.model)
+        self._feeler.geom_margin[:] = TOUCH
+        self._probe = mujoco.MjData(self._feeler)
         self._names = [*bench.objects, GRIPPER, "table", "floor"]
         self._bodies = {name: self.model.body(name).id for name in bench.objects}
         self.gripper = len(bench.objects)
@@ -100,6 +105,8 @@ class Physics:
             raise UnstableError(
                 f"the physics blew up at {self.time:.2f} s: objects overlap or are squeezed at the start"
             )
+        if self.record.times and self.time <= self.record.times[-1]:
+            return
         self.record.times.append(self.time)
         self.record.qpos.append(self.data.qpos.copy())
         self.record.actions.append(self.data.ctrl.copy())
@@ -155,10 +162,12 @@ class Physics:
         return heights, labels, normals
 
     def state(self) -> State:
-        """Everything now. Contacts are found afresh, so that sleeping objects count."""
+        """Everything now. What is nearer than TOUCH touches."""
         bench, probe = self.bench, self._probe
         probe.qpos[:] = self.data.qpos
-        mujoco.mj_forward(self.model, probe)
+        mujoco.mj_kinematics(self._feeler, probe)
+        mujoco.mj_comPos(self._feeler, probe)
+        mujoco.mj_collision(self._feeler, probe)
         pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[probe.contact.geom]}
         objects = {name: self._object(name, probe) for name in bench.objects}
         touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
@@ -186,7 +195,7 @@ def _support_points(model: mujoco.MjModel, body: int) -> np.ndarray:
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
             rotation = Rotation.from_quat(model.geom_quat[geom], scalar_first=True).as_matrix()
             clouds.append(_geom_points(model, geom, directions @ rotation) @ rotation.T + model.geom_pos[geom])
-    points = np.concatenate(clouds)
+    points = np.unique(np.concatenate(clouds).round(6), axis=0)
     return points[np.unique((points @ directions.T).argmax(0))]
 
 
@@ -199,7 +208,7 @@ def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np
         start = int(model.mesh_vertadr[mesh])
         return model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])].astype(float)
     if kind == types.mjGEOM_BOX:
-        return np.sign(directions) * size
+        return np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
     if kind in (types.mjGEOM_SPHERE, types.mjGEOM_ELLIPSOID):
         radii = size if kind == types.mjGEOM_ELLIPSOID else np.full(3, size[0])
         scaled = directions * radii

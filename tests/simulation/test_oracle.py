@@ -1,0 +1,163 @@
+"""The oracle solves what can be solved, by physics alone, and says why where it cannot."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pipeline.simulation import kit
+from pipeline.simulation.oracle import act
+from pipeline.simulation.physics import Physics
+
+
+@pytest.fixture(scope="module")
+def scene(table):
+    return kit.Scene.load(table)
+
+
+def rollout(scene, arrange, seed=0):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter(*(o.name for o in sim.objects))
+    arrange(sim)
+    return sim, sim.rollout()
+
+
+def stack(sim):
+    sim.goal(kit.stacked(["blue_cube", "red_cube", "green_cube"]))
+
+
+def row_by_size(sim):
+    sim.goal(kit.in_row([o.name for o in sorted(sim.objects, key=lambda o: o.volume)]))
+
+
+def row_by_colour(sim):
+    sim.goal(kit.in_row(["red_cube", "yellow_can", "green_cube", "blue_cube"], along="away"))
+
+
+def put_in_bowl(sim):
+    sim.goal(kit.inside("orange_ball", "white_bowl"), kit.inside("green_cube", "white_bowl"))
+
+
+def pack_bin(sim):
+    sim.add_container("bin", sim.free_spot(0.1), (0.16, 0.16))
+    sim.goal(*[kit.inside(name, "bin") for name in ("red_cube", "yellow_can", "blue_cube")])
+
+
+def fill_zone(sim):
+    sim.add_zone("zone", sim.free_spot(0.06), (0.2, 0.14))
+    sim.goal(*[kit.in_zone(name, "zone") for name in ("red_cube", "green_cube", "blue_cube")])
+
+
+def swap(sim):
+    a, b = sim["red_cube"].position[:2], sim["yellow_can"].position[:2]
+    sim.goal(kit.at("red_cube", b), kit.at("yellow_can", a))
+
+
+def move_away(sim):
+    sim.goal(kit.away("red_cube", "white_bowl", 0.3), kit.near("red_cube", "purple_carton", 0.15))
+
+
+def put_on(sim):
+    sim.goal(kit.on("yellow_can", "blue_cube"), kit.left_of("blue_cube", "purple_carton"))
+
+
+def in_stages(sim):
+    sim.goal(kit.on("red_cube", "blue_cube"), name="first")
+    sim.goal(kit.inside("green_cube", "white_bowl"), name="then")
+
+
+FAMILIES = (stack, row_by_size, row_by_colour, put_in_bowl, pack_bin, fill_zone, swap, move_away, put_on, in_stages)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+def test_the_oracle_solves_every_family_and_nothing_is_teleported(scene, family, seed):
+    sim, run = rollout(scene, family, seed)
+    assert run.reward == 1 and run.solved and run.why == "", f"{run.why} {run.events}"
+    assert sim.reward_at_start() < 0.99 and run.at_rest
+    assert ((run.rewards >= 0) & (run.rewards <= 1)).all() and run.rewards[-1] == run.reward
+    assert not run.moved_before_touch
+    for thing in sim.objects:
+        path = run.path(thing.name)
+        steps = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(run.times)
+        assert steps.max(initial=0) < 2.2, f"{thing.name} jumps at {steps.max():.1f} m/s"
+
+
+def test_nothing_moves_before_the_gripper_takes_hold(scene):
+    sim, run = rollout(scene, stack)
+    first = run.times < run.grasps[0][0] - 0.1
+    for thing in sim.objects:
+        assert np.abs(run.path(thing.name)[first] - thing.position).max() < 0.001
+
+
+def test_the_same_seed_is_the_same_rollout(scene):
+    one, other = (rollout(scene, put_on, 5)[1] for _ in range(2))
+    assert np.array_equal(one.qpos, other.qpos) and np.array_equal(one.actions, other.actions)
+
+
+def test_the_oracle_is_a_generator_that_can_be_stopped(scene):
+    sim = kit.Simulation(scene, 0)
+    stack(sim)
+    events = act(Physics(sim.bench()), sim.stages)
+    assert next(events).verb == "pick"
+    events.close()
+
+
+def test_what_is_in_the_way_is_moved_away_first(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.goal(kit.at("red_cube", sim["blue_cube"].position[:2]))
+    run = sim.rollout()
+    assert run.solved
+    assert ("move aside", "blue_cube") in [(e.verb, e.object) for e in run.events]
+
+
+def test_what_stands_on_top_is_moved_away_first(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.move("green_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top)
+    sim.goal(kit.on("blue_cube", "purple_carton"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert ("move aside", "green_cube") in [(e.verb, e.object) for e in run.events]
+
+
+IMPOSSIBLE = {
+    "nothing stays on a sphere such as orange_ball": lambda s: s.goal(kit.on("red_cube", "orange_ball")),
+    "red_cube is not hollow": lambda s: s.goal(kit.inside("green_cube", "red_cube")),
+    "white_bowl is 15.* cm wide, the opening of bin only 9": lambda s: (
+        s.remove("purple_carton"),
+        s.add_container("bin", s.free_spot(0.08), 0.1),
+        s.goal(kit.inside("white_bowl", "bin")),
+    ),
+    "no place on the table where red_cube at": lambda s: s.goal(kit.at("red_cube", (3, 3))),
+    "no place on the table where red_cube at least 500 cm": lambda s: s.goal(kit.away("red_cube", "blue_cube", 5)),
+    "stands fast and cannot be moved": lambda s: (
+        s.add_container("bin", s.free_spot(0.08), 0.1),
+        s.goal(kit.on("bin", "blue_cube")),
+    ),
+    "no straight place of": lambda s: s.goal(kit.in_row([o.name for o in s.objects], spacing=0.4)),
+}
+
+
+@pytest.mark.parametrize("reason", IMPOSSIBLE)
+def test_what_cannot_be_done_is_said_with_the_reason(scene, reason):
+    sim = kit.Simulation(scene, 0)
+    IMPOSSIBLE[reason](sim)
+    run = sim.rollout()
+    assert not run.solved and run.reward < 0.99
+    assert re.search(reason, run.why), run.why
+    assert any(re.search(reason, e.message) and not e.ok for e in run.events)
+
+
+def test_a_goal_that_cannot_be_met_does_not_stop_the_others(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.goal(kit.on("red_cube", "orange_ball"), kit.inside("green_cube", "white_bowl"))
+    run = sim.rollout()
+    assert run.reward == 0.5
+    assert [g["met"] for g in run.goals] == [False, True]
+
+
+def test_a_stage_counts_once_the_one_before_was_met(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.goal(kit.on("red_cube", "orange_ball"))
+    sim.goal(kit.on_table("green_cube"))
+    assert sim.rollout().reward == 0

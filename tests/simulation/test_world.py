@@ -1,0 +1,151 @@
+"""A program arranges the table, and whatever it arranges is possible."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.simulation import kit
+from pipeline.simulation.objects import Region
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.spots import fits
+
+
+@pytest.fixture(scope="module")
+def scene(table):
+    return kit.Scene.load(table)
+
+
+def names(sim):
+    return [o.name for o in sim.objects]
+
+
+def test_a_simulation_starts_as_photographed(scene):
+    state = kit.Simulation(scene, 0).state()
+    for thing in scene.objects:
+        assert np.allclose(state[thing.name].position, thing.position, atol=1e-6)
+        assert np.allclose(state[thing.name].top, thing.top, atol=0.001)
+
+
+def test_keeping_some_leaves_all_others_out(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("red_cube", "white_bowl")
+    assert set(names(sim)) == {"red_cube", "white_bowl"} == set(sim.state().objects)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(1, 10_000))
+def test_scattered_things_stand_apart_and_wholly_on_the_table(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter(*names(sim))
+    for thing in sim.objects:
+        assert scene.table.depth(thing.outline).min() > -1e-9, thing.name
+        assert abs(thing.bottom) < 1e-6
+    for a, b in combinations(sim.objects, 2):
+        assert fits(a.position[None, :2], a, [b], 0.003)[0], f"{a.name} meets {b.name}"
+
+
+def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way(scene):
+    def layout(seed):
+        sim = kit.Simulation(scene, seed)
+        sim.scatter(*names(sim))
+        return np.array([o.position for o in sim.objects])
+
+    assert np.allclose(layout(0), [o.position for o in scene.objects])
+    assert np.allclose(layout(3), layout(3))
+    assert not np.allclose(layout(3), layout(4))
+
+
+def test_a_table_too_full_says_what_did_not_fit(scene):
+    sim = kit.Simulation(scene, 1)
+    for i in range(40):
+        sim.copy("white_bowl", f"bowl_{i}", scene.table.centre)
+    with pytest.raises(kit.KitError, match=r"no free place of .* cm for .*: keep or scatter fewer"):
+        sim.scatter(*names(sim))
+
+
+def test_what_stands_on_something_moved_comes_along(scene, tmp_path):
+    sim = kit.Simulation(scene, 0)
+    sim.move("red_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top)
+    stacked = kit.Simulation(kit.Scene(sim.objects, scene.table, scene.right, scene.away, scene.folder), 0)
+    stacked.move("blue_cube", xy=stacked.free_spot(0.05), yaw=1.0)
+    assert stacked["red_cube"].bottom == pytest.approx(stacked["blue_cube"].top)
+    assert np.allclose(stacked["red_cube"].position[:2], stacked["blue_cube"].position[:2])
+    stacked.remove("blue_cube")
+    assert stacked["red_cube"].bottom == pytest.approx(0)
+
+
+def test_copies_and_resized_things_are_real_bodies(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.resize("yellow_can", 0.7)
+    sim.copy("yellow_can", "small_can", sim.free_spot(0.05))
+    state = sim.state()
+    assert state["small_can"].height == pytest.approx(0.07, abs=0.002)
+    assert state["yellow_can"].height == pytest.approx(0.07, abs=0.002)
+    assert state.touches("small_can", "table")
+
+
+def test_an_added_container_holds_and_stands_fast(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("orange_ball")
+    sim.add_container("tray", sim.free_spot(0.1), (0.16, 0.12), height=0.04)
+    sim.goal(kit.inside("orange_ball", "tray"))
+    assert sim.rollout().solved
+    assert sim.rollout().moved("tray") == 0
+
+
+def test_a_free_spot_is_free(scene):
+    sim = kit.Simulation(scene, 0)
+    spot = np.array(sim.free_spot(0.04))
+    assert scene.table.contains(spot, margin=0.04)
+    assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
+
+
+def test_the_table_at_rest_stays_at_rest(scene):
+    for seed in range(3):
+        sim = kit.Simulation(scene, seed)
+        sim.scatter(*names(sim))
+        physics = Physics(sim.bench())
+        physics.wait(1.0)
+        state = physics.state()
+        for thing in sim.objects:
+            assert np.linalg.norm(state[thing.name].position - thing.position) < 0.001, thing.name
+
+
+MISUSES = {
+    "there is no object 'cup'; there are: red_cube": lambda sim: sim.keep("cup"),
+    "there is no object 'mug'": lambda sim: sim.goal(kit.on("mug", "red_cube")),
+    "there is no zone 'left'; there are: none": lambda sim: sim.goal(kit.in_zone("red_cube", "left")),
+    "the factor may be 0.5 to 2": lambda sim: sim.resize("red_cube", 3),
+    "the name 'red_cube' is taken": lambda sim: sim.add_zone("red_cube", (0, 0), 0.1),
+    "'a b' is no name": lambda sim: sim.add_zone("a b", (0, 0), 0.1),
+    "xy is two numbers": lambda sim: sim.move("red_cube", xy=(0, 0, 1)),
+    "needs a size larger than zero": lambda sim: sim.add_zone("zone", (0, 0), 0),
+    "needs sides of 3 cm or more": lambda sim: sim.add_container("bin", (0, 0), 0.01),
+    "goal takes one or more goals": lambda sim: sim.goal("red_cube on blue_cube"),
+    "there is nothing to do yet": lambda sim: sim.rollout(),
+    "no free place of 200 cm": lambda sim: sim.free_spot(1.0),
+    "two different objects": lambda sim: sim.goal(kit.on("red_cube", "red_cube")),
+    "zero or more, not -1": lambda sim: sim.goal(kit.near("red_cube", "blue_cube", distance=-1)),
+    'it may be "right" or "away"': lambda sim: sim.goal(kit.in_row(["red_cube", "blue_cube"], along="up")),
+}
+
+
+@pytest.mark.parametrize("said", MISUSES)
+def test_every_misuse_says_what_would_have_worked(scene, said):
+    with pytest.raises(kit.KitError, match=said.replace("(", r"\(")):
+        MISUSES[said](kit.Simulation(scene, 0))
+
+
+def test_nothing_is_rearranged_once_it_ran(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.state(), sim.bench()
+    with pytest.raises(kit.KitError, match="has already run"):
+        sim.move("red_cube", xy=(0, 0))
+
+
+def test_a_folder_without_a_scene_says_so(tmp_path):
+    with pytest.raises(kit.KitError, match=r"has no scene\.json: run the stages up to scene first"):
+        kit.Scene.load(tmp_path)
