@@ -14,7 +14,7 @@ from pipeline.scene import mjcf
 from pipeline.scene.placement import Placement, Scene, SceneError
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
-          "fixed", "foot")  # fmt: skip
+          "fixed", "foot", "licence", "provenance")  # fmt: skip
 """Fields of a placement that are JSON values as they are."""
 
 

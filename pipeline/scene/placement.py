@@ -41,6 +41,9 @@ class Placement:
     fixed: bool = False
     foot: bool = False
     """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
+    licence: str = ""
+    """Of the asset; empty where unknown."""
+    provenance: str = ""
 
 
 @dataclass(frozen=True, eq=False)

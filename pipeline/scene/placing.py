@@ -159,6 +159,8 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, p
         colour=measured.colour,
         rgb=measured.rgb,
         container=asset.container,
+        licence=asset.licence,
+        provenance=asset.provenance,
     )
 
 
