@@ -25,7 +25,7 @@ ENOUGH = 0.7
 """Score from which the best candidate is taken, its lead over the next counted in part."""
 PROOF = 12
 """Points of a print that lie alike in crop and view: so many have never been seen to be wrong (FACTS)."""
-LOOKED_AT = 4
+LOOKED_AT = 3
 """Candidates whose print is looked at closely: it takes a tenth of a second each."""
 WEIGHTS = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
 FORMS = {

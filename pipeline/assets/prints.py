@@ -12,9 +12,9 @@ from pipeline.assets.asset import Asset
 from pipeline.assets.features import Features
 from pipeline.assets.views import look, rotations
 
-SIDE, VIEW = 320, 256
+SIDE, VIEW = 256, 192
 """Pixels of the longer side of a crop, of a view."""
-TURNS = np.array([-14.0, 0.0, 14.0])
+TURNS = np.array([-10.0, 10.0])
 """Degrees about the best view: SIFT follows a face over some twenty."""
 
 

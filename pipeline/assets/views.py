@@ -42,14 +42,14 @@ def look(asset: Asset, rotations: np.ndarray, pixels: int, finest: int = 256) ->
     """
     scene, corners, colours = _traced(asset, finest)
     vertices = load_mesh(asset).vertices
-    seen = np.einsum("nk,vkc->vnc", vertices, rotations[:, :, :2])
+    seen = vertices @ rotations[:, :, :2]
     low, high = seen.min(axis=1), seen.max(axis=1)
     half, middle = MARGIN * (high - low).max(axis=1) / 2, (high + low) / 2
     step = (np.arange(pixels) + 0.5) / pixels * 2 - 1
     grid = np.stack(np.meshgrid(step, step), -1).reshape(-1, 2)
     plane = middle[:, None] + half[:, None, None] * grid
     back = 2 * float(np.linalg.norm(asset.size))
-    start = np.einsum("vpc,vkc->vpk", plane, rotations[:, :, :2]) - back * rotations[:, None, :, 2]
+    start = plane @ rotations[:, :, :2].transpose(0, 2, 1) - back * rotations[:, None, :, 2]
     along = np.broadcast_to(rotations[:, None, :, 2], start.shape)
     rays = np.concatenate([start, along], -1).astype(np.float32).reshape(-1, 6)
     hit = scene.cast_rays(o3d.core.Tensor(rays))
@@ -59,7 +59,7 @@ def look(asset: Asset, rotations: np.ndarray, pixels: int, finest: int = 256) ->
     face, bary = hit["primitive_ids"].numpy()[mask], hit["primitive_uvs"].numpy()[mask]
     normals = hit["primitive_normals"].numpy()[mask]
     turn = np.repeat(np.arange(len(rotations)), pixels**2)[mask]
-    shade = 0.62 + 0.38 * np.abs(np.einsum("nk,nkc,c->n", normals, rotations[turn], LIGHT))
+    shade = 0.62 + 0.38 * np.abs((normals * (rotations @ LIGHT).astype(np.float32)[turn]).sum(axis=1))
     rgb = np.zeros((len(mask), 3), np.uint8)
     rgb[mask] = np.clip(_texels(corners, colours, face, bary) * shade[:, None], 0, 255)
     shape = (len(rotations), pixels, pixels)
@@ -103,7 +103,7 @@ def _texture(mesh: trimesh.Trimesh, finest: int) -> tuple[np.ndarray, np.ndarray
 def _texels(corners: np.ndarray, texture: np.ndarray, face: np.ndarray, bary: np.ndarray) -> np.ndarray:
     """Colours (N, 3) at points on faces (N,), given by their barycentric coordinates (N, 2)."""
     share = np.stack([1 - bary.sum(axis=1), bary[:, 0], bary[:, 1]], 1)
-    uv = np.einsum("nc,nck->nk", share, corners[face]) % 1.0
+    uv = (share[:, :, None] * corners[face]).sum(axis=1) % 1.0
     height, width = texture.shape[:2]
     row = np.clip(((1 - uv[:, 1]) * height).astype(int), 0, height - 1)
     return texture[row, np.clip((uv[:, 0] * width).astype(int), 0, width - 1)]
