@@ -118,7 +118,7 @@ class Project:
 
     # ------------------------------------------------------------------ deciding
 
-    def decide(self, kind: str, **data: Any) -> None:
+    def decide(self, kind: str, /, **data: Any) -> None:
         """Records one human decision; masks take effect in segments/ at once."""
         self._append(Decision(kind, data))
 
