@@ -193,7 +193,7 @@ function listen() {
   for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => views.show(button.dataset.view);
   addEventListener("keydown", (event) => {
     const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    const typing = event.target.matches("select, input");
+    const typing = event.target.matches(event.key.startsWith("Arrow") ? "select, input" : "select");
     const pressing = event.key === " " && event.target.matches("button");
     if (!action || typing || pressing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -226,6 +226,7 @@ function begin() {
   };
   views.onShow = (name) => {
     document.body.dataset.view = name;
+    hover("");
     $("compare").hidden = name !== "photo" || $("compare").dataset.picture !== "true";
     for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === name);
   };

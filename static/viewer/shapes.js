@@ -65,6 +65,9 @@ function materialOf(geom, textures) {
     opacity: collision ? 0.32 : alpha,
     transparent: collision || alpha < 1,
     depthWrite: !collision,
+    polygonOffset: collision, // many lie exactly on what they stand for
+    polygonOffsetFactor: -2,
+    polygonOffsetUnits: -2,
   });
   if (collision) material.color.set("#4fd1c5");
   else if (geom.texture >= 0) material.map = repeated(textures[geom.texture], geom);
