@@ -30,7 +30,10 @@ def answer(job: dict, out: BinaryIO) -> None:
 
     project = Path(job["project"])
     readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
-    confine(readable, job["seconds"], job["memory_mb"])
+    try:
+        confine(readable, job["seconds"], job["memory_mb"])
+    except Exception as error:  # never run a program less confined than we say
+        return say(broken=f"The sandbox cannot confine its child ({type(error).__name__}: {error}); nothing was run.")
     inside = Inside(readable, refused=lambda text: say(refused=text))
     doing = "reading the program"
     try:

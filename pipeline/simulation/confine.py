@@ -17,7 +17,7 @@ MEGABYTE = 1 << 20
 
 COMPUTING = """
     read readv pread64 write writev close lseek fstat newfstatat fstatat64 stat lstat statx access faccessat faccessat2
-    readlink readlinkat getcwd open openat getdents64 fcntl dup dup2 dup3
+    readlink readlinkat getcwd getdents64 fcntl dup dup2 dup3
     mmap munmap mremap mprotect madvise brk futex futex_wait set_robust_list rseq get_robust_list membarrier
     rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending sigaltstack restart_syscall
     clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage sysinfo uname
@@ -25,10 +25,13 @@ COMPUTING = """
     getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getpgrp getpgid getsid getrlimit
     getrandom poll ppoll select pselect6 set_tid_address arch_prctl getcpu exit exit_group
 """
-"""What numpy and MuJoCo ask of the kernel. Files are opened under Landlock's eyes; everything not named is refused:
-sockets, new processes and programs, other processes' memory and signals, mounts, namespaces, changed modes, owners
-and times of files, io_uring, bpf, keys, new seccomp or prctl calls."""
+"""What numpy and MuJoCo ask of the kernel, beside opening files for reading (under Landlock's eyes) and threads.
+Everything not named is refused: sockets, new processes and programs, other processes' memory and signals, mounts,
+namespaces, changed modes, owners and times of files, io_uring, bpf, keys, new seccomp or prctl calls."""
 
+_WRITING = (
+    os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
+)
 _THREAD = 0x00010000  # CLONE_THREAD
 
 
@@ -117,6 +120,9 @@ def _close_calls(seccomp) -> None:
         # The lists of processors differ in their older calls; what one lacks it cannot be asked.
         if seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) != -1:
             calls.add_rule(seccomp.ALLOW, name)
+    # Opened is only what is opened for reading, also where there is no Landlock to say so.
+    for name, flags in (("open", 1), ("openat", 2)):
+        calls.add_rule(seccomp.ALLOW, name, seccomp.Arg(flags, seccomp.MASKED_EQ, _WRITING, 0))
     # A thread is a clone that shares; a process is one that does not. clone3 hides its flags behind a pointer, so it
     # is said not to exist and the C library falls back to clone.
     calls.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, _THREAD, _THREAD))

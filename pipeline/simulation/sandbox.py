@@ -116,7 +116,7 @@ class Sandbox:
         return (
             "No file can be written; only the project's scene and Python's libraries can be read (Landlock)."
             if has["files"]
-            else "NOT covered: files. This system has no Landlock, so a program could read and write what you can.",
+            else "NOT covered: files. This system has no Landlock, so a program could read what you can, or worse.",
             "No network, no new process, no signals to others (seccomp)."
             if has["calls"]
             else "NOT covered: network and processes. This system has no seccomp, so a program could use both.",
@@ -327,6 +327,11 @@ class _Story:
     finished: bool = False
     """Whether the child came to its own end, and not the program's."""
 
+    @property
+    def side(self) -> str:
+        """Whose code was running last."""
+        return "checks.py" if self.doing.startswith(("running check_", "reading checks")) else "simulation.py"
+
     def hear(self, line: _Line) -> None:
         if line.broken:
             raise SandboxError(line.broken)
@@ -352,15 +357,15 @@ def _read(answer: bytes, limits: Limits, seconds: float) -> tuple[Report, RunRec
     for line in lines[:-1]:  # what follows the last newline was cut off by the end
         try:
             story.hear(_Line.model_validate_json(line))
-        except (ValidationError, ValueError) as error:
-            story.refused = story.refused or f"the program spoke for the sandbox: {_first_line(error)}"
+        except ValueError as error:  # pydantic's too
+            story.refused = story.refused or f"the program spoke for the sandbox ({_fault(error)})"
     timed_out = ending.cause == "timeout" or ending.signal == SIGXCPU
     if timed_out:
         _stopped(story, f"stopped after {limits.seconds:g} s while {story.doing}")
     elif ending.cause == "output":
         story.refused = story.refused or f"the program wrote more than {limits.output_mb} MB"
     elif not story.finished and not story.refused:
-        story.crash = story.crash or f"simulation.py: the process {_ended(ending)} while {story.doing}"
+        story.crash = story.crash or f"{story.side}: the process {_ended(ending)} while {story.doing}"
     return (
         Report(
             checks=tuple(story.checks),
@@ -386,5 +391,8 @@ def _ended(ending: Ending) -> str:
     return f"was ended by signal {ending.signal}" if ending.signal else f"ended itself (exit code {ending.code})"
 
 
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]
+def _fault(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'a line'}: {first['msg']}"[:200]
+    return " ".join(str(error).split())[:200]

@@ -92,7 +92,7 @@ ATTACKS = {
     "writing into the project": (trying("builtins.open('{project}/scene/made', 'w').write('x')"), REFUSED),
     "writing through MuJoCo": (
         trying("m = bring('mujoco')\nx = m.MjModel.from_xml_string('<mujoco/>')\nm.mj_saveModel(x, '{outside}/made')"),
-        "FatalError|TypeError|Error|None",
+        "KitError|FatalError|" + REFUSED,
     ),
     "deleting a file": (trying("os.remove('{outside}/secret')"), REFUSED),
     "changing a file's mode": (trying("os.chmod('{outside}/secret', 0)"), REFUSED),
@@ -112,7 +112,10 @@ ATTACKS = {
     "deep recursion": (at_once("def f(n): return f(n + 1)\nf(0)"), "RecursionError"),
     "leaving": (trying("sys.exit(0)"), "SystemExit"),
     "leaving at once": (trying("os._exit(0)"), "ended itself"),
-    "leaving within a check": (Program(BUILD, f"def check_a(sim):{ESCAPE}    os._exit(0)"), "ended itself"),
+    "leaving within a check": (
+        Program(BUILD, f"def check_a(sim):{ESCAPE}    os._exit(0)"),
+        "^checks.py: the process ended itself",
+    ),
     "numpy reads": (
         at_once("import numpy\nraise ValueError(str(numpy.fromfile('{outside}/secret', 'u1')))"),
         "SystemError|" + REFUSED,
