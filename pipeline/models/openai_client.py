@@ -56,7 +56,7 @@ class OpenAIModel:
         schema = question.answer.model_json_schema()
         text = prompt.fill(question.data) + SHAPE.format(schema=json.dumps(schema))
         note(llm__prompt_template__version=prompt.version, llm__input_messages__0__message__content=text)
-        messages: list[dict] = [{"role": "user", "content": [_words(text), *map(_picture, question.pictures)]}]
+        messages: list[Any] = [{"role": "user", "content": [_words(text), *map(_picture, question.pictures)]}]
         until = time.monotonic() + self._timeout
         problem, reply = "", ""
         for _ in range(1 + AGAIN):
@@ -70,7 +70,7 @@ class OpenAIModel:
         first = " ".join(problem.split())[:200]
         raise ModelError(f"{self.name} answered {1 + AGAIN} times with what cannot be used: {first}", reply)
 
-    def _complete(self, messages: list[dict], question: Question, schema: dict, until: float) -> str:
+    def _complete(self, messages: list[Any], question: Question, schema: dict, until: float) -> str:
         """One reply's text; a busy server is asked again while there is time."""
         wait = 1.0
         while True:
@@ -90,7 +90,7 @@ class OpenAIModel:
                 # `from None`: the cause may carry the request, and with it the key
                 raise self._error(error) from None
 
-    def _once(self, messages: list[dict], question: Question, schema: dict, until: float) -> str:
+    def _once(self, messages: list[Any], question: Question, schema: dict, until: float) -> str:
         form = {"type": "json_schema", "json_schema": {"name": question.kind, "schema": schema}}
         wanted: dict[str, Any] = {"response_format": form} if self._schemas else {}
         left = max(until - time.monotonic(), 0.01)
@@ -98,7 +98,7 @@ class OpenAIModel:
             model=self.name,
             messages=messages,
             timeout=left,
-            **wanted,  # type: ignore[arg-type]
+            **wanted,
         )
         if not isinstance(completion, ChatCompletion) or not completion.choices:
             raise ModelError(

@@ -154,14 +154,13 @@ class Sandbox:
             "memory_mb": limits.memory_mb,
             "output_mb": limits.output_mb,
         }
-        began = time.monotonic()
         while not self._places.acquire(timeout=0.05):
             _stop_if(cancel)
         try:
             answer = self._ask(json.dumps(job).encode() + b"\n", limits, cancel)
         finally:
             self._places.release()
-        return _read(answer, limits, time.monotonic() - began)
+        return _read(answer, limits)
 
     def _ask(self, job: bytes, limits: Limits, cancel: threading.Event | None) -> bytes:
         """The warden's answer; a server found dead is started again, once."""
@@ -348,7 +347,7 @@ class _Story:
             self.record = line.record.record()
 
 
-def _read(answer: bytes, limits: Limits, seconds: float) -> tuple[Report, RunRecord | None]:
+def _read(answer: bytes, limits: Limits) -> tuple[Report, RunRecord | None]:
     """The report of a run: what the child said, and what its warden says of its end."""
     head, _, said = answer.partition(b"\n")
     ending = Ending(**json.loads(head))
@@ -374,7 +373,7 @@ def _read(answer: bytes, limits: Limits, seconds: float) -> tuple[Report, RunRec
             timed_out=timed_out,
             violation=story.refused,
             evidence=story.evidence,
-            seconds=seconds,
+            seconds=ending.seconds,
         ),
         story.record,
     )
