@@ -108,8 +108,8 @@ def licences(project_dir: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-SOLUTION_FILES = """* `scene/solution.xml`, `solution.npz` (times, qpos, actions), `solution.json`, `solution.mp4`: the model with its
-  gripper, and what it did
+SOLUTION_FILES = """* `scene/solution.xml`, `solution.npz` (times, qpos, actions), `solution.json`, `solution.mp4`:
+  the model with its gripper, and what it did
 """
 
 README = """# {title}

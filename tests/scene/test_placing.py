@@ -1,0 +1,107 @@
+"""A scene that is photographed and read back is the same scene."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scene_making as make
+from scipy.spatial.transform import Rotation
+
+from pipeline.assets import Library
+from pipeline.description import Attributes, Description
+from pipeline.geometry import Pose
+from pipeline.matching import Match
+from pipeline.scene.placing import place
+from pipeline.scene.settle import settle
+
+UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
+
+
+@pytest.fixture(scope="module")
+def library():
+    return Library.open()
+
+
+def own(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
+    """One of our own assets on the table."""
+    asset = library[id]
+    pose = Pose(np.zeros(3), Rotation.from_euler("z", yaw).as_quat(scalar_first=True)) @ Pose(np.zeros(3), side)
+    height = float(np.abs(pose.rotation[2]) @ asset.size)
+    thing = make.thing(asset.mesh, id, at, size=asset.size, number=number, asset_id=id, collision=asset.collision)
+    return replace(thing, world_from_object=Pose(np.array([*at, bottom + height / 2]), pose.quat_wxyz))
+
+
+def described(p, name=None):
+    """What a describer that measures well would say."""
+    size, yaw = p.size, 2 * np.arctan2(p.world_from_object.quat_wxyz[3], p.world_from_object.quat_wxyz[0])
+    measured = Attributes("red", (200, 30, 30), "box", size, float(yaw), p.world_from_object.pos, 0.001)
+    return Description(p.segment_id, True, name or p.name, "", measured)
+
+
+def read_back(scene, library, folder, known=True, moved=None):
+    frame, support, segments = make.photograph(scene)
+    matches = [Match(p.segment_id, p.asset_id if known else None, 1.0, "", ()) for p in scene.placements]
+    return place(frame, support, segments, [described(p) for p in scene.placements], matches, library, folder, moved)
+
+
+def error(true, found) -> float:
+    return float(np.linalg.norm(true.world_from_object.pos - found.world_from_object.pos))
+
+
+@pytest.fixture(scope="module")
+def truth(library):
+    scene, _ = settle(make.scene(
+        own(library, "cracker_box", 1, (-0.2, 0.15), 0.4), own(library, "red_mug", 2, (0.05, 0.1), 2.0),
+        own(library, "blue_block", 3, (-0.1, -0.1), 0.5), own(library, "red_cube", 4, (-0.1, -0.1), 0.9, bottom=0.04),
+        own(library, "mustard_bottle", 5, (0.2, -0.05), 1.0), own(library, "crisp_tube", 6, (0.1, -0.2), 0.3, side=LYING),
+    ))  # fmt: skip
+    return scene
+
+
+def test_known_things_are_found_where_they_stand_upright_lying_or_stacked(truth, library, tmp_path):
+    scene, told = settle(read_back(truth, library, tmp_path))
+    for p, q in zip(truth.placements, scene.placements, strict=True):
+        up = p.world_from_object.rotation[:, 2], q.world_from_object.rotation[:, 2]
+        assert error(p, q) < 0.003, p.name
+        assert abs(up[0] @ up[1]) > 0.999, p.name
+        assert q.name == p.name
+        assert q.asset_id == p.asset_id
+    assert told == ()
+
+
+def test_unknown_things_are_made_from_the_view_and_stand_within_a_centimetre(truth, library, tmp_path):
+    upright = make.scene(*(p for p in truth.placements if p.name in ("cracker_box", "blue_block", "red_cube")))
+    scene, _ = settle(read_back(upright, library, tmp_path, known=False))
+    for p, q in zip(upright.placements, scene.placements, strict=True):
+        assert q.asset_id is None
+        assert q.mesh.is_relative_to(tmp_path)
+        assert error(p, q) < 0.01, p.name
+
+
+def test_a_persons_pose_wins(truth, library, tmp_path):
+    there = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
+    scene = read_back(truth, library, tmp_path, moved={2: there})
+    assert np.array_equal(scene.placements[1].world_from_object.matrix, there.matrix)
+
+
+def test_what_is_no_object_is_left_out(truth, library, tmp_path):
+    frame, support, segments = make.photograph(truth)
+    said = [replace(described(p), is_object=p.name != "red_mug") for p in truth.placements]
+    scene = place(frame, support, segments, said, [], library, tmp_path)
+    assert {p.name for p in scene.placements} == {p.name for p in truth.placements} - {"red_mug"}
+
+
+def test_a_segment_without_depth_stands_where_it_was_described(truth, library, tmp_path):
+    frame, support, segments = make.photograph(truth)
+    depth = np.where(segments[1].mask, 0, frame.depth)
+    said = [described(p) for p in truth.placements]
+    matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in truth.placements]
+    scene = place(replace(frame, depth=depth), support, segments, said, matches, library, tmp_path)
+    assert error(truth.placements[1], scene.placements[1]) < 1e-6
+
+
+def test_an_empty_table_is_an_empty_scene(library, tmp_path):
+    frame, support, _ = make.photograph(make.scene())
+    scene, told = settle(place(frame, support, (), (), (), library, tmp_path))
+    assert scene.placements == ()
+    assert told == ()

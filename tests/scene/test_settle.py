@@ -1,0 +1,82 @@
+"""What was settled stays where it is."""
+
+import mujoco
+import numpy as np
+import pytest
+import scene_making as make
+import trimesh
+
+from pipeline.scene import mjcf
+from pipeline.scene.settle import settle
+
+
+def drift(scene, seconds=5.0) -> float:
+    """Metres that the most restless body moves."""
+    model = mjcf.compile_spec(mjcf.build(scene))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    before = data.xpos.copy()
+    for _ in range(int(seconds / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    return float(np.linalg.norm(data.xpos - before, axis=1).max())
+
+
+def pile(folder):
+    box, can, ball = make.box(folder), make.can(folder), make.ball(folder)
+    cone = make.shape(folder, "cone", trimesh.creation.cone(0.03, 0.1).apply_transform(np.diag([1.0, -1, -1, 1])))
+    return {
+        "a box in the air": [make.thing(box, bottom=0.03)],
+        "a box in the table": [make.thing(box, bottom=-0.02)],
+        "a ball": [make.thing(ball)],
+        "a cone on its tip": [make.thing(cone)],
+        "two boxes in one another": [make.thing(box, "a"), make.thing(box, "b", (0.04, 0.01), number=2)],
+        "a can in a ball": [make.thing(can, "a"), make.thing(ball, "b", (0.03, 0.02), number=2)],
+        "a stack": [make.thing(box, "a"), make.thing(box, "b", (0.005, 0), bottom=0.078, number=2)],
+        "a crowd": [make.thing(box, f"b{i}", (0.05 * (i % 3), 0.035 * (i // 3)), number=i) for i in range(9)],
+    }
+
+
+@pytest.mark.parametrize("case", [
+    "a box in the air", "a box in the table", "a ball", "a cone on its tip", "two boxes in one another",
+    "a can in a ball", "a stack", "a crowd",
+])  # fmt: skip
+def test_nothing_creeps_once_settled(tmp_path, case):
+    settled, _ = settle(make.scene(*pile(tmp_path)[case]))
+    assert drift(settled) < 5e-4
+
+
+def test_what_overlaps_is_parted_without_being_flung(tmp_path):
+    a, b = pile(tmp_path)["two boxes in one another"]
+    settled, told = settle(make.scene(a, b))
+    pairs = zip((a, b), settled.placements, strict=True)
+    moved = {p.name: np.linalg.norm(q.world_from_object.pos - p.world_from_object.pos) for p, q in pairs}
+    assert max(moved.values()) < 0.03
+    assert {s.name for s in told} == {name for name, far in moved.items() if far > 0.01}
+
+
+def test_what_rests_already_stays_to_a_tenth_of_a_millimetre(tmp_path):
+    things = (make.thing(make.box(tmp_path)), make.thing(make.can(tmp_path), "can", (0.2, 0.1), number=2))
+    settled, told = settle(make.scene(*things))
+    assert told == ()
+    for p, q in zip(things, settled.placements, strict=True):
+        assert np.linalg.norm(p.world_from_object.pos - q.world_from_object.pos) < 1e-4
+
+
+def test_what_would_topple_is_given_a_foot_and_that_is_said(tmp_path):
+    (cone,) = pile(tmp_path)["a cone on its tip"]
+    settled, told = settle(make.scene(cone))
+    assert settled.placements[0].foot
+    assert settled.placements[0].world_from_object.rotation[2, 2] > 0.99
+    assert "flat foot" in told[0].note
+
+
+def test_a_stack_is_still_a_stack(tmp_path):
+    settled, _ = settle(make.scene(*pile(tmp_path)["a stack"]))
+    low, high = (p.world_from_object.pos[2] for p in settled.placements)
+    assert high - low == pytest.approx(0.08, abs=5e-4)
+
+
+def test_what_a_person_fixed_does_not_move(tmp_path):
+    fixed = make.thing(make.box(tmp_path), "fixed", bottom=0.2, fixed=True)
+    settled, _ = settle(make.scene(fixed, make.thing(make.box(tmp_path), "free", (0.03, 0), bottom=0.2, number=2)))
+    assert np.array_equal(settled.placements[0].world_from_object.pos, fixed.world_from_object.pos)

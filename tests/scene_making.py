@@ -1,0 +1,71 @@
+"""Small scenes of primitives, and a perfect camera that photographs them: no OpenGL, no noise."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("MUJOCO_GL", "egl")
+
+import numpy as np
+import trimesh
+from scipy.spatial.transform import Rotation
+
+from pipeline.frame import Frame, Intrinsics, Support
+from pipeline.geometry import Plane, Pose
+from pipeline.scene import Placement, Scene, fidelity, mjcf
+from pipeline.segmentation import Segment
+
+CAMERA = Intrinsics(320, 240, 300.0, 303.0, 170.0, 112.0)
+TABLE = np.array([[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]])
+
+
+def shape(folder: Path, name: str, mesh: trimesh.Trimesh) -> Path:
+    mesh.export(folder / f"{name}.obj")
+    return folder / f"{name}.obj"
+
+
+def box(folder: Path, size=(0.06, 0.04, 0.08)) -> Path:
+    return shape(folder, "box_" + "_".join(f"{s:.3f}" for s in size), trimesh.creation.box(size))
+
+
+def can(folder: Path, radius=0.03, height=0.1) -> Path:
+    return shape(folder, "can", trimesh.creation.cylinder(radius, height, sections=64))
+
+
+def ball(folder: Path, radius=0.03) -> Path:
+    return shape(folder, "ball", trimesh.creation.icosphere(3, radius))
+
+
+def thing(mesh: Path, name="thing", at=(0.0, 0.0), bottom=0.0, yaw=0.0, size=None, number=1, **more) -> Placement:
+    """Standing at x, y with its lowest point at `bottom`."""
+    size = np.array(trimesh.load(mesh, force="mesh").extents if size is None else size, float)
+    quat = Rotation.from_euler("z", yaw).as_quat(scalar_first=True)
+    pose = Pose(np.array([*at, bottom + size[2] / 2]), quat)
+    given = {"asset_id": None, "scale": 1.0, "collision": (), "mass": 0.2, "friction": 0.6} | more
+    return Placement(name=name, segment_id=number, size=size, world_from_object=pose, mesh=mesh, **given)
+
+
+def scene(*things: Placement) -> Scene:
+    return Scene(looking_down(), TABLE, (150, 120, 90), things, CAMERA)
+
+
+def looking_down(eye=(0.1, -0.6, 0.5), at=(0.0, 0.0, 0.03)) -> np.ndarray:
+    """world_from_camera of a camera at `eye`."""
+    ahead = np.subtract(at, eye) / np.linalg.norm(np.subtract(at, eye))
+    right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = np.stack([right, np.cross(ahead, right), ahead], 1), eye
+    return pose
+
+
+def photograph(of: Scene) -> tuple[Frame, Support, tuple[Segment, ...]]:
+    """A noiseless frame of a scene, its true support and its true masks."""
+    model = mjcf.compile_spec(mjcf.build(of))
+    labels, depth = fidelity.cast(model, CAMERA, of.world_from_camera)
+    rgb = np.full((*depth.shape, 3), 120, np.uint8)
+    for p in of.placements:
+        rgb[labels == model.body(p.name).id] = p.rgb
+    segments = tuple(Segment(p.segment_id, labels == model.body(p.name).id) for p in of.placements)
+    down = np.asarray(of.world_from_camera)
+    plane = Plane(down[2, :3], float(down[2, 3]))
+    frame = Frame(rgb, depth, CAMERA, of.world_from_camera)
+    return frame, Support(of.world_from_camera, plane, TABLE, labels == 0), segments
