@@ -30,7 +30,7 @@ def test_a_displaced_thing_is_told_from_those_that_fit(tmp_path):
     scene = two(tmp_path)
     frame, _, segments = make.photograph(scene)
     box, ball = scene.placements
-    shifted = Pose(box.world_from_object.pos + [0.03, 0, 0], box.world_from_object.quat_wxyz)
+    shifted = Pose(box.world_from_object.pos + np.array([0.03, 0, 0]), box.world_from_object.quat_wxyz)
     likes = compare(frame, segments, replace(scene, placements=(replace(box, world_from_object=shifted), ball)))
     assert "different" in likes[0].verdict
     assert "fits" in likes[1].verdict

@@ -33,11 +33,11 @@ def turn_between(a: Pose, b: Pose, fold: int) -> float:
     return float(np.degrees(min(yaw, period - yaw)))
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(x=some.floats(-0.2, 0.2), y=some.floats(-0.15, 0.15), yaw=some.floats(0.25, 1.3))
 def test_a_box_of_which_two_sides_show_is_right_to_a_fifth_of_a_millimetre(folder, x, y, yaw):
     # the camera sees two sides: the box is turned by at least 15 degrees from facing it
-    thing = make.thing(make.box(folder), at=(x, y), yaw=yaw + np.arctan2(0.6 + y, 0.1 - x) - np.pi / 2)
+    thing = make.thing(make.box(folder), at=(x, y), yaw=yaw + np.arctan2(-0.6 - y, 0.1 - x) + np.pi / 2)
     pose = laid(thing)
     assert np.linalg.norm(pose.pos - thing.world_from_object.pos) < 2e-4
     assert turn_between(pose, thing.world_from_object, 2) < 0.2

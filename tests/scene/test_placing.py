@@ -53,7 +53,8 @@ def truth(library):
     scene, _ = settle(make.scene(
         own(library, "cracker_box", 1, (-0.2, 0.15), 0.4), own(library, "red_mug", 2, (0.05, 0.1), 2.0),
         own(library, "blue_block", 3, (-0.1, -0.1), 0.5), own(library, "red_cube", 4, (-0.1, -0.1), 0.9, bottom=0.04),
-        own(library, "mustard_bottle", 5, (0.2, -0.05), 1.0), own(library, "crisp_tube", 6, (0.1, -0.2), 0.3, side=LYING),
+        own(library, "mustard_bottle", 5, (0.2, -0.05), 1.0),
+        own(library, "crisp_tube", 6, (0.1, -0.2), 0.3, side=LYING),
     ))  # fmt: skip
     return scene
 
@@ -97,7 +98,7 @@ def test_a_segment_without_depth_stands_where_it_was_described(truth, library, t
     said = [described(p) for p in truth.placements]
     matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in truth.placements]
     scene = place(replace(frame, depth=depth), support, segments, said, matches, library, tmp_path)
-    assert error(truth.placements[1], scene.placements[1]) < 1e-6
+    assert error(truth.placements[1], scene.placements[1]) < 1e-4
 
 
 def test_an_empty_table_is_an_empty_scene(library, tmp_path):
