@@ -13,7 +13,7 @@ import { Views } from "./views.js";
 
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
-let stage, views, pointer, labels, contacts, twin, connection, token, status = {}, palette = {}, selected = "", retry;
+let stage, views, pointer, labels, contacts, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
 
 function state(name, message = "") {
   document.body.dataset.state = name;
@@ -77,6 +77,7 @@ function connect() {
         stage.onDrawn = null;
         state("showing");
         tell({ type: "loaded", token: mine });
+        if (!shaded) setTimeout(() => stage.castShadows((shaded = true)), 100);
       };
     },
     onStatus: follow,

@@ -9,7 +9,7 @@ export class Stage {
     this.renderer = new THREE.WebGLRenderer({ canvas, alpha: true, antialias: true, stencil: true, powerPreference: "high-performance" });
     this.renderer.setClearColor(0, 0);
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 1.5));
-    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.enabled = false; // until the first picture is there: half the shaders to compile
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.shadowMap.autoUpdate = false;
     this.scene = new THREE.Scene();
@@ -37,6 +37,12 @@ export class Stage {
     this.sun.target.position.copy(center);
     Object.assign(this.sun.shadow.camera, { left: -reach, right: reach, bottom: -reach, top: reach, near: 0.1, far: 10 * reach });
     this.sun.shadow.camera.updateProjectionMatrix();
+  }
+
+  castShadows(on) {
+    this.renderer.shadowMap.enabled = on;
+    this.scene.traverse((node) => node.material && (node.material.needsUpdate = true));
+    this.changed(true);
   }
 
   resize() {
@@ -69,9 +75,7 @@ export class Stage {
     this.slow = taken > SLOW_FRAME && taken < 1000 ? this.slow + 1 : Math.max(0, this.slow - 1);
     if (this.slow < 8) return;
     this.slow = 0;
-    if (this.renderer.shadowMap.enabled) {
-      this.renderer.shadowMap.enabled = false;
-      this.scene.traverse((node) => node.material && (node.material.needsUpdate = true));
-    } else if (this.renderer.getPixelRatio() > 1) this.renderer.setPixelRatio(1);
+    if (this.renderer.shadowMap.enabled) this.castShadows(false);
+    else if (this.renderer.getPixelRatio() > 1) this.renderer.setPixelRatio(1);
   }
 }
