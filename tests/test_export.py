@@ -1,0 +1,100 @@
+"""What is exported runs without us."""
+
+import json
+import subprocess
+import sys
+import zipfile
+
+import mujoco
+import numpy as np
+import pytest
+import scene_making as make
+
+from pipeline.export import ExportError, export_zip
+from pipeline.scene import files
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project folder after a whole run, as the contract has it."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    box = make.thing(make.box(tmp_path), "box", asset_id="oak_box", licence="MIT", provenance="made here")
+    files.write_scene(make.scene(box, make.thing(make.can(tmp_path), "can", (0.2, 0.1), number=2)), folder)
+    (folder / "task.json").write_text(json.dumps({"name": "stack_them", "instruction": "Stack {them}."}))
+    for number, passed in enumerate((False, True, False)):
+        round_ = folder / "rounds" / f"{number:03d}"
+        round_.mkdir(parents=True)
+        (round_ / "simulation.py").write_text(f"# round {number}\n")
+        (round_ / "checks.py").write_text("")
+        (round_ / "report.json").write_text(json.dumps({"checks": [{"name": "a", "passed": passed, "message": ""}]}))
+    (folder / "scene" / "solution.xml").write_text((folder / "scene" / "scene.xml").read_text())
+    qpos = mujoco.MjModel.from_xml_path(str(folder / "scene" / "scene.xml")).qpos0
+    path = np.repeat(qpos[None], 3, 0)
+    path[2, 2] += 0.5
+    np.savez_compressed(folder / "solution.npz", times=np.arange(3) / 30, qpos=path, actions=np.zeros((3, 0)))
+    (folder / "solution.json").write_text(json.dumps({"solved": True, "reward": [1.0, 0.5], "source": "oracle"}))
+    (folder / "decisions.jsonl").write_text('{"kind": "rename"}\n')
+    (folder / "trace.jsonl").write_text("{}\n")
+    return folder
+
+
+def unzipped(project, tmp_path):
+    with zipfile.ZipFile(export_zip(project, tmp_path / "gift.zip")) as archive:
+        archive.extractall(tmp_path)
+    return tmp_path / "gift"
+
+
+def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project, tmp_path):
+    gift = unzipped(project, tmp_path)
+    bare = "import sys; sys.modules.update(dict.fromkeys(['trimesh', 'scipy', 'pipeline', 'PIL', 'cv2'])); "
+    code = bare + "import runpy; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    told = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(gift / "run.py"), "--seconds", "0.5"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert told.returncode == 0, told.stderr
+    assert "2 objects stood 0.5 s" in told.stdout
+    assert "solved True" in told.stdout
+    assert "0.54" in told.stdout  # where the box ends
+
+
+def test_the_export_holds_the_code_that_passed_and_no_decisions(project, tmp_path):
+    gift = unzipped(project, tmp_path)
+    assert (gift / "program" / "simulation.py").read_text() == "# round 1\n"
+    assert not list(gift.rglob("decisions.jsonl")) + list(gift.rglob("trace.jsonl"))
+
+
+def test_the_readme_says_how_to_run_it_and_the_licences_whose_it_is(project, tmp_path):
+    gift = unzipped(project, tmp_path)
+    readme, licences = (gift / "README.md").read_text(), (gift / "LICENCES.md").read_text()
+    assert "python run.py" in readme
+    assert "Stack {them}." in readme
+    assert "solved; reward per seed 1.00, 0.50" in readme
+    assert "box: asset oak_box. MIT; made here" in licences
+    assert "can: made from the photograph" in licences
+
+
+def test_equal_projects_make_equal_zips(project, tmp_path):
+    assert (
+        export_zip(project, tmp_path / "a" / "x.zip").read_bytes()
+        == export_zip(project, tmp_path / "b" / "x.zip").read_bytes()
+    )
+
+
+def test_a_scene_without_task_or_solution_can_be_exported_too(project, tmp_path):
+    for name in ("solution.npz", "solution.json", "task.json"):
+        (project / name).unlink()
+    told = subprocess.run(
+        [sys.executable, "-I", str(unzipped(project, tmp_path) / "run.py"), "--seconds", "0.1"],
+        capture_output=True,
+        text=True,
+    )
+    assert "none was recorded" in told.stdout
+
+
+def test_a_project_without_a_scene_says_what_to_do(tmp_path):
+    with pytest.raises(ExportError, match="build the scene first"):
+        export_zip(tmp_path, tmp_path / "gift.zip")
