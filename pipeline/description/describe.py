@@ -33,7 +33,9 @@ def describe(frame: Frame, support: Support, segment: Segment, taken: Collection
     """What can be measured of a segment; `taken` are the names already given away."""
     points, measured = _points(frame, support, segment.mask)
     bottom = _bottom(frame, support, segment.mask, points)
-    fit = fit_shape(points, bottom, support.world_from_camera[:3, 3])
+    camera = support.world_from_camera[:3, 3]
+    pixel = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
+    fit = fit_shape(points, bottom, camera, pixel)
     colour, rgb = name_colour(_pixels(balanced(frame.rgb), segment.mask))
     seen = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
     doubts, is_object = _doubts(seen, points, bottom, measured, segment.mask)

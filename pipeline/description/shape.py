@@ -27,19 +27,23 @@ class Fit:
     """Median distance of the points to the primitive's surface, in metres."""
 
 
-def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray) -> Fit:
-    """The primitive that best explains world points (N, 3); they stand on z = bottom, seen from `camera` (3,)."""
-    top = float(np.percentile(points[:, 2], 100 - 2 * EDGE))
-    top = max(top, bottom + 0.004)
+def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray, pixel: float = 0.0) -> Fit:
+    """The primitive that best explains world points (N, 3); they stand on z = bottom, seen from `camera` (3,).
+
+    A round thing loses about a `pixel`, in metres, at each side, where it turns away.
+    """
+    top = max(float(np.percentile(points[:, 2], 100 - 2 * EDGE)), bottom + 0.004)
     box = _box(points, bottom, top)
-    rounds = [_cylinder(points, bottom, top, camera), _sphere(points, bottom, top, camera)]
+    cylinder, sphere = _cylinder(points, bottom, top, camera, pixel), _sphere(points, bottom, top, camera, pixel)
     if _hollow(points, box, top):
         wide = top - bottom < 0.8 * float(box.size[:2].mean())
-        form: Shape = "bowl" if wide else "cylinder"
-        base = box if wide and _square(points, box) else rounds[0]
-        base = box if base.size[0] > 1.3 * box.size[:2].max() else base
-        return Fit(form, base.size, base.yaw, base.centre, min(base.error, 0.1 * float(base.size.mean())))
-    best = min([box, *rounds], key=lambda fit: fit.error * (1.0 if fit is not rounds[1] else 1.1))
+        base = box if _corners(points, box, camera) > 0 else cylinder
+        error = min(base.error, 0.1 * float(base.size.mean()))
+        return Fit("bowl" if wide else "cylinder", base.size, base.yaw, base.centre, error)
+    corners = _corners(points, box, camera)
+    round_seen = corners == 0 and box.size[:2].max() < 1.7 * box.size[:2].min() and box.error > 0.7 * cylinder.error
+    fits = [cylinder, sphere] if round_seen else [box, sphere] if corners == 2 else [box, cylinder, sphere]
+    best = min(fits, key=lambda fit: fit.error)
     if best.error > ODD * float(best.size.mean()):
         return Fit("irregular", box.size, box.yaw, box.centre, box.error)
     return best
@@ -69,21 +73,21 @@ def _box(points: np.ndarray, bottom: float, top: float) -> Fit:
     return Fit("cube" if cube else "box", size3, yaw, middle, float(np.median(gaps.min(1))))
 
 
-def _across(points: np.ndarray, camera: np.ndarray) -> tuple[np.ndarray, float]:
+def _across(points: np.ndarray, camera: np.ndarray, pixel: float) -> tuple[np.ndarray, float]:
     """Ground centre (2,) and radius of the round thing whose whole width and near side the points show."""
     ground = points[:, :2]
     along = ground.mean(0) - camera[:2]
     along = along / max(1e-6, float(np.linalg.norm(along)))
     side = np.array([-along[1], along[0]])
-    low, high = np.percentile(ground @ side, (EDGE, 100 - EDGE))
-    radius = max(0.003, float(high - low) / 2)
+    low, high = np.percentile(ground @ side, (0.3, 99.7))
+    radius = max(0.003, float(high - low) / 2 + pixel)
     near, far = np.percentile(ground @ along, (EDGE, 100 - EDGE))
     middle = near + radius if far - near < 2 * radius else (near + far) / 2
     return side * (low + high) / 2 + along * middle, radius
 
 
-def _cylinder(points: np.ndarray, bottom: float, top: float, camera: np.ndarray) -> Fit:
-    centre, radius = _across(points, camera)
+def _cylinder(points: np.ndarray, bottom: float, top: float, camera: np.ndarray, pixel: float) -> Fit:
+    centre, radius = _across(points, camera, pixel)
     off = np.abs(np.linalg.norm(points[:, :2] - centre, axis=1) - radius)
     error = float(np.median(np.minimum(off, np.abs(points[:, 2] - top))))
     error += 0.25 * float(np.mean(off > 0.25 * radius) * np.mean(points[:, 2] < top - 0.01) * radius)
@@ -91,8 +95,8 @@ def _cylinder(points: np.ndarray, bottom: float, top: float, camera: np.ndarray)
     return Fit("cylinder", size, 0.0, np.array([*centre, (bottom + top) / 2]), error)
 
 
-def _sphere(points: np.ndarray, bottom: float, top: float, camera: np.ndarray) -> Fit:
-    centre, radius = _across(points, camera)
+def _sphere(points: np.ndarray, bottom: float, top: float, camera: np.ndarray, pixel: float) -> Fit:
+    centre, radius = _across(points, camera, pixel)
     if abs(2 * radius - (top - bottom)) > 0.35 * radius:
         return Fit("sphere", np.full(3, 2 * radius), 0.0, np.array([*centre, bottom + radius]), float("inf"))
     radius = (2 * radius + top - bottom) / 4
@@ -115,8 +119,11 @@ def _hollow(points: np.ndarray, box: Fit, top: float) -> bool:
     return bool(deep.mean() > 0.7 and np.count_nonzero(eighths > 0.01 * max(1, len(rim))) >= 6)
 
 
-def _square(points: np.ndarray, box: Fit) -> bool:
-    """Whether the outline reaches into the box's corners."""
+def _corners(points: np.ndarray, box: Fit, camera: np.ndarray) -> int:
+    """How many of the two ground corners nearest to the camera are reached: 2 by boxes, 0 by round things."""
     turn = np.array([[np.cos(box.yaw), -np.sin(box.yaw)], [np.sin(box.yaw), np.cos(box.yaw)]])
-    own = np.abs((points[:, :2] - box.centre[:2]) @ turn) / (box.size[:2] / 2)
-    return bool((own > 0.85).all(1).mean() > 0.03)
+    own = (points[:, :2] - box.centre[:2]) @ turn / (box.size[:2] / 2)
+    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    places = signs * box.size[:2] / 2 @ turn.T + box.centre[:2]
+    nearest = signs[np.argsort(np.linalg.norm(places - camera[:2], axis=1))[:2]]
+    return sum(bool(((own * sign) > 0.84).all(1).mean() > 0.002) for sign in nearest)

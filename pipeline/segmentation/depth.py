@@ -62,7 +62,7 @@ class DepthView:
 
 def disjoint(masks: list[np.ndarray]) -> list[np.ndarray]:
     """The masks without what an earlier one has."""
-    taken = np.zeros_like(masks[0]) if masks else np.zeros(0)
+    taken = np.zeros(masks[0].shape if masks else (0, 0), bool)
     apart = []
     for mask in masks:
         apart.append(mask & ~taken)
