@@ -137,7 +137,8 @@ def segment(arguments: argparse.Namespace) -> int:
     prompts = read_prompts(arguments.prompts, frame)
     view = open_segmenter(Settings.from_environment(segmenter=arguments.segmenter)).open(frame)
     best = {i: view.segment(prompt)[0] for i, prompt in prompts.items()}
-    write_segments(tuple(Segment(i, s.mask, s.score, s.source) for i, s in best.items()), frame, arguments.out)
+    segments = [Segment(i, s.mask, s.score, s.source) for i, s in best.items()]
+    write_segments(segments, frame.depth.shape, arguments.out / "segments")
     return DONE
 
 
@@ -150,7 +151,9 @@ def check(arguments: argparse.Namespace) -> int:
     program = read_program(arguments.program)
     project = Project.open(arguments.scene)
     if project.scene() is None:
-        raise StudioError(f"{arguments.scene} has no scene yet; run grs-studio run FRAME --out {arguments.scene} --until scene")
+        raise StudioError(
+            f"{arguments.scene} has no scene yet; run grs-studio run FRAME --out {arguments.scene} --until scene"
+        )
     with Sandbox() as sandbox:
         print(json.dumps(report_json(check_program(program, project.folder, sandbox)), indent=1, ensure_ascii=False))
     return DONE
