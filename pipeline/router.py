@@ -1,5 +1,6 @@
 """Run, decide which side is at fault, repair it, until simulation and checks agree (GRS, section 3)."""
 
+import ast
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ Mode = Literal["route", "repair", "none"]
 SEEDS = (0, 1, 2)
 """Layouts that each round is tried on; the checks look at the first, as photographed."""
 SOLVED = 0.99
+LAX = 0.12
+"""Metres of tolerance beyond which no goal means what it says."""
 
 
 class RouterError(StudioError):
@@ -147,6 +150,8 @@ def _meaning(program: Program, task: Task, scene: kit.Scene, report: Report) -> 
     if told and missing:
         words = f"the task names {', '.join(missing)}, no goal of the simulation does"
         yield CheckResult("meaning objects", False, words)
+    if lax := lax_goals(program):
+        yield CheckResult("meaning goals", False, lax)
     start = report.evidence.get("reward_at_start")
     if start is not None and start > SOLVED:
         yield CheckResult("meaning start", False, "the goals hold before anything moved")
@@ -157,6 +162,17 @@ def _meaning(program: Program, task: Task, scene: kit.Scene, report: Report) -> 
         )
     elif report.reward and 2 * solved < len(report.reward):
         yield CheckResult("meaning layouts", False, f"solved in {solved} of {len(report.reward)} layouts")
+
+
+def lax_goals(program: Program) -> str:
+    """Which goal of the simulation has a tolerance so wide that it holds almost anywhere; empty where none has."""
+    for node in ast.walk(ast.parse(program.simulation)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr != "upright":
+            for said in node.keywords:
+                number = said.value.value if isinstance(said.value, ast.Constant) else None
+                if said.arg == "tolerance" and isinstance(number, int | float) and number > LAX:
+                    return f"kit.{node.func.attr} with a tolerance of {number} m holds almost anywhere"
+    return ""
 
 
 def left_out(program: Program, task: Task, name: str) -> bool:

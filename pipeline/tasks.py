@@ -116,7 +116,9 @@ def task_from_json(said: Mapping[str, Any]) -> Task:
     if missing := [key for key in ("name", "instruction", "objects", "goals") if key not in said]:
         raise TaskError(f"the task has no {', '.join(missing)}; it needs name, instruction, objects and goals")
     objects, goals = tuple(map(str, said["objects"])), tuple(map(str, said["goals"]))
-    return Task(said["name"], said["instruction"], objects, goals, said.get("kind") or "", said.get("source") or "human")
+    return Task(
+        said["name"], said["instruction"], objects, goals, said.get("kind") or "", said.get("source") or "human"
+    )
 
 
 def _object(thing: Any, about: str) -> dict[str, Any]:

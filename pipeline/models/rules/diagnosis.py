@@ -135,7 +135,11 @@ def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) ->
     functions = source.functions(tree) if tree else {}
     for name, text in writer.checks(meant).items():
         wrong = next((c for c in failed if c["name"] == name), None)
-        if wrong and name not in writer.CHECKS_START and ast.get_source_segment(data["checks"], functions[name]) == text.strip():
+        if (
+            wrong
+            and name not in writer.CHECKS_START
+            and ast.get_source_segment(data["checks"], functions[name]) == text.strip()
+        ):
             reason = f"the simulation's goals hold but are not the task's ({', '.join(data['task']['goals'])}): {wrong['message']}"
             return Fault("wrong_goals", "fix_simulation", reason, 0.8)
     return None

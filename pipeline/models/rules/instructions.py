@@ -259,6 +259,8 @@ class Instructions:
         objects = self.named(what)
         if re.fullmatch(r"it|them", where) and before:
             where = before[-1].name  # "put the ball in the bowl and the can next to it"
+        if noun := self.reader.noun(what):  # "the green cube on the red one"
+            where = re.sub(r"\bones?\b", noun, where)
         noun = singular(re.findall(r"\w+", where)[-1]) if re.findall(r"\w+", where) else ""
         if verb in ("inside", "to", "on") and noun in NEW_CONTAINERS and not self.is_object(where):
             new = NEW_CONTAINERS[noun]

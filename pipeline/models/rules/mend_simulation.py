@@ -114,11 +114,17 @@ def _regoaled(text: str, tree: ast.Module, aims: tuple[Aim, ...] | None, data: M
     """The task's goals in place of the program's; zones and containers stay."""
     made = {n for c in source.calls(tree, "add_zone", "add_container") for n in source.names(c)[:1]}
     calls = list(source.calls(tree, "goal"))
-    plain = all(a.verb != "where" and a.stage == 0 and (not (a.new or a.verb == "in_zone") or a.names[1] in made) for a in aims or ())
+    plain = all(
+        a.verb != "where" and a.stage == 0 and (not (a.new or a.verb == "in_zone") or a.names[1] in made)
+        for a in aims or ()
+    )
     if aims and plain and len(calls) == 1:
         known = {t.name: t for t in things(data["scene"])}
         goals = ", ".join(writer.expression(aim, known) for aim in aims)
-        yield source.replaced(text, [(calls[0], f"{source.owner(calls[0])}.goal({goals})")]), "its goals are now the task's"
+        yield (
+            source.replaced(text, [(calls[0], f"{source.owner(calls[0])}.goal({goals})")]),
+            "its goals are now the task's",
+        )
 
 
 def _strict(text: str, tree: ast.Module) -> Iterator[Mend]:

@@ -198,15 +198,16 @@ def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]]
     """The free place for a square of half side `half` that lies farthest to the side its name tells, or None."""
     right, away = np.asarray(table.right), np.asarray(table.away)
     middle = table.polygon.mean(0)
-    grid = np.arange(-1.0, 1.001, 0.02)
-    spots = np.array([middle + right * u + away * v for u in grid for v in grid])
+    low, high = table.polygon.min(0), table.polygon.max(0)
+    x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
+    spots = np.stack([x.ravel(), y.ravel()], -1)
     edges = np.roll(table.polygon, -1, 0) - table.polygon
     normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
     normals *= np.sign(np.median(((middle - table.polygon) * normals).sum(1)))
-    inside = (spots[:, None] - table.polygon) * normals
-    spots = spots[inside.sum(-1).min(1) > half * 1.2 + 0.02]
-    clear = [all(np.linalg.norm(p - c) > half * 1.25 + r + 0.02 for c, r in taken) for p in spots]
-    spots = spots[np.array(clear, bool)] if len(spots) else spots
+    inside = (spots @ normals.T - (table.polygon * normals).sum(1)).min(1)
+    spots = spots[inside > half * 1.2 + 0.02]
+    for centre, radius in taken:
+        spots = spots[np.linalg.norm(spots - centre, axis=1) > half * 1.25 + radius + 0.02]
     if not len(spots):
         return None
     wish = {"left": -right, "right": right, "far": away, "near": -away}.get(name.split("_")[0])

@@ -60,18 +60,19 @@ class Reader:
             raise Unclear("no object is named; " + self.there_are())
         if len(parts) == 1 and len(parts[0].split()) > 1 and all(w in COLOURS for w in parts[0].split()):
             parts = parts[0].split()  # "stack red green blue"
-        noun = self._noun(parts[-1].split())
+        noun = self.noun(parts[-1])
         found: dict[str, Thing] = {}
         for part in parts:
             words = part.split()
-            if not self._noun(words) and part != parts[-1] and noun:  # "the red and blue cubes"
+            if not self.noun(part) and part != parts[-1] and noun:  # "the red and blue cubes"
                 words.append(noun)
             found |= {t.name: t for t in self._one(words, part)}
         return tuple(found.values())
 
-    def _noun(self, words: Sequence[str]) -> str:
-        plain = [w for w in words if w not in FILLER | MANY | set(COLOURS) | set(RANKS) | set(SHAPES) | set(NUMBERS)]
-        return plain[-1] if plain else ""
+    def noun(self, phrase: str) -> str:
+        """The last word that is no colour, size, number or filler; empty where there is none."""
+        light = FILLER | MANY | ANYTHING | set(COLOURS) | set(RANKS) | set(SHAPES) | set(NUMBERS)
+        return next((w for w in reversed(phrase.lower().split()) if w not in light and singular(w) not in light), "")
 
     def _one(self, words: Sequence[str], phrase: str) -> tuple[Thing, ...]:
         joined = "_".join(w for w in words if w not in FILLER)

@@ -1,0 +1,239 @@
+"""The offline rules read words, propose what fits, and write programs that mean it."""
+
+import ast
+import re
+
+import pytest
+import tabletop
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pipeline.models import ModelError, Question
+from pipeline.models.rules import RulesModel, source, writer
+from pipeline.models.rules.aims import Aim, read, sentences
+from pipeline.models.rules.plans import proposals, why_not
+from pipeline.router import ProgramAnswer
+from pipeline.simulation.guard import guard
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.program import Program
+from pipeline.tasks import TaskError, UnderstoodAnswer, propose, scene_data, task_to_json, understand
+
+RULES = RulesModel()
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    return Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
+
+
+@pytest.fixture(scope="module")
+def data(scene):
+    return scene_data(scene)
+
+
+CUBES = "blue_cube, red_cube and green_cube are stacked, bottom first"
+RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_carton and white_bowl stand in a row from left to right"
+
+
+@pytest.mark.parametrize(
+    "words, goals",
+    [
+        ("discard all the cylinders", ["yellow_can is inside bin, set out on the table"]),
+        ("stack the cubes together", [CUBES]),
+        ("sort the objects in rainbow order", [RAINBOW]),
+        ("arrange the cubes by color", ["red_cube, green_cube and blue_cube stand in a row from left to right"]),
+        ("select me the snacks", ["purple_carton is in near_zone, marked on the table"]),
+        ("Build a tower out of the cubes!", [CUBES]),
+        ("make a stack with the green, red and blue cubes", [CUBES]),
+        ("could you please put the tin in the white bowl?", ["yellow_can is inside white_bowl"]),
+        ("put the mustard in the bowl", ["yellow_can is inside white_bowl"]),
+        ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
+        ("put two cubes in the bowl", ["red_cube is inside white_bowl", "green_cube is inside white_bowl"]),
+        ("put a bule block into the bowel", ["blue_cube is inside white_bowl"]),
+        ("take the ball and put it in the bowl", ["orange_ball is inside white_bowl"]),
+        ("swap the can with the ball", ["yellow_can stands where orange_ball stood", "orange_ball stands where yellow_can stood"]),
+        ("move everything except the bowl, the can, the ball and the carton to the left side of the table",
+         ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
+        ("order the blocks by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
+        ("move the red cube next to the can", ["red_cube is next to yellow_can"]),
+        ("put the ball behind the bowl", ["orange_ball is behind white_bowl"]),
+        ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
+        ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
+        ("put the leftmost cube on the right", ["red_cube is in right_zone, marked on the table"]),
+        ("throw the ball in the bin", ["orange_ball is inside bin, set out on the table"]),
+        ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),
+    ],
+)  # fmt: skip
+def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
+    task = understand(words, scene, RULES)
+    assert list(task.goals) == goals
+    assert task.source == "human" and task.instruction == words
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        ("", "the instruction is empty"),
+        ("   ", "the instruction is empty"),
+        ("asdf qwer", 'do not understand "asdf qwer". What would work here: "'),
+        ("pour the can into the bowl", "do not understand"),
+        ("put the mug in the bowl", "there is no mug here; there are: red_cube, green_cube"),
+        ("put the gren_cub in the bowl", 'did you mean "green_cube"?'),
+        ("put the cube in the bowl", "may mean red_cube or green_cube or blue_cube: say which"),
+        ("stack the balls", "only one object (orange_ball), stacking needs two"),
+        ("stack everything", "orange_ball is a sphere: it rolls off"),
+        ("put the carton on the ball", "nothing stays on a sphere"),
+        ("put the can on the bottle", "there is no bottle here"),
+        ("put the bowl in the can", "yellow_can is no container"),
+        ("put the bowl in the bowl", "cannot go into itself"),
+        ("put the green cube to the left of the blue cube", "is left of blue_cube already"),
+        ("swap the can", "needs two objects"),
+        ("put the ball on the table", "already"),
+        ("sort " + "the objects " * 99, "say it shorter"),
+    ],
+)
+def test_words_that_do_not_fit_are_answered_with_why(scene, words, why):
+    with pytest.raises(TaskError, match=re.escape(why)):
+        understand(words, scene, RULES)
+
+
+def test_a_thing_too_wide_for_the_container_is_said_in_centimetres(tmp_path):
+    things = {
+        "red_mug": ("mug", "bowl", "red", (0.08, 0.08, 0.09), (0, 0), 0.2),
+        "yellow_box": ("box", "box", "yellow", (0.1, 0.09, 0.1), (0.2, 0), 0.2),
+    }
+    scene = Scene.load(tabletop.write(tmp_path, things=things))
+    with pytest.raises(TaskError, match=r"yellow_box \(9 cm wide\) does not fit into red_mug \(7 cm inside\)"):
+        understand("put the box in the mug", scene, RULES)
+
+
+def test_no_container_is_said_and_what_can_be_set_out(tmp_path):
+    scene = Scene.load(tabletop.write(tmp_path, things={k: v for k, v in tabletop.THINGS.items() if "bowl" not in k}))
+    with pytest.raises(TaskError, match="no bowl or other container to put things in; a tray or a bin can be set out"):
+        understand("put the ball in the bowl", scene, RULES)
+    assert understand("put the ball in a tray", scene, RULES).goals == (
+        "orange_ball is inside tray, set out on the table",
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=80) | st.lists(st.sampled_from(
+    "put stack the all red cube cubes ball bowl in on and then , ; it to left of sort by size swap with except between two a".split()
+), max_size=12).map(" ".join))  # fmt: skip
+def test_any_words_give_a_task_or_a_reason_and_nothing_else(scene, words):
+    try:
+        task = understand(words, scene, RULES)
+    except TaskError as error:
+        assert str(error)
+    else:
+        assert read(task.goals) and task.objects
+
+
+NAMES = st.lists(st.sampled_from(list(tabletop.THINGS)), min_size=2, max_size=4, unique=True).map(tuple)
+PAIRS = ("on", "where", "near", "away", "left_of", "right_of", "in_front_of", "behind")
+AIMS = st.one_of(
+    st.builds(Aim, st.just("stacked"), NAMES),
+    st.builds(Aim, st.just("in_row"), NAMES, st.sampled_from(["right", "away"])),
+    st.builds(Aim, st.sampled_from(PAIRS), NAMES.map(lambda names: names[:2])),
+    st.builds(Aim, st.just("inside"), NAMES.map(lambda names: (names[0], "bin")), new=st.just(True)),
+    st.builds(Aim, st.just("inside"), NAMES.map(lambda names: names[:2])),
+    st.builds(Aim, st.just("in_zone"), NAMES.map(lambda names: (names[0], "left_zone"))),
+    st.builds(Aim, st.just("on_table"), NAMES.map(lambda names: names[:1])),
+)
+
+
+@given(st.lists(AIMS, min_size=1, max_size=4), st.lists(st.integers(0, 1), min_size=4, max_size=4))
+def test_goals_read_back_as_what_they_were_written_from(aims, steps):
+    stages = [sum(steps[1 : i + 1]) for i in range(len(aims))]
+    staged = tuple(Aim(a.verb, a.names, a.along, a.new, stage) for a, stage in zip(aims, stages, strict=True))
+    assert read(sentences(staged)) == staged
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(AIMS, min_size=1, max_size=3, unique=True))
+def test_every_written_program_passes_the_guard_and_reads_back(data, aims):
+    assume("no free place" not in why_not(aims, data))
+    program = Program(writer.simulation("do it", aims, data), writer.checks_source(aims))
+    assert guard(program) == ()
+    assert source.aims(program.simulation) == tuple(aims)
+
+
+SIZES = st.floats(0.03, 0.2).map(lambda v: round(v, 3))
+
+
+@st.composite
+def tables(draw):
+    """Any objects at any place of a table, as a question tells of them."""
+    objects = []
+    for index in range(draw(st.integers(1, 7))):
+        shape = draw(st.sampled_from(["box", "cube", "cylinder", "sphere", "bowl", "irregular"]))
+        colour = draw(st.sampled_from(["red", "green", "blue", "yellow", "white"]))
+        size = [draw(SIZES), draw(SIZES), draw(SIZES)]
+        objects.append({
+            "name": f"{colour}_{shape}_{index}", "category": shape, "shape": shape, "colour": colour, "size": size,
+            "position": [draw(st.floats(-0.4, 0.4)), draw(st.floats(-0.3, 0.3)), size[2] / 2], "container": shape == "bowl",
+        })  # fmt: skip
+    polygon = [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
+    return {"objects": objects, "table": {"polygon": polygon}, "right": [1, 0], "away": [0, 1]}
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables())
+def test_what_is_proposed_can_be_done_and_is_sorted_by_doubt(table):
+    plans = proposals(table)
+    assert [p.doubt for p in plans] == sorted(p.doubt for p in plans)
+    for plan in plans:
+        assert why_not(plan.aims, table) == ""
+        assert read(plan.answer()["goals"]) == plan.aims
+        ast.parse(writer.simulation(plan.instruction, plan.aims, table))
+
+
+@settings(max_examples=20, deadline=None)
+@given(tables())
+def test_a_proposed_instruction_means_what_was_proposed(table):
+    for plan in proposals(table):
+        if plan.kind in ("put_in", "put_on", "swap", "move_near", "move_away", "put_in_tray", "move_to"):
+            answer = RULES.ask(
+                Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
+            )
+            assert answer.fits, (plan.instruction, answer.reason)
+            assert read(answer.goals) == plan.aims
+
+
+@pytest.mark.parametrize("name", list(tabletop.THINGS))
+def test_one_lone_object_still_has_tasks(tmp_path, name):
+    scene = Scene.load(tabletop.write(tmp_path, things={name: tabletop.THINGS[name]}))
+    tasks = propose(scene, RULES)
+    assert {task.kind for task in tasks} >= {"move_to"}
+    assert all(task.objects == (name,) for task in tasks)
+
+
+def test_proposals_are_of_many_kinds(scene):
+    kinds = {task.kind for task in propose(scene, RULES, count=20)}
+    assert kinds >= {
+        "stack",
+        "sort_by_size",
+        "sort_by_colour",
+        "put_in",
+        "put_on",
+        "gather",
+        "line_up",
+        "swap",
+        "move_near",
+        "move_away",
+    }
+
+
+def test_an_unknown_question_is_named(data):
+    with pytest.raises(ModelError, match='do not answer "sing"; they answer: describe_segment'):
+        RULES.ask(Question("sing", {}, UnderstoodAnswer))
+
+
+def test_a_task_in_other_words_is_read_from_its_instruction(scene, data):
+    task = task_to_json(understand("put the ball in the bowl", scene, RULES)) | {
+        "goals": ["the ball has found its home"]
+    }
+    answer = RULES.ask(Question("write_program", {"task": task, "scene": data}, ProgramAnswer))
+    assert 'kit.inside("orange_ball", "white_bowl")' in answer.simulation
+    with pytest.raises(ModelError, match="cannot write a program for this task"):
+        RULES.ask(Question("write_program", {"task": task | {"instruction": "be nice"}, "scene": data}, ProgramAnswer))

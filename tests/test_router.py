@@ -1,0 +1,262 @@
+"""The router repairs the side that is at fault, never runs a program twice, and says why it stops."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+import tabletop
+
+from pipeline import router
+from pipeline.models import ModelError
+from pipeline.models.rules import RulesModel
+from pipeline.router import (
+    ProgramAnswer,
+    RouteAnswer,
+    RouterError,
+    SourceAnswer,
+    check_program,
+    read_rounds,
+    report_json,
+    route,
+    write,
+    write_round,
+)
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.sandbox import Limits, Sandbox, SandboxError
+from pipeline.tasks import understand
+
+RULES = RulesModel()
+ON, SWAP = "put the green cube on the blue cube", "swap the red cube and the green cube"
+MINE = "\n\ndef check_mine(sim):\n    run = sim.rollout()\n    "
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return tabletop.write(tmp_path_factory.mktemp("table"))
+
+
+@pytest.fixture(scope="module")
+def scene(project):
+    return Scene.load(project)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as running:
+        yield running
+
+
+def simulation(old: str, new: str):
+    return lambda p: replace(p, simulation=p.simulation.replace(old, new))
+
+
+def added(check: str):
+    return lambda p: replace(p, checks=p.checks + MINE + check + "\n")
+
+
+FAULTS = {
+    "another object": (ON, simulation('"green_cube"', '"red_cube"'), "fix_simulation"),
+    "a misspelt object": (ON, simulation('"green_cube"', '"gren_cube"'), "fix_simulation"),
+    "a tolerance nobody can meet": (SWAP, simulation("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)"), "fix_simulation"),
+    "a tolerance anything meets": (ON, simulation('"blue_cube"))', '"blue_cube", tolerance=3))'), "fix_simulation"),
+    "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
+    "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
+    "a zone too small": ("move the can to the left", lambda p: replace(p, simulation=re.sub(r"size=\(.*\)\)", "size=0.05)", p.simulation)), "fix_simulation"),
+    "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
+    "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
+    "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),
+    "a forbidden import": (ON, simulation("import kit", "import os, kit"), "fix_simulation"),
+    "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
+    "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
+    "a check too tight": (ON, added('assert abs(run.end("green_cube").bottom - run.end("blue_cube").top) < 1e-7, "gap"'), "fix_checks"),
+    "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
+    "a check of nobody": (ON, added('assert run.end("gren_cube").bottom > 0, "low"'), "fix_checks"),
+    "a check of nothing": (ON, added("assert True"), "fix_checks"),
+    "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
+    "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
+    "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
+    "checks that say nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().solved\n"), "fix_checks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_side_at_fault_is_repaired_until_it_is_clean(project, scene, sandbox, fault, monkeypatch):
+    monkeypatch.setattr(router, "SEEDS", (0,))  # one layout is enough here, and three times as fast
+    words, spoil, side = FAULTS[fault]
+    task = understand(words, scene, RULES)
+    good = write(task, scene, RULES)
+    bad = spoil(good)
+    assert bad != good
+    rounds = list(route(task, project, RULES, sandbox, start=bad, most=5))
+    assert rounds[0].route == side, rounds[0].reason
+    assert rounds[-1].route == "done", [(r.route, r.reason) for r in rounds]
+    assert rounds[0].program == bad and len({(r.program.simulation, r.program.checks) for r in rounds}) == len(rounds)
+
+
+def test_what_a_person_wrote_stays_but_for_the_repair(project, scene, sandbox):
+    task = understand(ON, scene, RULES)
+    mine = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
+        write(task, scene, RULES)
+    )
+    mine = replace(mine, simulation=mine.simulation.replace("    sim.goal", "    # My own words.\n    sim.goal"))
+    rounds = list(route(task, project, RULES, sandbox, start=mine))
+    assert rounds[-1].program.simulation == mine.simulation.replace("gren_cube", "green_cube")
+
+
+def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
+    task = understand(ON, scene, RULES)
+    lazy = Program(
+        "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+        '    sim.goal(kit.near("green_cube", "blue_cube", distance=0.2))\n    return sim\n',
+        'def check_it(sim):\n    assert sim.rollout().reward > 0.5, "no"\n',
+    )
+    first, *_ = route(task, project, RULES, sandbox, start=lazy, mode="none")
+    failed = {c.name: c.message for c in first.report.checks if not c.passed}
+    assert failed == {"meaning start": "the goals hold before anything moved"}
+    assert first.route == "give_up"
+
+
+def test_a_persons_task_is_not_cut_down(project, scene, sandbox):
+    task = understand("stack the cubes", scene, RULES)
+    less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(write(task, scene, RULES))
+    first, *_ = route(task, project, RULES, sandbox, start=less, mode="none")
+    assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
+
+
+class Scripted:
+    """A sandbox that hands out reports, and keeps what it was given."""
+
+    def __init__(self, *reports: Report):
+        self.reports, self.programs = list(reports), []
+
+    def run(self, program, project_dir, seeds=(0,), checks=True, limits=None):
+        self.programs.append(program)
+        return self.reports[min(len(self.programs), len(self.reports)) - 1], None
+
+
+class Model:
+    """Routes to the simulation and appends a line to it each time; may fail."""
+
+    name = "scripted"
+
+    def __init__(self, fails_at: int = 99, changes: bool = True):
+        self.asked, self.fails_at, self.changes = [], fails_at, changes
+
+    def ask(self, question):
+        self.asked.append(question.kind)
+        if len(self.asked) > self.fails_at:
+            raise ModelError("the model cannot be reached")
+        if question.kind == "write_program":
+            return ProgramAnswer(simulation=GOOD.simulation, checks=GOOD.checks)
+        if question.kind == "route":
+            return RouteAnswer(route="fix_simulation", reason="it looks wrong")
+        return SourceAnswer(
+            source=question.data["simulation"] + f"# {len(self.asked)}\n" * self.changes, reason="a line more"
+        )
+
+
+GOOD = Program(
+    "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+    '    sim.goal(kit.on("green_cube", "blue_cube"))\n    return sim\n',
+    'def check_it(sim):\n    assert sim.rollout().reward > 0.99, "no"\n',
+)
+GOALS = {"goals": [{"name": "green_cube on blue_cube", "met": False}], "reward_at_start": 0.0}
+
+
+def result(*reward: float, passed: bool = False) -> Report:
+    return Report((CheckResult("check_it", passed, "" if passed else "no"),), reward, evidence=GOALS)
+
+
+@pytest.fixture
+def task(scene):
+    return understand(ON, scene, RULES)
+
+
+def test_rounds_end_after_the_most_allowed(project, task):
+    rounds = list(route(task, project, Model(), Scripted(result(0.5)), most=3))
+    assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
+    assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
+
+
+def test_a_worse_round_is_left_and_the_best_taken_up_again(project, task):
+    rounds = list(route(task, project, Model(), Scripted(result(0.5), result(0.1), result(0.6)), most=3))
+    assert rounds[1].reason.endswith("back to round 0, which did better")
+    assert rounds[2].parent == 0
+
+
+def test_a_repair_that_changes_nothing_ends_the_rounds(project, task):
+    (only,) = route(task, project, Model(changes=False), Scripted(result(0.5)))
+    assert only.route == "give_up" and "changes nothing that was not tried" in only.reason
+
+
+def test_without_repairs_there_is_one_round_and_the_model_is_not_asked_twice(project, task):
+    model = Model()
+    (only,) = route(task, project, model, Scripted(result(0.5)), mode="none")
+    assert only.route == "give_up" and model.asked == ["write_program"]
+
+
+def test_repair_only_never_asks_for_a_side(project, task):
+    model = Model()
+    list(route(task, project, model, Scripted(result(0.5)), mode="repair", most=3))
+    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
+
+
+def test_one_solved_layout_of_three_is_not_enough(project, task):
+    first = next(route(task, project, Model(), Scripted(result(1.0, 0.0, 0.0, passed=True))))
+    assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
+    assert next(route(task, project, Model(), Scripted(result(1.0, 1.0, 0.0, passed=True)))).route == "done"
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_a_failing_model_raises_after_the_round_it_was_asked_about(project, task, fails_at):
+    rounds = route(task, project, Model(fails_at), Scripted(result(0.5)))
+    first = next(rounds)
+    assert first.route == "" and "the model failed" in first.reason
+    with pytest.raises(ModelError):
+        next(rounds)
+
+
+def test_a_broken_sandbox_raises_and_no_round_is_made(project, task):
+    class Broken:
+        def run(self, *args, **kwargs):
+            raise SandboxError("the sandbox died")
+
+    with pytest.raises(SandboxError):
+        next(route(task, project, Model(), Broken()))
+
+
+def test_an_unknown_mode_lists_those_there_are(project, task):
+    with pytest.raises(RouterError, match="there are: route, repair, none"):
+        next(route(task, project, Model(), Scripted(result(1.0)), mode="hope"))  # type: ignore[arg-type]
+
+
+def test_rounds_read_back_as_they_were_written(project, task, tmp_path):
+    rounds = list(route(task, project, Model(), Scripted(result(0.5), result(1.0, passed=True))))
+    for one in rounds:
+        write_round(one, tmp_path)
+    again = read_rounds(tmp_path)
+    assert [(r.number, r.parent, r.program, r.route, r.reason, r.change, r.at) for r in again] == [
+        (r.number, r.parent, r.program, r.route, r.reason, r.change, r.at) for r in rounds
+    ]
+    assert [report_json(r.report, r) for r in again] == [
+        json.loads(json.dumps(report_json(r.report, r))) for r in rounds
+    ]
+    assert len((tmp_path / "rounds.jsonl").read_text().splitlines()) == len(rounds)
+    (tmp_path / "rounds" / "001" / "report.json").write_text("{")
+    assert len(read_rounds(tmp_path)) == len(rounds) - 1
+
+
+def test_a_report_has_the_contracts_keys(project, sandbox):
+    said = report_json(check_program(GOOD, project, sandbox))
+    assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(said)
+    assert all({"name", "passed", "message"} <= set(check) for check in said["checks"])
+    assert said["reward"] == [1.0, 1.0, 1.0] and json.dumps(said)
+
+
+def test_refused_code_is_a_violation_and_unreadable_code_a_crash(project, sandbox):
+    refused = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
+    assert refused.violation and "imports os" in refused.violation and not refused.clean
+    broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)
+    assert broken.crash and broken.crash.startswith("simulation.py:1")
