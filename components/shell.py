@@ -4,13 +4,19 @@ from components.component import Component
 
 
 class TopBar(Component):
-    """{project, saved, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}; project null in the gallery."""
+    """{project, title, saved, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}.
+
+    project is null in the gallery.
+    """
 
     folder, tells = "top_bar", ("home", "undo", "redo")
 
 
 class ObjectList(Component):
-    """{objects: [{id, name, colour, is_object, caption, state}]}. Selecting happens in the browser, for all components."""
+    """{objects: [{id, name, colour, is_object, caption, mark}], waiting}.
+
+    Selecting happens in the browser, at once for all components.
+    """
 
     folder = "object_list"
 

@@ -7,7 +7,7 @@ from components.component import Component
 
 
 class FrameView(Component):
-    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d] | null, table: [[x, y], ...], facts, notes}.
+    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d] | null, table: [[x, y]], facts, notes}.
 
     `depth` is the address of float32 little-endian metres; the browser fetches it once and reads it under the cursor.
     """
@@ -16,9 +16,9 @@ class FrameView(Component):
 
 
 class MaskCanvas(Component):
-    """{token, image, width, height, segments: [{id, name, colour, rle, is_object, source}]}; tells decisions, undo, redo.
+    """{token, image, width, height, segments: [{id, name, colour, rle, is_object, source}]}; tells what was decided.
 
-    A click asks `answer` outside Gradio's queue: {token, seq, points, labels, box, rle} gives {seq, readings: [rle], ms}
+    A click asks `answer` outside Gradio's queue: {token, seq, points, labels, box, rle} gives {seq, readings: [rle]},
     or {seq, error}. One request is in flight, the newest waits.
     """
 

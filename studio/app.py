@@ -29,7 +29,7 @@ STATIC = Path(__file__).parents[1] / "static"
 
 
 def build(services: Services, workspace: Path, auth: tuple[str, str] | None = None) -> FastAPI:
-    """The app: Gradio's page at "/", pictures and the viewer beside it, all behind the same login where one is given."""
+    """The app: Gradio's page at "/", pictures and the viewer beside it, all behind one login where one is given."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     sessions, views = Sessions(workspace, services), viewing.Sessions()
     allowed = access(app, needed=auth is not None)
@@ -73,7 +73,7 @@ def page(sessions: Sessions, watching: Watching) -> gr.Blocks:
         shell.token.render()
         with gr.Column(elem_id="studio"):
             bar = TopBar()
-            with gr.Column(elem_id="home") as home:
+            with gr.Column(elem_id="home", visible=False) as home:
                 gallery.build(shell)
             with gr.Row(elem_id="bench", visible=False) as bench:
                 with gr.Column(elem_id="left"):
@@ -83,6 +83,7 @@ def page(sessions: Sessions, watching: Watching) -> gr.Blocks:
                         with gr.Tab(label(step, None), id=step.name) as tab:
                             BUILD[step.name](shell, watching)
                         shell.shows(tab, lambda session, step=step: gr.Tab(label=label(step, session)))
+                        shell.looks(tab.select)
                 with gr.Column(elem_id="right"):
                     inspector = Inspector()
             with gr.Column(visible=False, elem_id="below") as below:

@@ -1,10 +1,10 @@
 """What a browser sends of clicks and boxes, made a Prompt; it is checked here, for anyone can send anything."""
 
 import numpy as np
-from pipeline.segmentation.files import unrle
 
 from pipeline.frame import Frame
 from pipeline.segmentation import Prompt, SegmentationError
+from pipeline.segmentation.files import unrle
 
 MOST_CLICKS = 200
 

@@ -5,7 +5,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
 from pipeline.run import Progress, Services, advance, run_stage
+from pipeline.scene.fidelity import compare
 from pipeline.segmentation import Prompt, Segment, View
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
@@ -54,10 +54,11 @@ class Session:
         self._changed = threading.Condition(threading.RLock())
         self._asking = threading.Lock()
         self._kept: dict[str, tuple[int, Any]] = {}
+        self._computing: set[str] = set()
 
     # ------------------------------------------------------------------ deciding
 
-    def decide(self, kind: str, **data: Any) -> None:
+    def decide(self, kind: str, /, **data: Any) -> None:
         """Records a person's decision and brings what depends on it up to date."""
         self._decided(self.project.decide, kind, **data)
         self._note(words(Decision(kind, data)), "person")
@@ -70,7 +71,7 @@ class Session:
         if redone := self._decided(self.project.redo):
             self._note(f"redone: {words(redone)}", "person")
 
-    def _decided(self, act: Callable[..., T], *arguments: Any, **data: Any) -> T:
+    def _decided(self, act: Callable[..., T], /, *arguments: Any, **data: Any) -> T:
         with self._changed:
             result = act(*arguments, **data)
             if self.project.segments() is not None and self._stale(READY):
@@ -85,15 +86,17 @@ class Session:
 
     def bring_up_to_date(self) -> None:
         """Works out what is missing or stale, up to the proposed tasks."""
-        self._begin(lambda services: advance(self.project, services, READY), READY)
+        self._begin(self._ready, READY)
 
     def generate(self, text: str, mode: str) -> None:
         """Writes simulation and checks for a task, lets the router work on them, then solves every seed."""
-        if not text.strip():
+        chosen = self.project.task()
+        text = text.strip() or (chosen.instruction if chosen else "")
+        if not text:
             raise TaskError("There is no task yet: choose a proposed one, or write what the robot shall do.")
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
-        self._begin(lambda services: self._generate(text.strip(), replace(services, mode=mode)), "solution")
+        self._begin(lambda services: self._generate(text, replace(services, mode=mode)), "solution")
 
     def run_from(self, parent: int, simulation: str, checks: str, mode: str) -> None:
         """Goes on from a person's edit of a round; the earlier rounds stay."""
@@ -108,6 +111,15 @@ class Session:
             if self.work:
                 self.work.stop()
                 self._news()
+
+    def _ready(self, services: Services) -> Iterator[Progress]:
+        yield from advance(self.project, services, "scene")
+        if not self.fits:
+            yield Progress("scene", "comparing the twin with the photograph")
+            self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
+        yield from advance(self.project, services, READY)
+        with self._asking:
+            _ = self._view  # opened now, so that the first click is as quick as the others
 
     def _generate(self, text: str, services: Services) -> Iterator[Progress]:
         yield from advance(self.project, services, "scene")
@@ -159,13 +171,18 @@ class Session:
         seen = -1
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self.version != seen or self.work is None, timeout=2)
-                over, fresh, seen = self.work is None, self.version != seen, self.version
+                self._changed.wait_for(lambda shown=seen: self.version != shown or self.idle, timeout=2)
+                over, fresh, seen = self.idle, self.version != seen, self.version
             if fresh or over:
                 yield
-            if over:
+            if over and self.idle:  # what was just shown may have asked for more
                 return
             time.sleep(1 / at_most)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is being worked out."""
+        return self.work is None and not self._computing
 
     def take_notices(self) -> list[str]:
         """What went wrong since the last call, each said once."""
@@ -188,17 +205,37 @@ class Session:
 
     def kept(self, name: str, file: str, read: Callable[[], T]) -> T:
         """What `read` gives, kept until that file of the project changes."""
-        path = self.project.folder / file
-        stamp = path.stat().st_mtime_ns if path.exists() else 0
+        stamp = self._stamp(file)
         known = self._kept.get(name)
         if known is None or known[0] != stamp:
             known = self._kept[name] = (stamp, read())
         return known[1]
 
+    def later(self, name: str, file: str, read: Callable[[], T]) -> T | None:
+        """The same for what takes longer than a page shall wait: None, or what was kept last, until it is there."""
+        stamp, known = self._stamp(file), self._kept.get(name)
+        if (known is None or known[0] != stamp) and name not in self._computing:
+            self._computing.add(name)
+            threading.Thread(target=self._compute, args=(name, file, read), daemon=True, name=name).start()
+        return known[1] if known else None
+
+    def _compute(self, name: str, file: str, read: Callable[[], Any]) -> None:
+        try:
+            self.kept(name, file, read)
+        except Exception as error:
+            self._kept[name] = (self._stamp(file), None)
+            self._note(sentence(error), "bad")
+        finally:
+            self._computing.discard(name)
+            self._news()
+
     def stamp(self, file: str) -> str:
         """Changes when that file does: makes an address new when its picture is."""
+        return f"{self._stamp(file):x}"
+
+    def _stamp(self, file: str) -> int:
         path = self.project.folder / file
-        return f"{path.stat().st_mtime_ns:x}" if path.exists() else "0"
+        return path.stat().st_mtime_ns if path.exists() else 0
 
     @property
     def support(self) -> Support | None:
@@ -222,11 +259,6 @@ class Session:
         self.touch()
         with self._asking:
             return self._view.segment(prompt)
-
-    def open_segmenter(self) -> None:
-        """Readies the segmenter for clicks, so that the first one is as quick as the others."""
-        with self._asking:
-            self._view
 
     def touch(self) -> None:
         self.last_used = time.monotonic()
@@ -277,10 +309,24 @@ class Sessions:
                 del self._open[token]
         session = Session(project, self.services)
         self._open[session.token] = session
-        if session._stale(READY):
-            with suppress(StudioError):
-                session.bring_up_to_date()
+        session.bring_up_to_date()
         return session
+
+
+def fits(project: Project) -> dict[int, dict[str, Any]]:
+    """How well each object of the twin agrees with the photograph, by segment id."""
+    scene = project.scene()
+    if scene is None:
+        return {}
+    return {
+        one.segment_id: {
+            "iou": one.mask_iou,
+            "depth_error": one.depth_error,
+            "verdict": one.verdict,
+            "ok": one.mask_iou >= 0.6,
+        }
+        for one in compare(project.frame, project.segments() or (), scene)
+    }
 
 
 def words(decision: Decision) -> str:

@@ -51,6 +51,15 @@ class Shell:
 
         self._later(event, handle, [self.token, *inputs], self._visible)
 
+    def looks(self, event: Callable[..., Any]) -> None:
+        """At the event everything is shown anew. What is drawn for the first time while work goes on needs this: Gradio
+        sends only differences to it."""
+
+        def handle(token: str) -> Iterator[list[Any]]:
+            yield from self._follow(self.sessions.get(token) if token else None)
+
+        self._later(event, handle, [self.token], self._visible)
+
     def told(self, event: Callable[..., Any], act: Callable[[Session, dict], Any]) -> None:
         """The same for what one of our components tells, with the data it sends along."""
 
@@ -70,7 +79,7 @@ class Shell:
         self._later(event, handle, [self.token], lambda: list(outputs))
 
     def opens(self, event: Callable[..., Any], find: Callable[..., Session | None], inputs: Sequence[Any] = ()) -> None:
-        """At the event another project is opened, or the gallery where `find` gives None. Raised errors change nothing."""
+        """At the event another project is opened, or the gallery where `find` gives None. An error changes nothing."""
 
         def handle(*values: Any) -> Iterator[list[Any]]:
             yield from self._open(find(*values))

@@ -35,8 +35,6 @@ class Watching:
                 return known[1]
             except ViewerError:
                 pass
-        if known:
-            self._views.close(known[1])
         token = open_it()
         self._open[session.token, kind] = (stamp, token)
         return token

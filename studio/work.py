@@ -15,8 +15,21 @@ class StoppableSandbox:
     def __init__(self, sandbox: Any, stop: threading.Event):
         self._sandbox, self._stop = sandbox, stop
 
-    def run(self, *arguments: Any, **options: Any) -> Any:
-        return self._sandbox.run(*arguments, **options, cancel=self._stop)
+    def run(self, *arguments: Any, cancel: threading.Event | None = None, **options: Any) -> Any:
+        return self._sandbox.run(*arguments, **options, cancel=_Either(self._stop, cancel))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+
+class _Either:
+    """Set as soon as one of two events is."""
+
+    def __init__(self, *events: threading.Event | None):
+        self._events = [event for event in events if event]
+
+    def is_set(self) -> bool:
+        return any(event.is_set() for event in self._events)
 
 
 class Work:

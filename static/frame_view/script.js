@@ -16,9 +16,8 @@ export default function mount({ element }) {
       pen.beginPath();
       frame.table.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
       pen.closePath();
-      pen.fillStyle = "#56b4e926"; pen.fill();
-      pen.strokeStyle = "#fff"; pen.lineWidth = frame.width / 200; pen.stroke();
-      pen.strokeStyle = "#0072b2"; pen.lineWidth = frame.width / 400; pen.stroke();
+            pen.strokeStyle = "#fff"; pen.lineWidth = frame.width / 160; pen.stroke();
+      pen.strokeStyle = "#0072b2"; pen.lineWidth = frame.width / 280; pen.stroke();
     }
     if (at) cross(pen, at);
   };

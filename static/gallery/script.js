@@ -6,7 +6,8 @@ export default function mount({ element, trigger }) {
     h("span.picture", { style: one.image ? `background-image:url("${one.image}")` : "" }, kind === "sample" && h("span.label", {}, "synthetic")),
     h("strong", {}, one.title), h("span.about", {}, one.about));
   return (value) => {
-    const { samples = [], projects = [] } = value ?? {};
+    if (!value) return fill(gallery);
+    const { samples = [], projects = [] } = value;
     fill(gallery,
       projects.length ? h("section", {}, h("h3", {}, "Your projects"), h("div.cards", {}, projects.map((one) => card("project", one)))) : null,
       h("section", {}, h("h3", {}, "Sample scenes", h("span.faint", {}, " rendered, with camera noise; not photographs")),

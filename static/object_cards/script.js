@@ -29,7 +29,7 @@ export default function mount({ element, trigger }) {
         h("strong", {}, object.name),
         h("span.muted", {}, object.caption),
         object.size && h("span.faint", {}, sizeText(object.size)),
-        h("span", {}, h("span.tag", {}, `said by ${object.source}`)),
+        h("span", {}, h("span.tag", {}, object.source === "measured" ? "measured" : `said by ${object.source}`)),
         (object.warnings ?? []).map((text) => h("span.warn", {}, text))),
       h("div.found", {},
         !object.match ? h("p.muted", {}, object.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin.") : [

@@ -2,10 +2,9 @@
 
 import time
 
-from pipeline.segmentation.files import rle
-
 from components.steps import MaskCanvas
 from pipeline.errors import StudioError
+from pipeline.segmentation.files import rle
 from studio.facts import objects
 from studio.notices import sentence
 from studio.prompts import prompt

@@ -40,8 +40,10 @@ def shown(session: Session | None) -> dict[str, Any]:
         "solved": solution.solved,
         "sentence": f"The oracle reached a reward above 0.99 for {good} of {all_} seeds; solved means at least half.",
         "seeds": [
-            {"seed": seed, "reward": float(reward), "success": bool(success), "crash": ""}
-            for seed, (reward, success) in enumerate(zip(solution.reward, solution.success, strict=True))
+            {"seed": seed, "reward": float(reward), "success": success, "crash": crash}
+            for seed, reward, success, crash in zip(
+                solution.seeds, solution.reward, solution.success, solution.crashes, strict=True
+            )
         ],
         "video": f"{place}/solution.mp4?{video}" if video != "0" else None,
     }

@@ -15,7 +15,7 @@ MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No
 def build(shell: Shell) -> None:
     with gr.Row(elem_id="ask"):
         text = gr.Textbox(
-            show_label=False, container=False, max_lines=1, placeholder="Write a task (“stack the cubes together”), or choose one below",
+            show_label=False, container=False, max_lines=1, placeholder="Write a task, or choose one below",
             elem_id="task-text", scale=6,
         )  # fmt: skip
         mode = gr.Dropdown(
