@@ -28,13 +28,19 @@ PROOF = 12
 LOOKED_AT = 3
 """Candidates whose print is looked at closely: it takes a tenth of a second each."""
 WEIGHTS = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
-FORMS = {
-    "box": {"box", "cube", "block", "book", "carton"},
-    "cylinder": {"can", "cylinder", "bottle", "cup", "tape"},
-    "sphere": {"ball", "fruit"},
-    "bowl": {"bowl", "mug", "cup", "plate", "pan", "tray", "bin"},
+PLAIN = 0.45
+"""The least that the colours of a hollow asset count: a grey mug may stand for a blue one."""
+FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
+ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
+HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
+AGAINST = {
+    "box": ROUND | HOLLOW,
+    "cube": ROUND | HOLLOW,
+    "cylinder": FLAT_SIDED | {"plate", "tray"},
+    "sphere": FLAT_SIDED | {"bottle", "can", "tray"},
+    "bowl": FLAT_SIDED | ROUND | {"bottle", "tool"},
 }
-"""Categories that a measured primitive speaks for."""
+"""Categories that a measured primitive speaks against."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +92,15 @@ def match(
     for rank, (view, score, evidence) in enumerate(best):
         asset = library[features.ids[features.owner[view]]]
         close = rank < 3 * LOOKED_AT and sum(alike is not None for *_, alike in found) < LOOKED_AT
-        alike = _print_agrees(asset, points, seen, features, view) if close and printed(features, view) else None
+        alike = (
+            _print_agrees(asset, points, seen, features, view)
+            if close and printed(features.look.take(np.array([view])))[0]
+            else None
+        )
         found.append((asset, score, evidence, alike))
     candidates = sorted((_candidate(*one, description) for one in found), key=lambda c: -c.score)[:KEPT]
-    return _decide(segment.id, tuple(candidates), {asset.id: alike or 0 for asset, _, _, alike in found})
+    kind = {asset.id: asset.category if asset.category in HOLLOW else asset.id for asset, *_ in found}
+    return _decide(segment.id, tuple(candidates), {asset.id: alike or 0 for asset, *_, alike in found}, kind)
 
 
 def match_all(
@@ -122,10 +133,13 @@ def _best_views(
     """Each asset's best view with its score and evidence, best asset first, twice as many as are kept."""
     near = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
     evidence = compare(seen.look, features.look.take(near))
+    open_ = np.array([library[id].category in HOLLOW for id in features.ids])[features.owner[near]]
+    for colours in (evidence.colour, evidence.appearance):
+        colours[open_] = np.maximum(colours[open_], PLAIN)
     total = sum(WEIGHTS.values())
     parts = [weight * np.log(np.maximum(getattr(evidence, name), 1e-6)) for name, weight in WEIGHTS.items()]
     score = np.exp(sum(parts) / total) * _rests_so(features, near)
-    conflict = np.array([_speaks_against(shape, library[id].category) for id in features.ids])
+    conflict = np.array([library[id].category in AGAINST.get(shape, ()) for id in features.ids])
     score *= np.where(conflict[features.owner[near]], 0.93, 1.0)
     best = [
         owner[np.argmax(score[owner])]
@@ -146,13 +160,6 @@ def _rests_so(features: Features, views: np.ndarray) -> np.ndarray:
     """Things rarely lie otherwise than in their file, and hardly ever stand on end: a factor for each view."""
     tall = features.look.extents[views, 1] > 1.4 * features.look.extents[views, 0]
     return np.where(features.up[views] == 0, 1.0, np.where(tall, 0.87, 0.95))
-
-
-def _speaks_against(shape: str, category: str) -> bool:
-    """Whether the measured primitive and the category are known not to go together."""
-    shape = "box" if shape == "cube" else shape
-    forms = {form for form, categories in FORMS.items() if category in categories}
-    return shape in FORMS and bool(forms) and shape not in forms
 
 
 def _crop(frame: Frame, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
@@ -203,11 +210,15 @@ def _reason(evidence: dict[str, float], shape: float, alike: int, colour: str) -
     return ", ".join([size, *form, tint, *print_])
 
 
-def _decide(segment_id: int, candidates: tuple[Candidate, ...], alike: Mapping[str, int]) -> Match:
+def _decide(
+    segment_id: int, candidates: tuple[Candidate, ...], alike: Mapping[str, int], kind: Mapping[str, str]
+) -> Match:
+    """The first candidate, where its print proves it, or its score and its lead over other kinds are enough."""
     first = candidates[0]
-    lead = first.score - candidates[1].score if len(candidates) > 1 else 0.15
+    rivals = [c.score for c in candidates if kind[c.asset_id] != kind[first.asset_id]]
+    lead = min(first.score - max(rivals, default=0), 0.15)
     proved = alike.get(first.asset_id, 0) >= PROOF and first.score > 0.5
-    if proved or first.score + 0.4 * min(lead, 0.15) >= ENOUGH:
+    if proved or first.score + 0.4 * lead >= ENOUGH:
         return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
     return Match(segment_id, None, 1.0, f"nothing fits; nearest {first.asset_id}: {first.reason}", candidates)
 

@@ -1,6 +1,7 @@
 """Meshes of MJCF and URDF models: compiled by MuJoCo itself, what is visible joined at the home pose."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -15,9 +16,7 @@ MODEL_FORMATS = (".xml", ".mjcf", ".urdf")
 def mesh_of_model(path: Path) -> trimesh.Trimesh:
     """One textured mesh of a model. Raises AssetError where MuJoCo cannot compile it or nothing is to be seen."""
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
-        spec.compiler.discardvisual = False
-        model = spec.compile()
+        model = _urdf(path) if path.suffix == ".urdf" else mujoco.MjModel.from_xml_path(str(path))
     except Exception as error:
         raise AssetError(f"MuJoCo cannot compile {path.name}: {str(error).splitlines()[0]}") from None
     data = mujoco.MjData(model)
@@ -26,6 +25,15 @@ def mesh_of_model(path: Path) -> trimesh.Trimesh:
     if not parts:
         raise AssetError(f"{path.name} has no visible geometry")
     return trimesh.util.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _urdf(path: Path) -> mujoco.MjModel:
+    """MuJoCo forgets a URDF's visuals and its meshes' folders unless told otherwise in the file itself."""
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8").replace("package://", ""))
+    if root.find("mujoco") is None:
+        told = ElementTree.SubElement(ElementTree.SubElement(root, "mujoco"), "compiler")
+        told.attrib.update(discardvisual="false", strippath="false", meshdir=str(path.parent.resolve()))
+    return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
 
 
 def visible_geoms(model: mujoco.MjModel) -> list[int]:

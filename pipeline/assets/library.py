@@ -16,6 +16,7 @@ import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
+from pipeline.assets.described import MODEL_FORMATS
 from pipeline.assets.mesh import MESH_FORMATS, metric_mesh
 from pipeline.assets.shapes import Solid, write
 
@@ -148,10 +149,10 @@ def _facts(folder: Path) -> dict:
 
 
 def _mesh_file(folder: Path) -> Path:
-    for suffix in MESH_FORMATS:
-        named = folder / f"mesh{suffix}"
-        files = [named] if named.exists() else sorted(folder.glob(f"*{suffix}"))
-        if files:
+    """mesh.* where there is one; else a model, since meshes beside it are its parts; else any mesh."""
+    names = [f"mesh{suffix}" for suffix in MESH_FORMATS]
+    for pattern in (*names, *(f"*{suffix}" for suffix in (*MODEL_FORMATS, *MESH_FORMATS))):
+        if files := sorted(folder.glob(pattern)):
             return files[0]
     raise AssetError(f"it has no mesh; mesh.obj would do, or one of {' '.join(MESH_FORMATS)}")
 

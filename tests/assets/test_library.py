@@ -1,0 +1,142 @@
+"""A library reads what is right, names what is wrong, and says what would have worked."""
+
+import json
+
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.assets import AssetError, Library, load_mesh
+from pipeline.assets.categories import category_of
+
+
+def make(folder, facts=None, mesh=None, file="mesh.obj"):
+    folder.mkdir(parents=True)
+    if facts is not None:
+        (folder / "asset.json").write_text(facts if isinstance(facts, str) else json.dumps(facts))
+    if mesh is not None:
+        mesh.export(folder / file)
+    return folder
+
+
+def box(size=(0.1, 0.06, 0.2), at=(0, 0, 0)):
+    return trimesh.creation.box(size).apply_translation(at)
+
+
+@pytest.mark.parametrize("suffix", ["obj", "glb", "stl"])
+def test_a_mesh_of_any_format_reads_at_its_size(tmp_path, suffix):
+    make(tmp_path / "lib/tea_box", {"id": "tea", "name": "tea box"}, box(), f"mesh.{suffix}")
+    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["tea"]
+    np.testing.assert_allclose(asset.size, [0.1, 0.06, 0.2], atol=1e-6)
+    assert asset.category == "box" and asset.mass > 0 and asset.friction > 0 and not asset.container
+
+
+@pytest.mark.parametrize("at", [(0.3, 0, 0), (0, 0, 0.1)])
+@pytest.mark.parametrize("factor", [1, 1000])
+def test_meshes_are_brought_to_their_true_size_and_to_the_middle(tmp_path, at, factor):
+    mesh = box(at=at).apply_scale(factor)
+    make(tmp_path / "lib/a", {"id": "a", "name": "a", "size": [0.1, 0.06, 0.2]}, mesh)
+    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    again = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    for one in (asset, again):
+        np.testing.assert_allclose(load_mesh(one).bounds, [[-0.05, -0.03, -0.1], [0.05, 0.03, 0.1]], atol=1e-5)
+        np.testing.assert_allclose(one.size, [0.1, 0.06, 0.2], atol=1e-5)
+
+
+def test_a_glb_with_y_up_is_turned_when_its_size_says_so(tmp_path):
+    make(tmp_path / "lib/a", {"id": "a", "name": "a", "size": [0.1, 0.06, 0.2]}, box((0.1, 0.2, 0.06)), "mesh.glb")
+    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    np.testing.assert_allclose(asset.size, [0.1, 0.06, 0.2], atol=1e-5)
+
+
+MJCF = """<mujoco><asset>
+<texture name="t" type="2d" builtin="checker" rgb1="1 0 0" rgb2="1 1 0" width="32" height="32"/>
+<mesh name="m" file="part.obj"/></asset><worldbody><body pos="0 0 0.5">
+<geom type="mesh" mesh="m" rgba="0 0 1 1" contype="0" conaffinity="0" group="1"/>
+<geom type="cylinder" size="0.03 0.05" pos="0 0 0.15" rgba="1 0 0 1" contype="0" conaffinity="0" group="1"/>
+<geom type="box" size="0.5 0.5 0.5" group="3"/></body></worldbody></mujoco>"""
+URDF = """<robot name="r"><link name="l"><visual><geometry><mesh filename="part.obj"/></geometry></visual>
+<collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>"""
+
+
+@pytest.mark.parametrize(("file", "text", "height"), [("model.xml", MJCF, 0.3), ("mesh.urdf", URDF, 0.2)])
+def test_what_is_to_be_seen_of_a_model_is_read(tmp_path, file, text, height):
+    folder = make(tmp_path / "lib/a", {"id": "a", "name": "a"}, box(), "part.obj")
+    (folder / file).write_text(text)
+    library = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")
+    assert not library.skipped
+    np.testing.assert_allclose(library["a"].size, [0.1, 0.06, height], atol=1e-3)
+    np.testing.assert_allclose(load_mesh(library["a"]).bounds.sum(axis=0), 0, atol=1e-5)
+    assert load_mesh(library["a"]).visual.uv is not None
+
+
+BAD = {
+    "no_json": (None, box(), "asset.json"),
+    "broken_json": ("{", box(), "cannot be read"),
+    "list": ([1], box(), "no object"),
+    "no_mesh": ({"id": "x", "name": "x"}, None, "mesh.obj would do"),
+    "mass": ({"id": "x", "name": "x", "mass": -1}, box(), "above zero"),
+    "size": ({"id": "x", "name": "x", "size": [1, 2]}, box(), "3 numbers"),
+    "word": ({"id": "x", "name": "x", "friction": "much"}, box(), "friction"),
+    "piece": ({"id": "x", "name": "x", "collision": ["../../gone.obj"]}, box(), "gone.obj"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_folder_is_skipped_and_named_and_the_rest_is_there(tmp_path, name):
+    facts, mesh, why = BAD[name]
+    make(tmp_path / "lib" / name, facts, mesh)
+    make(tmp_path / "lib/good", {"id": "good", "name": "good"}, box())
+    library = Library.open([tmp_path / "lib"])
+    assert [asset.id for asset in library] == ["good"]
+    (folder, reason), = library.skipped  # fmt: skip
+    assert folder.name == name and why in reason and "\n" not in reason
+
+
+@pytest.mark.parametrize("text", ["", "v 1 2\nf 1 2 3", "f 1 2 3", "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"])
+def test_a_broken_mesh_is_skipped(tmp_path, text):
+    folder = make(tmp_path / "lib/x", {"id": "x", "name": "x"})
+    (folder / "mesh.obj").write_text(text)
+    library = Library.open([tmp_path / "lib"])
+    assert not len(library) and "mesh.obj" in library.skipped[0][1]
+
+
+def test_the_same_id_twice_keeps_the_first(tmp_path):
+    for name in ("a", "b"):
+        make(tmp_path / "lib" / name, {"id": "same", "name": name}, box())
+    library = Library.open([tmp_path / "lib"])
+    assert library["same"].name == "a" and "taken" in library.skipped[0][1]
+
+
+def test_a_wrong_id_is_answered_with_those_near_it():
+    with pytest.raises(AssetError, match="cracker_box"):
+        Library.open()["crackers_box"]
+
+
+def test_a_path_that_is_no_folder_is_said(tmp_path):
+    with pytest.raises(AssetError, match="folder of asset folders"):
+        Library.open([tmp_path / "nowhere"])
+
+
+def test_the_digest_follows_the_contents_not_the_place(tmp_path):
+    for place in ("one", "two"):
+        make(tmp_path / place / "a", {"id": "a", "name": "a"}, box())
+    one, two = (Library.open([tmp_path / place]) for place in ("one", "two"))
+    assert one.digest == two.digest
+    (tmp_path / "two/a/asset.json").write_text('{"id": "a", "name": "b"}')
+    assert Library.open([tmp_path / "two"]).digest != one.digest
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "category"),
+    [
+        ("sim_mug", "mug", "mug"),
+        ("ycb_mustard_bottle", "mustard bottle", "bottle"),
+        ("x", "red plastic bowl", "bowl"),
+        ("ycb_sugar_box", "sugar box", "box"),
+        ("sim_eyeglasses", "eyeglasses", "glasses"),
+        ("x", "gizmo", "gizmo"),
+    ],
+)
+def test_categories_are_guessed_from_words(id, name, category):
+    assert category_of(id, name) == category
