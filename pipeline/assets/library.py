@@ -17,7 +17,8 @@ import numpy as np
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
 from pipeline.assets.described import MODEL_FORMATS
-from pipeline.assets.mesh import MESH_FORMATS, metric_mesh
+from pipeline.assets.hollow import hollow_files
+from pipeline.assets.mesh import MESH_FORMATS, metric_mesh, user_cache
 from pipeline.assets.shapes import Solid, write
 
 OWN = Path(__file__).resolve().parents[2] / "sample_scenes" / "library"
@@ -104,6 +105,10 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
     name = str(facts.get("name") or id.replace("_", " "))
     category = str(facts.get("category") or category_of(id, name))
     container = bool(facts.get("container", hollow(category)))
+    collision = _collision(folder, facts) if mesh == source else ()
+    if container and not collision:
+        collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / digest)
+        container = bool(collision) or bool(facts.get("container"))
     mass, friction = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
     return Asset(
         id=id,
@@ -114,7 +119,7 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         size=size,
         mass=usual_mass(size, container) if mass is None else float(mass[0]),
         friction=usual_friction(category) if friction is None else float(friction[0]),
-        collision=_collision(folder, facts) if mesh == source else (),
+        collision=collision,
         container=container,
         licence=str(facts.get("licence") or ""),
         provenance=str(facts.get("provenance") or ""),
