@@ -4,7 +4,7 @@ import io
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import trimesh
@@ -73,7 +73,7 @@ def _stamp(path: Path) -> int:
 @lru_cache(maxsize=256)
 def _skin(path: Path, _: int) -> Skin:
     mesh = load(path)
-    visual = mesh.visual
+    visual: Any = mesh.visual
     material, uv = getattr(visual, "material", None), getattr(visual, "uv", None)
     if material is not None:
         image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)

@@ -173,11 +173,10 @@ def _lay(asset: Asset, size: np.ndarray, thing: _Seen, sight: Sight, below: tupl
     options = sorted((_misfit(shape, UPS[up], z, thing), i, up, z) for i, up in enumerate(UPS) for z in bottoms)
     least = options[0][0]
     stands = [o for o in options if o[2] == "upright" and o[0] < max(least, STANDS)]
-    best = min((_fit(shape, sight, up, z) for _, _, up, z in stands), key=lambda fit: fit.cost, default=None)
-    if best is None or best.cost > GOOD:
-        lies = [o for o in options if o not in stands and o[0] <= least + 0.01]
-        best = min([_fit(shape, sight, up, z) for _, _, up, z in lies] + [best] * bool(best), key=lambda fit: fit.cost)
-    return best.pose
+    fits = [_fit(shape, sight, up, z) for _, _, up, z in stands]
+    if not any(fit.cost < GOOD for fit in fits):
+        fits += [_fit(shape, sight, o[2], o[3]) for o in options if o not in stands and o[0] <= least + 0.01]
+    return min(fits, key=lambda fit: fit.cost).pose
 
 
 def _fit(shape: Surface, sight: Sight, up: str, bottom: float) -> Fit:

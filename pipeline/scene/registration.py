@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import open3d
 import trimesh
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from pipeline.frame import Frame
 from pipeline.geometry import Pose, transform
@@ -52,8 +52,9 @@ class Surface:
         a, b, c = self.triangles.swapaxes(0, 1)
         facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), local - a) > 0
         corners = (self.triangles[facing] if facing.any() else self.triangles).reshape(-1, 3).astype(np.float32)
+        indices = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
         scene = open3d.t.geometry.RaycastingScene()
-        scene.add_triangles(corners, np.arange(len(corners), dtype=np.uint32).reshape(-1, 3))
+        scene.add_triangles(open3d.core.Tensor.from_numpy(corners), open3d.core.Tensor.from_numpy(indices))
         return scene
 
 
@@ -107,7 +108,7 @@ def _sampled(path: Path, _: int) -> Surface:
     """In the box's own units: it spans [-0.5, 0.5] along each axis."""
     mesh = meshes.load(path)
     extents, middle = np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
-    points, faces = trimesh.sample.sample_surface(mesh, SAMPLES, seed=0)
+    points, faces = trimesh.sample.sample_surface(mesh, SAMPLES, seed=0)[:2]
     return Surface(
         (mesh.triangles - middle) / extents, (points - middle) / extents, mesh.face_normals[faces] * extents, 0.0
     )
@@ -145,7 +146,7 @@ class _Samples:
     def __init__(self, shape: Surface, pose: Pose, sight: Sight):
         facing = shape.facing(pose, sight.eye)
         self.points, self.normals = shape.points[facing], shape.normals[facing]
-        self.tree = cKDTree(self.points)
+        self.tree = KDTree(self.points)
         self.spacing = shape.spacing
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
@@ -167,7 +168,8 @@ class _Exact:
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
         """From the surface to points, both in the box's axes, of shape (N, 3)."""
-        return points - self.scene.compute_closest_points(points.astype(np.float32))["points"].numpy().astype(float)
+        asked = open3d.core.Tensor.from_numpy(points.astype(np.float32))
+        return points - self.scene.compute_closest_points(asked)["points"].numpy().astype(float)
 
 
 def _icp(shape: Surface, sight: Sight, pose: Pose, closest: _Samples | _Exact, rounds: int, far: float) -> Fit:
@@ -191,7 +193,7 @@ def _equations(shape: Surface, closest: _Samples | _Exact, sight: Sight, pose: P
     model = shape.points[shape.facing(pose, sight.eye)] @ turn.T + pose.pos
     through = sight.seen_through(model)
     out = model[through > 0]
-    back = sight.points[cKDTree(sight.points).query(out)[1]] - out if len(out) else np.zeros((0, 3))
+    back = sight.points[KDTree(sight.points).query(out)[1]] - out if len(out) else np.zeros((0, 3))
 
     wanted = np.linalg.norm(np.vstack([gaps, back]), axis=1)
     direction = np.vstack([gaps, back]) / np.maximum(wanted, 1e-12)[:, None]

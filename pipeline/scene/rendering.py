@@ -12,7 +12,8 @@ import numpy as np
 from pipeline.scene import mjcf
 from pipeline.scene.placement import SceneError
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="drawing")
 
 
