@@ -30,9 +30,9 @@ def reach(physics: Physics, thing: Object) -> Reach:
     heights, labels, normals = physics.surface(points)
     own = labels == physics.index(thing.name)
     hidden = [physics.name(int(i)) for i in labels[~own & (labels >= 0) & (heights > thing.bottom + 0.01)]]
-    scores = np.array([
-        _score(points[i], heights[i], normals[i], points, heights, thing) if own[i] else np.inf for i in range(len(points))
-    ])  # fmt: skip
+    scores = np.full(len(points), np.inf)
+    for i in np.flatnonzero(own & (normals >= STEEP)):
+        scores[i] = _score(points[i], heights[i], normals[i], points, heights, thing)
     order = np.argsort(scores, kind="stable")
     order = order[np.isfinite(scores[order])]
     contacts = np.column_stack([points[order], heights[order]])
@@ -53,8 +53,6 @@ def _score(
     point: np.ndarray, height: float, normal: float, points: np.ndarray, heights: np.ndarray, thing: Object
 ) -> float:
     """Metres from the middle, plus a price for steep and rough places; infinite where the cup cannot get."""
-    if normal < STEEP:
-        return np.inf
     around = np.linalg.norm(points - point, axis=1) < CUP + PITCH * 0.6
     if np.nanmax(heights[around]) > height + 0.012:
         return np.inf

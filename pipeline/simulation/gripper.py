@@ -20,8 +20,10 @@ TURN_SPEED = 2.5
 FEEL_SPEED = 0.08
 """Speed while feeling for contact, in m/s."""
 AXES = ("x", "y", "z")
-STIFFNESS, DAMPING, FORCE = 20000.0, 300.0, 300.0
-"""Of the slides' actuators: N/m, N s/m, N. Critically damped for 1 kg; 1.5 kg sags by 0.7 mm."""
+STIFFNESS, DAMPING, FORCE = 10000.0, 360.0, 300.0
+"""Of the slides' actuators: N/m, N s/m, N. Critically damped; 1.5 kg sags by 1.5 mm."""
+INERTIA, TURN_INERTIA = 2.0, 0.1
+"""What the motors add to the hand, in kg and kg m2. Without it a weld to a stiff, light hand shakes itself loose."""
 
 
 def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None:
@@ -29,20 +31,24 @@ def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None
     hand = spec.worldbody.add_body(name=GRIPPER, pos=home, gravcomp=1)
     hand.mass, hand.inertia, hand.explicitinertial = 1.0, [0.02, 0.02, 0.02], True
     for i, axis in enumerate(AXES):
-        hand.add_joint(name=f"{GRIPPER}_{axis}", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=np.eye(3)[i])
-    hand.add_joint(name=f"{GRIPPER}_yaw", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+        hand.add_joint(name=f"{GRIPPER}_{axis}", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=np.eye(3)[i], armature=INERTIA)
+    hand.add_joint(name=f"{GRIPPER}_yaw", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1], armature=TURN_INERTIA)
     cylinder = mujoco.mjtGeom.mjGEOM_CYLINDER
     hand.add_geom(
         name="cup", type=cylinder, size=[CUP, 0.006, 0], pos=[0, 0, 0.006], group=1, rgba=[0.15, 0.15, 0.17, 1]
     )
     shaft = {"size": [CUP * 0.7, SHAFT / 2, 0], "pos": [0, 0, SHAFT / 2 + 0.012]}
     hand.add_geom(name="shaft", type=cylinder, group=1, rgba=[0.75, 0.77, 0.8, 1], **shaft)
+    looks = {"type": cylinder, "group": 1, "contype": 0, "conaffinity": 0}
+    hand.add_geom(name="lip", size=[CUP * 1.9, 0.0015, 0], pos=[0, 0, 0.0035], rgba=[0.15, 0.15, 0.17, 1], **looks)
+    hand.add_geom(name="bellows", size=[CUP * 1.4, 0.007, 0], pos=[0, 0, 0.016], rgba=[0.25, 0.25, 0.28, 1], **looks)
+    hand.add_geom(name="flange", size=[0.028, 0.012, 0], pos=[0, 0, SHAFT], rgba=[0.2, 0.22, 0.26, 1], **looks)
     for axis in AXES:
         servo = spec.add_actuator(name=f"{GRIPPER}_{axis}", target=f"{GRIPPER}_{axis}", forcerange=[-FORCE, FORCE])
         servo.trntype, servo.forcelimited = mujoco.mjtTrn.mjTRN_JOINT, True
         servo.set_to_position(kp=STIFFNESS, kv=DAMPING)
     servo = spec.add_actuator(name=f"{GRIPPER}_yaw", target=f"{GRIPPER}_yaw", trntype=mujoco.mjtTrn.mjTRN_JOINT)
-    servo.set_to_position(kp=400.0, kv=8.0)
+    servo.set_to_position(kp=400.0, kv=14.0)
     # Carries no force: it puts the suction's on and off into the recorded actions.
     valve = spec.add_actuator(name="suction", target=f"{GRIPPER}_z", trntype=mujoco.mjtTrn.mjTRN_JOINT)
     valve.gainprm[0] = 0

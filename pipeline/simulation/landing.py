@@ -1,11 +1,12 @@
 """Where a thing can be set down: on top of another, in a container, in a row."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from pipeline.simulation import spots
-from pipeline.simulation.goals import InRow
+from pipeline.simulation.goals import Goal, InRow
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
@@ -41,7 +42,7 @@ def top(physics: Physics, base: Object, thing: Object, riders: list[Object]) -> 
 
 def opening(physics: Physics, container: Object) -> np.ndarray | None:
     """Outline of a container's inside as seen from above, of shape (N, 2); None where it is not hollow."""
-    points = _inner(container, 0.006)
+    points = _inner(container, 0.005, 22)
     heights, labels, _ = physics.surface(points)
     own = labels == physics.index(container.name)
     low = container.top - max(0.008, 0.25 * container.height)
@@ -82,12 +83,26 @@ def into(
     return best[1], best[2]
 
 
-def row(state: State, goal: InRow, obstacles: list[Object], gap: float = 0.02) -> dict[str, np.ndarray] | None:
-    """Places for the members of a row on the table with the least way to carry; None where no place holds them all."""
-    members = [state[name] for name in goal.names]
+def crowded(state: State, goal: InRow) -> str:
+    """Which neighbours a row's spacing leaves no room for, in a sentence; empty where all have room."""
+    half = _halves(state, goal)
+    for (a, ra), (b, rb) in pairwise(zip(goal.names, half, strict=True)):
+        if goal.spacing is not None and ra + rb > goal.spacing + goal.tolerance:
+            need, spacing = (ra + rb) * 100, goal.spacing * 100
+            return f"{a} and {b} need {need:.1f} cm side by side, the row's spacing is {spacing:.1f} cm"
+    return ""
+
+
+def row(
+    state: State, goal: InRow, obstacles: list[Object], gap: float, about: Sequence[Goal] = ()
+) -> dict[str, np.ndarray] | None:
+    """Places for the members of a row on the table with the least way to carry, where the goals about them hold, too.
+
+    None where no place holds them all.
+    """
+    members, half = [state[name] for name in goal.names], _halves(state, goal)
     axis = state.right if goal.along == "right" else state.away
-    half = [float(np.ptp(m.outline @ axis)) / 2 for m in members]
-    steps = [goal.spacing or a + b + gap for a, b in pairwise(half)]
+    steps = [max(goal.spacing or 0.0, a + b + (0.002 if goal.spacing else gap)) for a, b in pairwise(half)]
     offsets = np.concatenate([[0], np.cumsum(steps)])
     offsets = offsets - (offsets[0] + offsets[-1]) / 2
     centres = np.concatenate([state.table.centre[None], spots.grid(state.table, 0.02)])
@@ -96,14 +111,24 @@ def row(state: State, goal: InRow, obstacles: list[Object], gap: float = 0.02) -
         places = centres + offset * axis
         good &= spots.standing(places, member, state.table, 0.0)
         good[good] = spots.fits(places[good], member, obstacles, 0.01)
-    if not good.any():
-        return None
     here = np.array([m.position[:2] for m in members])
-    ways = np.linalg.norm(centres[good][:, None] + offsets[:, None] * axis - here, axis=-1).sum(1)
-    centre = centres[good][ways.argmin()]
-    return {m.name: centre + offset * axis for m, offset in zip(members, offsets, strict=True)}
+    ways = np.linalg.norm(centres[:, None] + offsets[:, None] * axis - here, axis=-1).sum(1)
+    for i in np.argsort(ways + 1e3 * ~good, kind="stable")[: int(good.sum())]:
+        slots = {m.name: centres[i] + offset * axis for m, offset in zip(members, offsets, strict=True)}
+        hoped = state
+        for name, xy in slots.items() if about else ():
+            hoped = hoped.put(name, xy)
+        if all(g.met(hoped) for g in about):
+            return slots
+    return None
 
 
-def _inner(thing: Object, pitch: float = 0.008) -> np.ndarray:
-    inside = spots.grid(Region(thing.outline), max(pitch, thing.reach / 12))
+def _halves(state: State, goal: InRow) -> list[float]:
+    """Half of each member's extent along the row."""
+    axis = state.right if goal.along == "right" else state.away
+    return [float(np.ptp(state[name].outline @ axis)) / 2 for name in goal.names]
+
+
+def _inner(thing: Object, pitch: float = 0.008, across: int = 12) -> np.ndarray:
+    inside = spots.grid(Region(thing.outline), max(pitch, thing.reach / across))
     return np.concatenate([thing.position[None, :2], inside])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.simulation import grasping, landing
-from pipeline.simulation.goals import Goal, Stacked
+from pipeline.simulation.goals import Goal, Inside, On, Stacked
 from pipeline.simulation.gripper import Gripper
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.planning import Move, Planner, Refusal
@@ -66,26 +66,31 @@ def _carry(hand: Gripper, planner: Planner, move: Move) -> Iterator[Event]:
     key = (move.goal, move.object)
     tried = planner.tries.get(key, 0)
     planner.tries[key] = tried + (1 if move.verb == "place" else 0)
-    message = pick(hand, move.object, tried)
+    message = pick(hand, move.object, tried, planner.covers)
     yield Event(hand.physics.time, "pick", move.object, "", not message, message)
     if message:
         planner.tries[key] = tried + 1
         return
     place(hand, move)
     state = hand.physics.state()
-    ok = move.goal.met(state) if move.verb == "place" and move.object in move.goal.objects[:1] else True
     off = float(np.linalg.norm(state[move.object].position[:2] - move.xy))
-    ok = ok or off < 0.015
-    said = "" if ok else f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
-    yield Event(hand.physics.time, move.verb, move.object, move.target, ok, said)
+    strict = move.verb == "place" and isinstance(move.goal, On | Inside)
+    ok = move.goal.met(state) if strict else off < 0.015
+    said = f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
+    if strict and off < 0.015:
+        short = move.goal.miss(state) * 100
+        said = f"{move.object} stayed where it was set down, {short:.1f} cm short of {move.goal.name}"
+    yield Event(hand.physics.time, move.verb, move.object, move.target, ok, "" if ok else said)
 
 
-def pick(hand: Gripper, name: str, attempt: int = 0) -> str:
-    """Takes hold of an object from above; says why not, empty when it holds it."""
+def pick(hand: Gripper, name: str, attempt: int = 0, covers: dict[str, str] | None = None) -> str:
+    """Takes hold of an object from above; says why not, empty when it holds it. Notes in covers what lies over it."""
     physics = hand.physics
     thing = physics.state()[name]
     reach = grasping.reach(physics, thing)
     if not len(reach.contacts):
+        if covers is not None and reach.covered_by:
+            covers[name] = reach.covered_by
         return f"no flat place of {name} can be reached from above" + (
             f": {reach.covered_by} lies over it" if reach.covered_by else ""
         )

@@ -16,6 +16,8 @@ TRIES = 3
 """Carries of one object for one goal before giving it up."""
 GAP = 0.012
 """Kept free around what is set down on the table, in metres."""
+EDGE = 0.03
+"""How far outside the seen table a place asked for by its coordinates may lie: things stood there, too."""
 CLOSE = 0.01
 """A member of a row this close to its place stays, in metres."""
 
@@ -71,6 +73,8 @@ class Planner:
     refused: set[Goal] = field(default_factory=set)
     rows: dict[InRow, dict[str, np.ndarray]] = field(default_factory=dict)
     packs: dict[str, spots.Packing] = field(default_factory=dict)
+    covers: dict[str, str] = field(default_factory=dict)
+    """What was found to lie over an object when it should be taken up."""
 
     def next(self, state: State, goals: Sequence[Goal]) -> Move | Refusal | None:
         """The next move towards the first goal not met; None when there is nothing left to do."""
@@ -82,6 +86,11 @@ class Planner:
                 move = self._towards(state, goal, live)
             except Blocked as blocked:
                 return Refusal(goal.objects[0], goal, str(blocked))
+            if (cover := self.covers.pop(move.object, "")) and cover not in goal.objects:
+                try:
+                    return self._aside(state, cover, goal, live)
+                except Blocked as blocked:
+                    return Refusal(cover, goal, str(blocked))
             if self.tries.get((move.goal, move.object), 0) >= TRIES:
                 return Refusal(move.object, goal, self._failed(state, goal))
             return move
@@ -121,14 +130,16 @@ class Planner:
             return self._aside(state, strangers[-1], goal, goals)
         if above := self._load(state, a.name):
             return self._aside(state, above, goal, goals)
-        several = len(wanted) > 1
-        spot = landing.top(self.physics, b, a, [state[n] for n in on_b if several])
+        turn = None if self.tries.get((goal, a.name), 0) != 1 else b.yaw
+        if self._packed(state, goal, goals, Region(b.outline), b.yaw):
+            spot, turn = self.packs[b.name][a.name]
+        else:
+            spot = landing.top(self.physics, b, a, [state[n] for n in on_b])
         if spot is None:
             raise Blocked(f"{b.name}, {_cm(b)} wide, has no room left on top for {a.name}, {_cm(a)} wide")
         walls = self._in_the_way(state, a, spot, [b.name, *self._below(state, b.name), *on_b], over=b.top)
         if walls:
             return self._clear(state, walls, b, a, goal, goals)
-        turn = None if self.tries.get((goal, a.name), 0) != 1 else b.yaw
         return Move(a.name, spot, turn, "place", b.name, goal)
 
     def _into(self, state: State, goal: Inside, goals: list[Goal]) -> Move:
@@ -149,16 +160,18 @@ class Planner:
             xy, yaw = landing.into(self.physics, a, b, room, inside)
         return Move(a.name, xy, yaw, "place", b.name, goal)
 
-    def _packed(self, state: State, goal: InZone | Inside, goals: list[Goal], region: Region, turn: float) -> bool:
+    def _packed(self, state: State, goal: InZone | Inside | On, goals: list[Goal], region: Region, turn: float) -> bool:
         """Whether there is a plan of where each of several things goes that share a zone or container."""
-        place = goal.objects[1] if isinstance(goal, Inside) else goal.zone
-        sharing = [g for g in goals if isinstance(g, InZone | Inside) and place in (g.objects[-1], getattr(g, "zone", ""))]
+        place = _holder(goal)
+        sharing = [g for g in goals if type(g) is type(goal) and _holder(g) == place]
         if len(sharing) < 2:
             return False
         if place not in self.packs or self.tries.get((goal, goal.a), 0):
-            missing = [state[g.a] for g in sharing if not g.met(state)]
-            names = {o.name for o in missing} | ({place} if isinstance(goal, Inside) else set())
-            others = [o for o in state.objects.values() if o.name not in names and o.name not in self._below(state, place)]
+            missing = [state[g.objects[0]] for g in sharing if not g.met(state)]
+            aside = {o.name for o in missing} | {place, *self._below(state, place)}
+            others = [o for o in state.objects.values() if o.name not in aside]
+            if isinstance(goal, On):
+                others = [o for o in others if o.top > state[place].top + 0.002]
             gaps = (0.012, 0.006, 0.003)
             plans = (spots.pack(region, missing, others, turn, gap) for gap in gaps)
             self.packs[place] = next((plan for plan in plans if plan), {})
@@ -166,7 +179,7 @@ class Planner:
 
     def _row(self, state: State, goal: InRow, goals: list[Goal]) -> Move:
         if goal not in self.rows:
-            self.rows[goal] = self._lay_out(state, goal)
+            self.rows[goal] = self._lay_out(state, goal, goals)
         slots = self.rows[goal]
         self._movable(state, goal.names)
         away = [n for n in goal.names if np.linalg.norm(state[n].position[:2] - slots[n]) > CLOSE or _lifted(state, n)]
@@ -181,13 +194,20 @@ class Planner:
             raise Blocked(f"{goal.name}: all stand in their places, still missed by {goal.miss(state) * 100:.1f} cm")
         return self._aside(state, blockers[0], goal, goals, slots)
 
-    def _lay_out(self, state: State, goal: InRow) -> dict[str, np.ndarray]:
+    def _lay_out(self, state: State, goal: InRow, goals: list[Goal]) -> dict[str, np.ndarray]:
+        """Where the row fits: among everything, else only among what is fixed; with the other goals, else without."""
+        if crowded := landing.crowded(state, goal):
+            raise Blocked(crowded)
         others = [o for o in state.objects.values() if o.name not in goal.names]
         fixed = [o for o in others if not self._mobile(state, o.name)]
-        for obstacles in (others, fixed):
-            for gap in (0.03, 0.015, 0.006):
-                if slots := landing.row(state, goal, obstacles, gap):
-                    return slots
+        about = [
+            g for g in goals if g is not goal and set(g.objects) & set(goal.names) and not isinstance(g, On | Inside)
+        ]
+        for rules in (about, []) if about else ([],):
+            for obstacles in (others, fixed):
+                for gap in (0.03, 0.015, 0.006):
+                    if slots := landing.row(state, goal, obstacles, gap, rules):
+                        return slots
         length = sum(float(state[n].radius) * 2 for n in goal.names) * 100
         raise Blocked(f"no straight place of {length:.0f} cm {_along(goal)} on the table for {len(goal.names)} objects")
 
@@ -212,7 +232,10 @@ class Planner:
         thing = state[name]
         about = [g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near)]
         points = _candidates(state, thing, about)
-        points = points[spots.standing(points, thing, state.table)]
+        if any(isinstance(g, At) for g in about):
+            points = points[state.table.depth(points) > -EDGE]
+        else:
+            points = points[spots.standing(points, thing, state.table)]
         if not len(points):
             return None
         others = [o for o in state.objects.values() if o.name != name and o.name not in riders(state, name)]
@@ -346,6 +369,11 @@ def _holds(state: State, name: str, xy: np.ndarray, about: list[Goal]) -> bool:
     exact = [g for g in about if isinstance(g, InZone)]
     nearby = [xy + d for d in 0.004 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])]
     return all(g.met(state.put(name, p)) for p in nearby for g in about if g not in exact)
+
+
+def _holder(goal: Goal) -> str:
+    """The zone, container or base that a goal puts something in or on."""
+    return goal.zone if isinstance(goal, InZone) else goal.objects[-1]
 
 
 def _lifted(state: State, name: str) -> bool:

@@ -44,7 +44,8 @@ def fits(points: np.ndarray, thing: Object, others: Iterable[Object], gap: float
     free = np.ones(len(points), bool)
     for other in others:
         blocked = Region(hull((other.outline[:, None] - shape).reshape(-1, 2)))
-        near = np.flatnonzero(free & (np.linalg.norm(points - other.position[:2], axis=1) < thing.reach + other.reach + gap))
+        far = np.linalg.norm(points - other.position[:2], axis=1) >= thing.reach + other.reach + gap
+        near = np.flatnonzero(free & ~far)
         free[near] = blocked.distance(points[near]) >= gap
     return free
 
@@ -55,23 +56,29 @@ def standing(points: np.ndarray, thing: Object, region: Region, margin: float = 
 
 
 def pack(region: Region, things: Sequence[Object], others: Sequence[Object], turn: float, gap: float) -> Packing | None:
-    """Places and turns for all things inside a region, the largest first, towards one corner; None if they do not fit."""
+    """Places and turns for all things in a region, the largest first, towards one corner; None if they do not fit."""
     middle, spread = region.centre, float(np.ptp(region.polygon, axis=0).max())
     points = np.concatenate([middle[None], grid(region, max(0.008, spread / 40))])
     for angle in turn + np.radians([225, 315, 45, 135]):
         corner = middle + spread * np.array([np.cos(angle), np.sin(angle)])
         order = points[np.argsort(np.linalg.norm(points - corner, axis=1), kind="stable")]
-        if found := _pack(order, region, sorted(things, key=lambda o: -o.reach), list(others), turn, gap):
-            return found
+        for turns in ((None, turn, turn + np.pi / 2), (turn, turn + np.pi / 2)):
+            if found := _pack(order, region, sorted(things, key=lambda o: -o.reach), list(others), turns, gap):
+                return found
     return None
 
 
 def _pack(
-    points: np.ndarray, region: Region, things: list[Object], others: list[Object], turn: float, gap: float
+    points: np.ndarray,
+    region: Region,
+    things: list[Object],
+    others: list[Object],
+    turns: Sequence[float | None],
+    gap: float,
 ) -> Packing | None:
     found: Packing = {}
     for thing in things:
-        for yaw in (None, turn, turn + np.pi / 2):
+        for yaw in turns:
             turned = thing.moved(yaw=yaw)
             good = points[standing(points, turned, region, 0.002)]
             good = good[fits(good, turned, others, gap)] if len(good) else good

@@ -126,7 +126,7 @@ class Simulation:
     def scatter(self, *names: str, gap: float = 0.03) -> None:
         """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed."""
         self._open()
-        things = sorted((self[name] for name in names), key=lambda o: -o.reach)
+        things = sorted((self[name] for name in names if not self[name].fixed), key=lambda o: -o.reach)
         if self.seed == 0:
             return
         standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
-from pipeline.simulation.oracle import act
+from pipeline.simulation.gripper import Gripper
+from pipeline.simulation.oracle import act, pick
 from pipeline.simulation.physics import Physics
 
 
@@ -88,6 +89,20 @@ def test_nothing_moves_before_the_gripper_takes_hold(scene):
     first = run.times < run.grasps[0][0] - 0.1
     for thing in sim.objects:
         assert np.abs(run.path(thing.name)[first] - thing.position).max() < 0.001
+
+
+@pytest.mark.parametrize("name", ["purple_carton", "yellow_can", "white_bowl"])
+def test_what_is_held_hangs_still_from_the_cup_while_it_is_carried(scene, name):
+    physics = Physics(kit.Simulation(scene, 0).bench())
+    hand = Gripper(physics)
+    assert pick(hand, name) == ""
+    cup = physics.data.body("gripper")
+    held = physics.pose(name)[0] - cup.xpos
+    for far in ((0, 0, 0.25), (0.2, 0.1, 0), (-0.3, 0.1, 0)):
+        hand.go(hand.tip + np.array(far))
+        assert np.abs(physics.pose(name)[0] - cup.xpos - held).max() < 0.001
+    physics.wait(0.3)
+    assert np.abs(physics.data.qvel[:]).max() < 0.05
 
 
 def test_the_same_seed_is_the_same_rollout(scene):
