@@ -20,7 +20,8 @@ def name_colour(pixels: np.ndarray) -> tuple[str, tuple[int, int, int]]:
     if votes[2] > 0.35 * votes[:3].sum() and votes[:3].max() > votes[3:].max():
         votes[2] = votes[:3].sum()  # white in its own shade
     best = int(votes.argmax())
-    return NAMES[best], tuple(int(v) for v in np.median(pixels[names == best] if (names == best).any() else pixels, 0))
+    red, green, blue = np.median(pixels[names == best] if (names == best).any() else pixels, 0).astype(int).tolist()
+    return NAMES[best], (red, green, blue)
 
 
 def balanced(rgb: np.ndarray) -> np.ndarray:

@@ -84,7 +84,7 @@ def _together(points: np.ndarray) -> np.ndarray:
     grid = np.zeros((304, 304), np.uint8)
     grid[tuple(cells.T)] = 1
     _, labels = cv2.connectedComponents(cv2.dilate(grid, np.ones((3, 3), np.uint8)))
-    own = labels[tuple(cells.T)]
+    own = np.asarray(labels, int)[tuple(cells.T)]
     size = np.bincount(own)
     return points[size[own] >= 0.1 * size.max()]
 

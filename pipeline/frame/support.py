@@ -91,7 +91,8 @@ def _outline(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:
     pixels = cv2.findNonZero(solid if solid.any() else inliers.astype(np.uint8))
     corners = cv2.approxPolyDP(cv2.convexHull(pixels), 1.5, True)[:, 0]
     if len(corners) < 3:
-        corners = cv2.boxPoints(cv2.minAreaRect(pixels)).round().astype(int)
+        corners = cv2.boxPoints(cv2.minAreaRect(pixels))
+    corners = np.asarray(corners).round().astype(int)
     height, width = inliers.shape
     rays = pixel_rays(frame)[np.clip(corners[:, 1], 0, height - 1), np.clip(corners[:, 0], 0, width - 1)].astype(float)
     return rays * (-plane.offset / (rays @ plane.normal))[:, None]

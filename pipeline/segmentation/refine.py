@@ -23,7 +23,8 @@ def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
     unsure = doubtful(view, mask)[window]
     trimap[(depth_out > BAND) & ~unsure | rival] = cv2.GC_BGD
     cut = grab_cut(view.rgb[window], trimap)
-    cut = ndimage.binary_opening(cut | (trimap == cv2.GC_FGD)) | (cut & (depth_in > 0))
+    opened = np.asarray(ndimage.binary_opening(cut | (trimap == cv2.GC_FGD)), bool)
+    cut = opened | (cut & (depth_in > 0))
     cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, inner)
     both, either = np.count_nonzero(cut & inner), np.count_nonzero(cut | inner)
     refined = mask.copy()
@@ -47,7 +48,7 @@ def grab_cut(rgb: np.ndarray, trimap: np.ndarray, rounds: int = 2) -> np.ndarray
         cv2.setRNGSeed(0)
         model = np.zeros((1, 65)), np.zeros((1, 65))
         bgr = np.ascontiguousarray(rgb[..., ::-1])
-        cut, *_ = cv2.grabCut(bgr, trimap.copy(), None, *model, rounds, cv2.GC_INIT_WITH_MASK)
+        cut, *_ = cv2.grabCut(bgr, trimap.copy(), (0, 0, 1, 1), *model, rounds, cv2.GC_INIT_WITH_MASK)
         result = np.isin(cut, (cv2.GC_FGD, cv2.GC_PR_FGD))
     if scale < 1:
         large = cv2.resize(result.astype(np.float32), shape[::-1], interpolation=cv2.INTER_LINEAR)
@@ -60,7 +61,7 @@ def attached(mask: np.ndarray, core: np.ndarray) -> np.ndarray:
     count, labels = cv2.connectedComponents(mask.astype(np.uint8))
     held = np.bincount(labels[core & mask], minlength=count)
     held[0] = 0
-    return mask & (held >= max(8, 0.05 * held.max()))[labels]
+    return mask & (held >= max(8, 0.05 * held.max()))[np.asarray(labels, int)]
 
 
 def enlarge(mask: np.ndarray, shape: tuple[int, int], step: int) -> np.ndarray:

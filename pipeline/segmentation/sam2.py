@@ -122,9 +122,9 @@ def load_model(checkpoint: str, device: str) -> Any:
     except SegmentationError:
         raise
     except Exception as error:  # torch, pickle, hydra and the hub each raise their own
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        told = (str(error).strip() or type(error).__name__).split("\n")[0].split(". ")[0][:120]
         raise SegmentationError(
-            f"SAM 2 cannot be loaded from {checkpoint}: {told} Try the file's download again."
+            f"SAM 2 cannot be loaded from {checkpoint} ({told}); fetch the checkpoint again, or name another."
         ) from None
 
 

@@ -108,7 +108,7 @@ def apart(view: Heights, mask: np.ndarray) -> list[np.ndarray]:
         cv2.morphologyEx(mask[window].astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     )
     parts = []
-    for part in at_neck(filled):
+    for part in at_neck(np.asarray(filled)):
         whole = np.zeros_like(mask)
         whole[window] = part
         whole &= mask
@@ -169,7 +169,8 @@ def from_above(points: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, int]:
     tall = points[mask][:, 2] > TALL
     high, count = _islands(cells[tall], cells.max(0) + 3)
     low, lows = _islands(cells[~tall], cells.max(0) + 3)
-    gap, nearest = ndimage.distance_transform_edt(high == 0, return_indices=True)
+    nearest = np.asarray(ndimage.distance_transform_edt(high == 0, return_distances=False, return_indices=True))
+    gap = np.linalg.norm(nearest - np.indices(high.shape), axis=0)
     joined = np.where(gap * CELL <= JOIN, high[tuple(nearest)], 0)
     alone = np.ones(lows + 1, bool)
     alone[np.unique(low[(joined > 0) & (low > 0)])] = False
@@ -195,7 +196,7 @@ def ring_filled(ground: np.ndarray, own: np.ndarray) -> np.ndarray:
     covered = np.zeros(cells.max(0) + 9, np.uint8)
     covered[tuple((cells + 3).T)] = 1
     covered = cv2.morphologyEx(covered, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7)))
-    covered = ndimage.binary_fill_holes(covered)
+    covered = np.asarray(ndimage.binary_fill_holes(covered), bool)
     at = np.nan_to_num(np.floor(ground / CELL) - corner + 4, nan=-1)
     inside = ((at >= 0) & (at < covered.shape)).all(-1)
     rows, cols = np.where(inside, at[..., 0], 0).astype(int), np.where(inside, at[..., 1], 0).astype(int)
