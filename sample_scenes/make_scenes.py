@@ -21,6 +21,7 @@ from pipeline.geometry import Pose
 from pipeline.scene import fidelity, mjcf, rendering
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import settle
+from pipeline.segmentation import rle
 
 HERE = Path(__file__).resolve().parent
 DEPTH_SCALE = 0.001
@@ -321,7 +322,7 @@ def make(recipe: Recipe, library: Library, folder: Path) -> None:
     ]
     expected = {"synthetic": True, "about": recipe.about, "table_z": 0.0,
                 "world_from_camera": scene.world_from_camera.round(6).tolist(), "objects": objects}  # fmt: skip
-    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    (folder / "expected.json").write_text(told(expected))
     (folder / "README.md").write_text(README.format(title=recipe.name.capitalize(), about=recipe.about))
 
 
@@ -336,11 +337,10 @@ def _truth(p: Placement, item: Item, mask: np.ndarray) -> dict:
     }  # fmt: skip
 
 
-def rle(mask: np.ndarray) -> dict:
-    """COCO's uncompressed run lengths, down the columns, background first."""
-    flat = np.concatenate([[False], mask.T.ravel(), [~mask.T.ravel()[-1]]])
-    changes = np.flatnonzero(np.diff(flat.astype(np.int8)))
-    return {"size": list(mask.shape), "counts": np.diff(np.concatenate([[0], changes])).tolist()}
+def told(expected: dict) -> str:
+    """JSON, one object a line."""
+    head = json.dumps({key: value for key, value in expected.items() if key != "objects"})[:-1]
+    return head + ', "objects": [\n' + ",\n".join(json.dumps(thing) for thing in expected["objects"]) + "\n]}\n"
 
 
 README = """# {title}

@@ -13,17 +13,10 @@ from pipeline.geometry import transform
 from pipeline.matching import Match
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
-from pipeline.segmentation import Segment
+from pipeline.segmentation import Segment, unrle
 
 ROOT = Path(__file__).resolve().parents[1] / "sample_scenes"
 SCENES = sorted(p.parent for p in ROOT.glob("*/expected.json"))
-
-
-def unrle(rle: dict) -> np.ndarray:
-    """A COCO mask, of shape (H, W), bool."""
-    height, width = rle["size"]
-    values = np.arange(len(rle["counts"])) % 2 == 1
-    return np.repeat(values, rle["counts"]).reshape(width, height).T
 
 
 def truth(folder: Path) -> dict:
