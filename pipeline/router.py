@@ -267,9 +267,9 @@ class _Seen:
         }
 
 
-def merit(report: Report) -> tuple[bool, float]:
-    """Whether it ran at all, and its mean reward."""
-    return not (report.crash or report.timed_out or report.violation), sum(report.reward) / max(len(report.reward), 1)
+def merit(report: Report) -> float:
+    """Its mean reward, whatever the checks say; -1 where no rollout came to an end."""
+    return sum(report.reward) / len(report.reward) if report.reward else -1.0
 
 
 def first_failure(report: Report) -> str:
@@ -319,7 +319,11 @@ def write_round(done: Round, project_dir: Path) -> Path:
     said = report_json(done.report, done) | {"number": done.number, "round_seconds": round(done.seconds, 3)}
     said |= {"source": done.source, "change": done.change, "at": done.at}
     (folder / "report.json").write_text(json.dumps(said, indent=1, ensure_ascii=False), "utf-8")
-    line = {key: said[key] for key in ("number", "parent", "route", "reason", "change", "source", "reward", "clean", "crash", "timed_out", "violation", "at")}  # fmt: skip
+    keys = [
+        "number", "parent", "route", "reason", "change", "source",
+        "reward", "clean", "crash", "timed_out", "violation", "at",
+    ]  # fmt: skip
+    line = {key: said[key] for key in keys}
     line |= {"failed": [c["name"] for c in said["checks"] if not c["passed"]], "seconds": said["round_seconds"]}
     with (Path(project_dir) / "rounds.jsonl").open("a", encoding="utf-8") as log:
         log.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -337,7 +341,8 @@ def _read_round(folder: Path) -> Round | None:
         program = Program((folder / "simulation.py").read_text("utf-8"), (folder / "checks.py").read_text("utf-8"))
         checks = tuple(CheckResult(**check) for check in said["checks"])
         report = Report(
-            checks, tuple(said["reward"]), said["crash"], said["timed_out"], said["violation"], said.get("evidence") or {}, said.get("seconds", 0.0)
+            checks, tuple(said["reward"]), said["crash"], said["timed_out"], said["violation"],
+            said.get("evidence") or {}, said.get("seconds", 0.0),
         )  # fmt: skip
         return Round(
             said.get("number", int(folder.name)), said["parent"], program, report, said["route"], said["reason"],

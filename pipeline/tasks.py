@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question
 
-
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
@@ -29,9 +28,9 @@ class Task:
     goals: tuple[str, ...]
     """What holds when it is done, in plain words, in order; a later stage begins with "then"."""
     kind: str = ""
-    """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on", "gather",
-    "group", "select", "move_to", "swap", "move_near", "move_away", "place_beside", "put_on_table" or "several"; another
-    model may say others; empty for a person's words not yet understood."""
+    """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
+    "gather", "group", "select", "move_to", "swap", "move_near", "move_away", "place_beside", "put_on_table" or
+    "several"; another model may say others; empty for a person's words not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
 

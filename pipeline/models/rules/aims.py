@@ -24,6 +24,11 @@ class Aim:
         """The names that are objects of the photograph."""
         return self.names[:1] if self.verb == "in_zone" or self.new else self.names
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The names that the robot has to carry."""
+        return self.names if self.verb == "in_row" else self.names[1:] if self.verb == "stacked" else self.names[:1]
+
 
 _PAIRS = {
     "on": "{} rests on {}",

@@ -19,8 +19,8 @@ class Fault:
     """What is wrong, on which side, and what shows it."""
 
     kind: str
-    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "lax_goal", "solved_at_start", "lax_checks", "silent",
-    "contradiction", "side_effect", "unsolved"."""
+    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "lax_goal", "solved_at_start", "lax_checks",
+    "silent", "contradiction", "side_effect", "unsolved"."""
     route: Literal["fix_simulation", "fix_checks"]
     reason: str
     confidence: float
@@ -111,14 +111,11 @@ def _unsolved(
             "lax_checks", "fix_checks", f"every check passes at reward {rewards[0]:.2f}: none asks for the goals", 0.9
         )
     if not any(_tells(c["message"]) for c in checks):
-        return Fault("silent", "fix_checks", f"reward {rewards[0]:.2f} and no check says why: they need diagnostics first", 0.75, tuple(c["name"] for c in checks))  # fmt: skip
+        reason = f"reward {rewards[0]:.2f} and no check says why: they need diagnostics first"
+        return Fault("silent", "fix_checks", reason, 0.75, tuple(c["name"] for c in checks))
     unmet = [str(g.get("name")) for g in evidence.get("goals", []) if not g.get("met")]
-    reason = (
-        f"the oracle reaches reward {rewards[0]:.2f}"
-        + (f", not {listed(unmet)}" if unmet else "")
-        + (f": {why}" if why else "")
-    )
-    return Fault("unsolved", "fix_simulation", reason, 0.8)
+    said = why or (f"not met: {listed(unmet)}" if unmet else "nothing says why")
+    return Fault("unsolved", "fix_simulation", f"the oracle reaches reward {rewards[0]:.2f}: {said}", 0.8)
 
 
 def _tells(message: str) -> bool:
@@ -140,7 +137,8 @@ def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) ->
             and name not in writer.CHECKS_START
             and ast.get_source_segment(data["checks"], functions[name]) == text.strip()
         ):
-            reason = f"the simulation's goals hold but are not the task's ({', '.join(data['task']['goals'])}): {wrong['message']}"
+            goals = ", ".join(data["task"]["goals"])
+            reason = f"the simulation's goals hold but are not the task's ({goals}): {wrong['message']}"
             return Fault("wrong_goals", "fix_simulation", reason, 0.8)
     return None
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from pipeline.models.rules.aims import Aim
 from pipeline.models.rules.plans import Plan, by_colour, tower
@@ -12,17 +12,22 @@ from pipeline.models.rules.things import Thing
 from pipeline.models.rules.words import singular
 
 PLEASE = re.compile(
-    r"^(?:(?:hey|hi|hello|ok|okay|now|please|robot|just|and|first|finally|lastly|next|also|then|let's|lets|try to|kindly"
+    r"^(?:(?:hey|hi|hello|ok|okay|now|please|robot|just|and|first|finally|lastly|next|also|then|let's|lets|try to"
+    r"|kindly"
     r"|(?:can|could|would|will) you|(?:i|we) (?:want|need|would like|'d like)(?: you| the robot)?(?: to)?"
     r"|i'd like(?: you)?(?: to)?|you should|the robot (?:should|must|shall)|your task is to)\b[, ]*)+"
 )
 VERBS = (
-    "put place move set drop lay bring push slide shift carry take insert throw toss pop transfer position keep stack pile build "
-    "make form sort order arrange rank organise organize align line gather collect group cluster assemble select pick choose give "
-    "hand fetch get pass discard trash bin remove clear clean tidy dispose eliminate swap switch exchange trade interchange separate "
-    "spread stand pack store return pull empty"
-).split()
-PUT = r"(?:put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|position|keep|stand|stack|pile|pack|store|return|pull|get|pick up|pick|sort)"
+    r"put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|"
+    r"position|keep|stack|pile|build|make|form|sort|order|arrange|rank|organise|organize|align|line|"
+    r"gather|collect|group|cluster|assemble|select|pick|choose|give|hand|fetch|get|pass|discard|trash|"
+    r"bin|remove|clear|clean|tidy|dispose|eliminate|swap|switch|exchange|trade|interchange|separate|"
+    r"spread|stand|pack|store|return|pull|empty"
+)
+PUT = (
+    r"(?:put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|position|keep"
+    r"|stand|stack|pile|pack|store|return|pull|get|pick up|pick|sort)"
+)
 RELATIONS = (
     ("out", r"out of|off of|off"),
     ("inside", r"inside of|inside|into|in to"),
@@ -38,10 +43,14 @@ RELATIONS = (
     ("away", r"(?:far )?away from|far from|apart from"),
     ("inside", r"in"),
 )
-SIZES = r"size|volume|height|width|small|smallest|smaller|little|big|bigger|biggest|large|largest|tall|taller|tallest|short|shortest|low|lowest|wide|narrow|ascending|descending|increasing|decreasing"
+SIZES = (
+    r"size|volume|height|width|small|smallest|smaller|little|big|bigger|biggest|large|largest|tall|taller|tallest"
+    r"|short|shortest|low|lowest|wide|narrow|ascending|descending|increasing|decreasing"
+)
 COLOUR_ORDER = r"rainbow|colou?rs?|hue|spectrum"
 ORDER = re.compile(
-    rf"(?:,? ?(?:by|in|from|according to|in order of|in an?|into|with|using)? (?:the |their |an? |order of )*(?:{SIZES}|{COLOUR_ORDER})\b.*)$"
+    r"(?:,? ?(?:by|in|from|according to|in order of|in an?|into|with|using)? (?:the |their |an? |order of )*"
+    rf"(?:{SIZES}|{COLOUR_ORDER})\b.*)$"
 )
 NEW_CONTAINERS = {
     "tray": "tray",
@@ -53,15 +62,18 @@ NEW_CONTAINERS = {
     "container": "tray",
 }
 PLACES = {
-    "left": "left", "right": "right", "far": "far", "back": "far", "rear": "far", "near": "near", "front": "near", "close": "near",
+    "left": "left", "right": "right", "far": "far", "back": "far", "rear": "far", "near": "near",
+    "front": "near", "close": "near",
     "middle": "middle", "centre": "middle", "center": "middle", "other": "other", "opposite": "other",
 }  # fmt: skip
 ZONE = re.compile(
-    r"\b(zone|area|region|marked|marker|spot|square|circle|side|half|corner|edge|end|middle|centre|center)\b|^(the )?(left|right|front|back)$"
+    r"\b(zone|area|region|marked|marker|spot|square|circle|side|half|corner|edge|end|middle|centre|center)\b"
+    r"|^(the )?(left|right|front|back)$"
 )
 
 SIDE = re.compile(
-    r"(the )?(far |very )?(left|right|front|back|rear|middle|centre|center|other|opposite)( (hand )?(side|half|end|edge|part))?$"
+    r"(the )?(far |very )?(left|right|front|back|rear|middle|centre|center|other|opposite)"
+    r"( (hand )?(side|half|end|edge|part))?$"
 )
 
 
@@ -76,10 +88,10 @@ class Instructions:
         aims: list[Aim] = []
         kinds: list[str] = []
         for stage, clause in clauses(plain):
-            if taken := re.match(r"(?:take|grab|grasp|lift|pick up|get|pick) (.+)", clause):
-                if re.search(rf"{re.escape(clause)}\W+(?:and |then |,)+\w+ (?:it|them)\b", plain):
-                    self.named(taken[1])  # "take the ball and put it ..."
-                    continue
+            taken = re.match(r"(?:take|grab|grasp|lift|pick up|get|pick) (.+)", clause)
+            if taken and re.search(rf"{re.escape(clause)}\W+(?:and |then |,)+\w+ (?:it|them)\b", plain):
+                self.named(taken[1])  # "take the ball and put it ..."
+                continue
             kind, found = self.clause(clause)
             kinds.append(kind)
             aims += [replace(aim, stage=stage) for aim in found if replace(aim, stage=stage) not in aims]
@@ -89,7 +101,8 @@ class Instructions:
 
     def clause(self, text: str) -> tuple[str, list[Aim]]:
         readings: tuple[Callable[[str], tuple[str, list[Aim]] | None], ...] = (
-            self.swap, self.sort, self.tower, self.row, self.groups, self.discard, self.apart, self.related, self.gather, self.select,
+            self.swap, self.sort, self.tower, self.row, self.groups, self.discard, self.apart, self.related,
+            self.gather, self.select,
         )  # fmt: skip
         for reading in readings:
             if (found := reading(text)) is not None:
@@ -139,9 +152,13 @@ class Instructions:
 
     def tower(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
-            r"(?:(?:build|make|form|create|construct) (?:a|one|the)? ?(?:tower|stack|pile)(?: out of| of| from| with| using)?"
+            r"(?:(?:build|make|form|create|construct) (?:a|one|the)? ?(?:tower|stack|pile)"
+            r"(?: out of| of| from| with| using)?"
             r"|(?:stack|pile)(?: up)?)\b(.*)", text
-        ) or re.match(rf"{PUT} (.*?)(?: (?:up )?on top of (?:each other|one another)|on each other|in an? (?:stack|tower|pile))", text)  # fmt: skip
+        ) or re.match(
+            rf"{PUT} (.*?)"
+            r"(?: (?:up )?on top of (?:each other|one another)|on each other|in an? (?:stack|tower|pile))", text
+        )  # fmt: skip
         if not m:
             return None
         phrase = re.sub(r",? ?(?:up )?(?:on top of|on|onto|atop) (?:each other|one another)", "", m[1])
@@ -151,7 +168,9 @@ class Instructions:
         given = re.search(r"\b(?:in (?:this|that|the) order|bottom first|from bottom to top)\b:?", phrase)
         flipped = re.search(r"\btop first|from top to bottom\b", phrase)
         order = ORDER.search(phrase)
-        objects = self.some(re.sub(r"\b(?:in this order|bottom first|top first|from (?:bottom|top) to \w+)\b:?", "", phrase[: order.start()] if order else phrase))  # fmt: skip
+        phrase = phrase[: order.start()] if order else phrase
+        said = r"\b(?:in this order|bottom first|top first|from (?:bottom|top) to \w+)\b:?"
+        objects = self.some(re.sub(said, "", phrase))
         if len(objects) < 2:
             raise Unclear(f"only one object ({objects[0].name}), stacking needs two")
         names = tuple(t.name for t in (objects if given else objects[::-1] if flipped else tower(objects)))
@@ -159,7 +178,8 @@ class Instructions:
 
     def row(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
-            r"(?:line up|line|align|(?:make|form|build) an? (?:row|line|queue|column)(?: out)?(?: of| from| with)?)\b(.*)",
+            r"(?:line up|line|align|(?:make|form|build) an? (?:row|line|queue|column)(?: out)?"
+            r"(?: of| from| with)?)\b(.*)",
             text,
         )
         m = m or re.match(
@@ -183,9 +203,10 @@ class Instructions:
         if not m:
             return None
         objects = self.some(m[1])
-        key: Callable[[Thing], str] = lambda t: (
-            t.colour if m[2].startswith("colo") else t.shape if m[2] == "shape" else t.category or t.shape
-        )
+
+        def key(t: Thing) -> str:
+            return t.colour if m[2].startswith("colo") else t.shape if m[2] == "shape" else t.category or t.shape
+
         values = list(dict.fromkeys(key(t) for t in objects))
         if len(values) < 2:
             raise Unclear(f"all of them are {values[0]}: there is nothing to tell apart by {m[2]}")
@@ -193,7 +214,8 @@ class Instructions:
 
     def discard(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
-            r"(?:discard|throw away|throw out|toss out|trash|bin|remove|clear away|clear up|clear off|clear|clean up|clean|tidy up|tidy|put away"
+            r"(?:discard|throw away|throw out|toss out|trash|bin|remove|clear away|clear up|clear off|clear"
+            r"|clean up|clean|tidy up|tidy|put away"
             r"|get rid of|dispose of|eliminate|take away|throw)\b(.*)", text
         )  # fmt: skip
         if not m or re.search(r"\b(?:inside|into|in|onto|on|off|out of|next to)\b (?!the table|this table)", m[1]):
@@ -225,7 +247,8 @@ class Instructions:
         if not m:
             return None
         said = re.sub(
-            r"\b(side|half|end|edge|corner|middle|centre|center|part|left|right|front|back) (?:of|on) (?:the |this )?(?:table|desk)\b",
+            r"\b(side|half|end|edge|corner|middle|centre|center|part|left|right|front|back)"
+            r" (?:of|on) (?:the |this )?(?:table|desk)\b",
             r"\1",
             m[2].strip(),
         )
@@ -237,7 +260,11 @@ class Instructions:
             split = re.search(rf"^(.+?),? \b(?:{words})\b (.+)$", f" {said}")
             if split:
                 return self.relation(verb, split[1].strip(), split[2].strip())
-        side = re.search(r"^(.+?) (?:to|towards?|at|over to|further)? ?(?:the )?(left|right|far|back|front|middle|centre|center|aside|away|forwards?|backwards?|closer|elsewhere|somewhere else)$", said)  # fmt: skip
+        side = re.search(
+            r"^(.+?) (?:to|towards?|at|over to|further)? ?(?:the )?(left|right|far|back|front|middle|centre|center"
+            r"|aside|away|forwards?|backwards?|closer|elsewhere|somewhere else)$",
+            said,
+        )
         if side:
             place = {"aside": "", "away": "far", "closer": "near", "elsewhere": "", "somewhere else": ""}
             word = re.sub(r"wards?$", "", side[2])
@@ -249,7 +276,7 @@ class Instructions:
         if re.search(r"^(?:each other|one another)$", where) or (verb == "near" and where == "together"):
             return "gather", [Aim("near", (a.name, b.name)) for a, b in combinations(self.named(what), 2)]
         if verb in ("inside", "on", "to", "near", "away") and (
-            SIDE.match(where) or ZONE.search(where) and not self.is_object(where)
+            SIDE.match(where) or (ZONE.search(where) and not self.is_object(where))
         ):
             words = [w for w in re.findall(r"\w+", where) if w in PLACES]
             return self.zoned(what, PLACES[words[0]] if words else "")
@@ -273,7 +300,7 @@ class Instructions:
         if verb == "on":
             chain = [target, *(tower([t for t in objects if t != target]) if len(objects) > 1 else objects)]
             return ("put_on" if len(chain) == 2 else "stack"), [
-                Aim("on", (u.name, low.name)) for low, u in zip(chain, chain[1:], strict=False)
+                Aim("on", (u.name, low.name)) for low, u in pairwise(chain)
             ]
         kind = {"near": "move_near", "away": "move_away"}.get(verb, "place_beside")
         return kind, [Aim(verb, (t.name, target.name)) for t in objects if t != target or len(objects) == 1]
@@ -326,7 +353,8 @@ class Instructions:
 
     def select(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
-            r"(?:select|pick out|pick up|pick|choose|give|hand|bring|fetch|get|find|pass|show|separate out|take)(?: (?:me|us|out|over))*\b(.*)",
+            r"(?:select|pick out|pick up|pick|choose|give|hand|bring|fetch|get|find|pass|show|separate out|take)"
+            r"(?: (?:me|us|out|over))*\b(.*)",
             text,
         )
         if not m:
@@ -337,9 +365,8 @@ class Instructions:
 
 def clauses(text: str) -> list[tuple[int, str]]:
     """The clauses of a text with the stage each belongs to: "then" begins a new one."""
-    verbs = "|".join(VERBS)
     parts = re.split(
-        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{verbs})\b))", text
+        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{VERBS})\b))", text
     )
     found: list[tuple[int, str]] = []
     stage = 0

@@ -13,10 +13,11 @@ from pipeline.models.rules.diagnosis import Fault
 Mend = tuple[str, str]
 """A new source and one sentence on what changed."""
 
-WORDS = (
-    "position size top bottom radius yaw tilt height volume container name shape colour mass reward rewards times solved why "
-    "start end path moved touching grasps events at_rest goals objects zones scene rollout reward_at_start state"
-).split()
+WORDS = [
+    "position", "size", "top", "bottom", "radius", "yaw", "tilt", "height", "volume", "container", "name", "shape",
+    "colour", "mass", "reward", "rewards", "times", "solved", "why", "start", "end", "path", "moved", "touching",
+    "grasps", "events", "at_rest", "goals", "objects", "zones", "scene", "rollout", "reward_at_start", "state",
+]  # fmt: skip
 """What the kit's objects and runs can be asked for."""
 LARGEST = 0.06
 """The largest length a check's tolerance may be widened to, in metres."""
@@ -171,7 +172,9 @@ def _telling(checks: str, tree: ast.Module) -> Iterator[Mend]:
     """Every bare assertion about the run says what the oracle says."""
     edits: list[tuple[ast.AST, str]] = []
     for function in source.functions(tree).values():
-        runs = {t.id for n in ast.walk(function) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and source.verb(n.value) == "rollout" for t in n.targets if isinstance(t, ast.Name)}  # fmt: skip
+        made = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)]
+        rolled = [n for n in made if isinstance(n.value, ast.Call) and source.verb(n.value) == "rollout"]
+        runs = [t.id for n in rolled for t in n.targets if isinstance(t, ast.Name)]
         sim = function.args.args[0].arg if function.args.args else "sim"
         run = next(iter(runs), f"{sim}.rollout()")
         for node in ast.walk(function):

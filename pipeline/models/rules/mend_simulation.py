@@ -66,7 +66,11 @@ def _crashed(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault)
         if near and spots:
             yield source.replaced(text, [(n, near[0]) for n in spots]), f"{missing[1]} is called {near[0]}"
     if missing := re.search(r"has no attribute '(\w+)'", crash):
-        verbs = sorted(source.ROLES | {"keep", "remove", "copy", "move", "resize", "scatter", "add_zone", "add_container", "goal", "free_spot", "Simulation", "position"})  # fmt: skip
+        own = [
+            "keep", "remove", "copy", "move", "resize", "scatter",
+            "add_zone", "add_container", "goal", "free_spot", "Simulation", "position",
+        ]  # fmt: skip
+        verbs = sorted({*source.ROLES, *own})
         near = difflib.get_close_matches(missing[1], verbs, 1, 0.5)
         spots = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == missing[1]]
         if near and spots:
@@ -200,7 +204,7 @@ def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fau
     if not crowded:
         yield from _uncluttered(text, tree, data)
     rewards = data["report"]["reward"]
-    if rewards and rewards[0] > 0.99 or len(rewards) < 2:
+    if (rewards and rewards[0] > 0.99) or len(rewards) < 2:
         yield from _unscattered(text, tree)
     yield from _spaced(text, tree)
     if data["task"].get("source") != "human":
@@ -247,7 +251,7 @@ def _wider(text: str, unmet: list[tuple[ast.Call, Mapping[str, Any]]]) -> Iterat
                 source.with_argument(text, call, "tolerance", f"{wide:.3f}"),
                 f"kit.{verb} was missed by {min(misses) * 100:.1f} cm: it now allows {wide * 100:.1f} cm",
             )
-    for call, said in unmet:
+    for call, _ in unmet:
         distance = source.argument(call, "distance", 2)
         number = source.value(distance)
         if source.verb(call) in ("near", "away") and isinstance(number, int | float):
@@ -304,7 +308,13 @@ def _spaced(text: str, tree: ast.Module) -> Iterator[Mend]:
             yield source.with_argument(text, call, "spacing", "None", 2), "the row's spacing is left to the oracle"
 
 
-def _fewer(text: str, tree: ast.Module, goals: list[ast.Call], unmet: list[tuple[ast.Call, Mapping[str, Any]]], data: Mapping[str, Any]) -> Iterator[Mend]:  # fmt: skip
+def _fewer(
+    text: str,
+    tree: ast.Module,
+    goals: list[ast.Call],
+    unmet: list[tuple[ast.Call, Mapping[str, Any]]],
+    data: Mapping[str, Any],
+) -> Iterator[Mend]:
     """One object less, where at least two goals or two objects remain. Never of a person's own task."""
     why = str((data["report"].get("evidence") or {}).get("why") or "")
     wanted = list(data["task"].get("objects", ()))

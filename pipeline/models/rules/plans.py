@@ -1,8 +1,8 @@
-"""Plans that measured attributes support: which aims can be reached, why others cannot, and which are worth proposing."""
+"""Plans that measured attributes support: what can be reached, why others cannot, what is worth proposing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import permutations
+from dataclasses import dataclass, replace
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ from pipeline.models.rules.things import (
     Thing,
     cm,
     diagonal,
+    doubt_carry,
     doubt_in,
     doubt_on,
     things,
     why_not_in,
     why_not_on,
 )
-
 
 ROOM = 0.04
 """Free metres beside each object in a zone or a container that the program sets out."""
@@ -95,14 +95,14 @@ def why_not(aims: Sequence[Aim], scene: Mapping[str, Any]) -> str:
         return held[0]
     if place_targets(aims, [known[n] for n in objects_of(aims)], table) is None:
         sizes = [diagonal(known[a.names[0]]) for a in aims if a.verb == "in_zone" or a.new]
-        return f"there is no free place on the table for {len(sizes)} objects of up to {cm(max(sizes))} beside where they stand now"
+        return f"there is no free place on the table for {len(sizes)} objects of up to {cm(max(sizes))}"
     return ""
 
 
 def _why_no_stack(aim: Aim, objects: list[Thing], table: Table) -> str:
     if len(objects) < 2:
         return f"only one object ({objects[0].name}), stacking needs two"
-    rising = zip(objects, objects[1:], strict=False)
+    rising = pairwise(objects)
     reason = next((r for low, up in rising if (r := why_not_on(up, low))), "")
     able = [t.name for t in tower(objects) if t.block]
     if reason and len(able) > 1:
@@ -125,7 +125,12 @@ def already(aim: Aim, objects: Sequence[Thing], table: Table) -> str:
     right, away = float(apart @ table.right), float(apart @ table.away)
     ahead = {"left_of": -right, "right_of": right, "in_front_of": -away, "behind": away}.get(aim.verb, 0.0)
     far = float(np.hypot(*apart))
-    if aim.verb == "near" and far < near_distance(a, b) or aim.verb == "away" and far > away_distance(a, b):
+    if aim.verb == "in_row":
+        ends = np.array([t.position[:2] for t in objects]) @ np.array([table.right, table.away]).T
+        along, across = ends.T if aim.along == "right" else ends.T[::-1]
+        in_line = np.all(np.diff(along) > 0) and np.ptp(across) < 0.06
+        return f"{listed(aim.names)} stand in a row in this order already" if in_line else ""
+    if (aim.verb == "near" and far < near_distance(a, b)) or (aim.verb == "away" and far > away_distance(a, b)):
         return f"{a.name} is {cm(far)} from {b.name} already"
     if ahead > 0.01:
         return f"{a.name} is {aim.verb.replace('_', ' ')} {b.name} already"
@@ -222,15 +227,19 @@ def proposals(scene: Mapping[str, Any]) -> tuple[Plan, ...]:
     """What these objects can be used for, the surest of each kind, surest first."""
     objects, table = things(scene), Table.of(scene)
     plans = [p for family in _FAMILIES for p in family(objects, table) if not why_not(p.aims, scene)]
-    return tuple(sorted(plans, key=lambda p: p.doubt))
+    known = {t.name: t for t in objects}
+    sure = [replace(p, doubt=p.doubt + max(doubt_carry(known[n]) for a in p.aims for n in a.moving)) for p in plans]
+    return tuple(sorted(sure, key=lambda p: p.doubt))
 
 
 def _shift(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
     if not objects:
         return
-    best = min(objects, key=lambda t: (t.container, t.height / t.narrow, t.width))
+    best = min(objects, key=doubt_carry)
     side = "left" if np.dot(best.position[:2], table.right) > np.mean(table.polygon @ table.right) else "right"
-    yield Plan("move_to", (Aim("in_zone", (best.name, f"{side}_zone")),), f"Move {best.name} into the zone marked on the {side}.", f"move_{best.name}_{side}", 0.05)  # fmt: skip
+    aim = Aim("in_zone", (best.name, f"{side}_zone"))
+    words = f"Move {best.name} into the zone marked on the {side}."
+    yield Plan("move_to", (aim,), words, f"move_{best.name}_{side}", 0.05)
     small = min(objects, key=lambda t: (t.width, t.height))
     if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
         aim = Aim("inside", (small.name, "tray"), new=True)
@@ -248,18 +257,18 @@ def _fill(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
     if pairs:
         thing, container = min(pairs, key=lambda p: doubt_in(*p))
         doubt = 0.1 + doubt_in(thing, container)
-        yield Plan("put_in", (Aim("inside", (thing.name, container.name)),), f"Put {thing.name} into {container.name}.", f"{thing.name}_into_{container.name}", doubt)  # fmt: skip
+        aim = Aim("inside", (thing.name, container.name))
+        words, name = f"Put {thing.name} into {container.name}.", f"{thing.name}_into_{container.name}"
+        yield Plan("put_in", (aim,), words, name, doubt)
 
 
 def _stack(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
     blocks = tower([t for t in objects if t.block])[-4:]
-    while len(blocks) > 1 and any(doubt_on(up, low) > 0.5 for low, up in zip(blocks, blocks[1:], strict=False)):
+    while len(blocks) > 1 and any(doubt_on(up, low) > 0.5 for low, up in pairwise(blocks)):
         blocks = blocks[1:]
     if len(blocks) > 1:
         names = tuple(t.name for t in blocks)
-        doubt = (
-            0.15 + 0.1 * (len(blocks) - 2) + sum(doubt_on(up, low) for low, up in zip(blocks, blocks[1:], strict=False))
-        )
+        doubt = 0.15 + 0.1 * (len(blocks) - 2) + sum(doubt_on(up, low) for low, up in pairwise(blocks))
         yield Plan(
             "stack",
             (Aim("stacked", names),),
@@ -288,14 +297,16 @@ def _sort(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
         return
     doubt = 0.15 + 0.04 * len(objects)
     small = sorted(objects, key=lambda t: t.volume)
-    if all(big.volume > 1.15 * low.volume for low, big in zip(small, small[1:], strict=False)):
+    if all(big.volume > 1.15 * low.volume for low, big in pairwise(small)):
         names = tuple(t.name for t in small)
-        yield Plan("sort_by_size", (Aim("in_row", names, "right"),), f"Sort {listed(names)} into a row from small to big.", f"sort_{len(names)}_by_size", doubt)  # fmt: skip
+        words = f"Sort {listed(names)} into a row from small to big."
+        yield Plan("sort_by_size", (Aim("in_row", names, "right"),), words, f"sort_{len(names)}_by_size", doubt)
     firsts = by_colour(list({t.colour: t for t in reversed(objects)}.values()))
     rainbow = [t for t in firsts if t.colour in RAINBOW[:7]]
     if len(rainbow) > 1:
         names = tuple(t.name for t in rainbow)
-        yield Plan("sort_by_colour", (Aim("in_row", names, "right"),), f"Sort {listed(names)} into a row in rainbow order.", f"sort_{len(names)}_by_colour", doubt)  # fmt: skip
+        words = f"Sort {listed(names)} into a row in rainbow order."
+        yield Plan("sort_by_colour", (Aim("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", doubt)
     row = sorted(objects, key=lambda t: np.dot(t.position[:2], table.right))[:4]
     names = tuple(t.name for t in row)
     yield Plan(
@@ -338,29 +349,22 @@ def _gather(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
 
 
 def _places(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    calm = sorted(objects, key=lambda t: (t.shape == "sphere", t.container, t.height / t.narrow, t.width))
+    calm = sorted(objects, key=doubt_carry)
     if len(calm) < 2:
         return
-    a, b = calm[:2]
-    yield Plan("swap", (Aim("where", (a.name, b.name)), Aim("where", (b.name, a.name))), f"Swap the places of {a.name} and {b.name}.", f"swap_{a.name}_{b.name}", 0.3)  # fmt: skip
-    pairs = list(permutations(calm[:5], 2))
-    far = {pair: float(np.hypot(*np.subtract(pair[0].position[:2], pair[1].position[:2]))) for pair in pairs}
-    a, b = max(pairs, key=lambda pair: far[pair])
-    yield Plan(
-        "move_near",
-        (Aim("near", (a.name, b.name)),),
-        f"Move {a.name} next to {b.name}.",
-        f"{a.name}_next_to_{b.name}",
-        0.12,
-    )
-    a, b = min(pairs, key=lambda pair: far[pair])
-    yield Plan(
-        "move_away",
-        (Aim("away", (a.name, b.name)),),
-        f"Move {a.name} well away from {b.name}.",
-        f"{a.name}_away_from_{b.name}",
-        0.1,
-    )
+
+    def far(other: Thing) -> float:
+        return float(np.hypot(*np.subtract(calm[0].position[:2], other.position[:2])))
+
+    a, b, names = calm[0], calm[1], f"{calm[0].name}_{calm[1].name}"
+    swap = Aim("where", (a.name, b.name)), Aim("where", (b.name, a.name))
+    yield Plan("swap", swap, f"Swap the places of {a.name} and {b.name}.", f"swap_{names}", 0.3)
+    b = max(calm[1:], key=far)
+    near = (Aim("near", (a.name, b.name)),)
+    yield Plan("move_near", near, f"Move {a.name} next to {b.name}.", f"{a.name}_next_to_{b.name}", 0.12)
+    b = min(calm[1:], key=far)
+    away = (Aim("away", (a.name, b.name)),)
+    yield Plan("move_away", away, f"Move {a.name} well away from {b.name}.", f"{a.name}_away_from_{b.name}", 0.1)
 
 
 _FAMILIES = (_shift, _fill, _stack, _sort, _gather, _places)

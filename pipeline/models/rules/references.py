@@ -125,10 +125,11 @@ class Reader:
         bare = singular(noun)
         klass = CLASS_WORDS.get(bare) or CLASS_WORDS.get(noun)
         members = set(CLASSES[klass].split()) if klass else set()
+        members |= set(CLASSES["snack"].split()) if klass == "food" else set()
         looks = CLASS_LOOKS.get(klass or "", set())
         readings: list[Callable[[Thing], bool]] = [
             lambda t: bool({noun, bare} & tokens(t)),
-            lambda t: bool(members & tokens(t)) or klass == "food" and bool(set(CLASSES["snack"].split()) & tokens(t)),
+            lambda t: bool(members & tokens(t)),
             lambda t: bare == "container" and t.container,
             lambda t: bool(looks & tokens(t)),
             lambda t: bool(kin(bare) & tokens(t)),
@@ -137,7 +138,7 @@ class Reader:
             if kept := [t for t in pool if fits(t)]:
                 return kept
         if (look := PRODUCTS.get(bare) or PRODUCTS.get(noun)) and (kept := [t for t in pool if looks_like(t, *look)]):
-            return kept
+            return [t for t in kept if t.category == look[1]] or kept
         known = {word for t in pool for word in tokens(t)}
         near = [w for w in sorted(known) if sorted(w) == sorted(bare)] or difflib.get_close_matches(
             bare, sorted(known), 1, 0.8

@@ -89,6 +89,14 @@ class Thing:
         return self.flat and self.height < 3 * self.narrow
 
 
+def doubt_carry(thing: Thing) -> float:
+    """How likely a suction gripper is to drop or topple `thing`: from none at 0 for a compact block to certain at 1."""
+    size = abs(float(np.log(max(thing.width, 1e-3) / 0.07)))
+    slim = max(0.0, thing.height / max(thing.narrow, 1e-3) - 2)
+    odd = 0.2 if thing.shape in ("irregular", "sphere") else 0.1 if thing.container else 0.0
+    return min(1.0, 0.15 * size + 0.08 * slim + odd)
+
+
 def things(scene: Mapping[str, Any]) -> tuple[Thing, ...]:
     return tuple(Thing.of(data) for data in scene.get("objects", ()))
 

@@ -1,10 +1,11 @@
 """What people call things on a table: the offline rules' English."""
 
 COLOURS = {
-    "red": "red", "crimson": "red", "scarlet": "red", "orange": "orange", "yellow": "yellow", "gold": "yellow", "golden": "yellow",
-    "green": "green", "teal": "green", "turquoise": "green", "lime": "green", "blue": "blue", "navy": "blue", "cyan": "blue",
-    "purple": "purple", "violet": "purple", "pink": "pink", "magenta": "pink", "brown": "brown", "wooden": "brown",
-    "black": "black", "dark": "black", "white": "white", "grey": "grey", "gray": "grey", "silver": "grey",
+    "red": "red", "crimson": "red", "scarlet": "red", "orange": "orange", "yellow": "yellow", "gold": "yellow",
+    "golden": "yellow", "green": "green", "teal": "green", "turquoise": "green", "lime": "green", "blue": "blue",
+    "navy": "blue", "cyan": "blue", "purple": "purple", "violet": "purple", "pink": "pink", "magenta": "pink",
+    "brown": "brown", "wooden": "brown", "black": "black", "dark": "black", "white": "white", "grey": "grey",
+    "gray": "grey", "silver": "grey",
 }  # fmt: skip
 """Colour words and the colour measured for them."""
 
@@ -26,16 +27,17 @@ KIN = (
 """Words that mean the same to most people: taken where the exact word fits nothing here."""
 
 SHAPES = {
-    "round": {"sphere", "cylinder", "bowl"}, "spherical": {"sphere"}, "cylindrical": {"cylinder"}, "square": {"cube", "box"},
-    "rectangular": {"box", "cube"}, "cubic": {"cube"}, "boxy": {"box", "cube"}, "irregular": {"irregular"},
+    "round": {"sphere", "cylinder", "bowl"}, "spherical": {"sphere"}, "cylindrical": {"cylinder"}, "square": {"cube",
+    "box"}, "rectangular": {"box", "cube"}, "cubic": {"cube"}, "boxy": {"box", "cube"}, "irregular": {"irregular"},
 }  # fmt: skip
 """Shape adjectives and the shapes measured for them."""
 
 CLASSES = {
     "snack": "cracker crackers cheezit cheez chips pringles cookie cookies candy chocolate jello gelatin pudding snack "
     "granola raisins popcorn cereal biscuit nuts",
-    "food": "soup tuna meat spam sugar mustard ketchup mayo mayonnaise banana apple lemon pear peach plum strawberry milk "
-    "juice coffee tomato corn peas beans pasta spaghetti sauce salt dressing butter cheese yogurt honey food grocery",
+    "food": "soup tuna meat spam sugar mustard ketchup mayo mayonnaise banana apple lemon pear peach plum "
+    "strawberry milk juice coffee tomato corn peas beans pasta spaghetti sauce salt dressing butter "
+    "cheese yogurt honey food grocery",
     "fruit": "banana apple lemon pear peach plum strawberry grape fruit",
     "tool": "drill hammer screwdriver scissors wrench pliers stapler flashlight clamp tool knife tape",
     "drink": "milk juice water soda coffee wine cola tea drink waterbottle wineglass",
@@ -45,9 +47,9 @@ CLASSES = {
 }
 """Kinds of things that no one measures, by the words their members go by."""
 CLASS_WORDS = {
-    "snack": "snack", "treat": "snack", "sweet": "snack", "food": "food", "grocery": "food", "eatable": "food", "edible": "food",
-    "fruit": "fruit", "tool": "tool", "drink": "drink", "beverage": "drink", "kitchenware": "dish", "crockery": "dish",
-    "tableware": "dish", "toy": "toy", "condiment": "condiment",
+    "snack": "snack", "treat": "snack", "sweet": "snack", "food": "food", "grocery": "food", "eatable": "food",
+    "edible": "food", "fruit": "fruit", "tool": "tool", "drink": "drink", "beverage": "drink", "kitchenware": "dish",
+    "crockery": "dish", "tableware": "dish", "toy": "toy", "condiment": "condiment",
 }  # fmt: skip
 CLASS_LOOKS = {
     "snack": {"carton"},
@@ -58,19 +60,21 @@ CLASS_LOOKS = {
 """Categories a kind is looked for in, where no word tells."""
 
 PRODUCTS = {
-    "mustard": ("yellow", "bottle"), "ketchup": ("red", "bottle"), "mayonnaise": ("white", "bottle"), "mayo": ("white", "bottle"),
-    "bleach": ("white", "bottle"), "detergent": ("white", "bottle"), "cleanser": ("white", "bottle"), "scrub": ("white", "bottle"),
-    "cheezit": ("red", "box"), "cheez-it": ("red", "box"), "cracker": ("red", "box"), "crackers": ("red", "box"), "cereal": ("", "box"),
-    "jello": ("red", "box"), "gelatin": ("red", "box"), "pudding": ("brown", "box"), "sugar": ("yellow", "box"),
-    "juice": ("orange", "box"), "milk": ("white", "box"), "soup": ("red", "can"), "tomato": ("red", "can"), "spam": ("", "can"),
-    "meat": ("", "can"), "tuna": ("", "can"), "coffee": ("", "can"), "pringles": ("", "can"), "drill": ("orange", "irregular"),
-    "plane": ("", "irregular"), "airplane": ("", "irregular"), "brick": ("red", "cube"), "lego": ("", "cube"), "tin": ("", "can"),
-    "banana": ("yellow", "irregular"), "apple": ("red", "sphere"), "lemon": ("yellow", "sphere"), "water": ("", "bottle"),
+    "mustard": ("yellow", "bottle"), "ketchup": ("red", "bottle"), "mayonnaise": ("white", "bottle"),
+    "mayo": ("white", "bottle"), "bleach": ("white", "bottle"), "detergent": ("white", "bottle"),
+    "cleanser": ("white", "bottle"), "scrub": ("white", "bottle"), "cheezit": ("red", "box"), "cheez-it": ("red",
+    "box"), "cracker": ("red", "box"), "crackers": ("red", "box"), "cereal": ("", "box"), "jello": ("red", "box"),
+    "gelatin": ("red", "box"), "pudding": ("brown", "box"), "sugar": ("yellow", "box"), "juice": ("orange", "box"),
+    "milk": ("white", "box"), "soup": ("red", "can"), "tomato": ("red", "can"), "spam": ("", "can"), "meat": ("",
+    "can"), "tuna": ("", "can"), "coffee": ("", "can"), "pringles": ("", "can"), "drill": ("orange", "irregular"),
+    "plane": ("", "irregular"), "airplane": ("", "irregular"), "brick": ("red", "cube"), "lego": ("", "cube"),
+    "tin": ("", "can"), "banana": ("yellow", "irregular"), "apple": ("red", "sphere"), "lemon": ("yellow", "sphere"),
+    "water": ("", "bottle"),
 }  # fmt: skip
 """What a product usually looks like: colour and kind, a guess taken where one thing alone looks so."""
 LOOKS = {
-    "bottle": {"bottle", "cylinder", "irregular"}, "box": {"box", "carton", "cube"}, "can": {"can", "cylinder", "tin"},
-    "cube": {"cube", "box", "block", "brick"}, "sphere": {"sphere", "ball"}, "irregular": {"irregular"},
+    "bottle": {"bottle", "cylinder", "irregular"}, "box": {"box", "carton", "cube"}, "can": {"can", "cylinder",
+    "tin"}, "cube": {"cube", "box", "block", "brick"}, "sphere": {"sphere", "ball"}, "irregular": {"irregular"},
 }  # fmt: skip
 
 ANYTHING = {
@@ -91,21 +95,24 @@ ANYTHING = {
 MANY = {"all", "every", "each", "both", "everything", "any", "remaining", "rest", "stuff"}
 NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6}
 ARTICLES = {"a", "an", "any", "some"}
-FILLER = set(
-    "the a an of my our your these those this that which is are its me us please there here from on in at to it's up side "
-    "hand corner coloured colored color colour shaped one's just only single lying standing sitting now again also too "
-    "table's table out for".split()
-)
+FILLER = {
+    "the", "a", "an", "of", "my", "our", "your", "these", "those", "this", "that", "which", "is", "are", "its", "me",
+    "us", "please", "there", "here", "from", "on", "in", "at", "to", "it's", "up", "side", "hand", "corner",
+    "coloured", "colored", "color", "colour", "shaped", "one's", "just", "only", "single", "lying", "standing",
+    "sitting", "now", "again", "also", "too", "table's", "table", "out", "for",
+}  # fmt: skip
 
 RANKS = {
-    "smallest": ("volume", 0), "tiniest": ("volume", 0), "littlest": ("volume", 0), "biggest": ("volume", 1), "largest": ("volume", 1),
-    "tallest": ("height", 1), "highest": ("height", 1), "shortest": ("height", 0), "lowest": ("height", 0), "widest": ("width", 1),
-    "narrowest": ("width", 0), "thinnest": ("narrow", 0), "leftmost": ("right", 0), "left": ("right", 0), "rightmost": ("right", 1),
-    "right": ("right", 1), "nearest": ("away", 0), "closest": ("away", 0), "front": ("away", 0), "farthest": ("away", 1),
-    "furthest": ("away", 1), "back": ("away", 1), "middle": ("right", 0.5), "first": ("right", 0), "last": ("right", 1),
-    "small": ("volume", 0), "little": ("volume", 0), "tiny": ("volume", 0), "big": ("volume", 1), "large": ("volume", 1),
-    "huge": ("volume", 1), "tall": ("height", 1), "short": ("height", 0), "wide": ("width", 1), "thin": ("narrow", 0),
-    "smaller": ("volume", 0), "bigger": ("volume", 1), "larger": ("volume", 1), "taller": ("height", 1), "shorter": ("height", 0),
+    "smallest": ("volume", 0), "tiniest": ("volume", 0), "littlest": ("volume", 0), "biggest": ("volume", 1),
+    "largest": ("volume", 1), "tallest": ("height", 1), "highest": ("height", 1), "shortest": ("height", 0),
+    "lowest": ("height", 0), "widest": ("width", 1), "narrowest": ("width", 0), "thinnest": ("narrow", 0),
+    "leftmost": ("right", 0), "left": ("right", 0), "rightmost": ("right", 1), "right": ("right", 1),
+    "nearest": ("away", 0), "closest": ("away", 0), "front": ("away", 0), "farthest": ("away", 1),
+    "furthest": ("away", 1), "back": ("away", 1), "middle": ("right", 0.5), "first": ("right", 0),
+    "last": ("right", 1), "small": ("volume", 0), "little": ("volume", 0), "tiny": ("volume", 0),
+    "big": ("volume", 1), "large": ("volume", 1), "huge": ("volume", 1), "tall": ("height", 1),
+    "short": ("height", 0), "wide": ("width", 1), "thin": ("narrow", 0), "smaller": ("volume", 0),
+    "bigger": ("volume", 1), "larger": ("volume", 1), "taller": ("height", 1), "shorter": ("height", 0),
 }  # fmt: skip
 """Words that pick the extreme of a measure, and at which end of it."""
 GRADED = {"small", "little", "tiny", "big", "large", "huge", "tall", "short", "wide", "thin"}
