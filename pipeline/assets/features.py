@@ -43,6 +43,15 @@ class Look:
         return Look(*(getattr(self, name)[rows] for name in Look.__dataclass_fields__))
 
 
+EMPTY = Look(
+    np.zeros((0, PIXELS, PIXELS), bool),
+    np.zeros((0, THUMB, THUMB, 3), np.float16),
+    np.zeros((0, THUMB, THUMB), np.float16),
+    np.zeros((0, BINS.prod()), np.float16),
+    np.zeros((0, 2), np.float32),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """All views of all assets of a library, one after the other."""
@@ -93,7 +102,7 @@ def _compute(library: Library, progress: Callable[[int, int], None] | None) -> F
         np.tile(np.repeat(np.arange(len(UPS)), each), len(ids)),
         np.tile(np.repeat(ELEVATIONS, len(AZIMUTHS)), len(UPS) * len(ids)),
         np.tile(AZIMUTHS, len(ELEVATIONS) * len(UPS) * len(ids)),
-        Look(*(np.concatenate([getattr(one, name) for one in looks]) for name in Look.__dataclass_fields__)),
+        Look(*(np.concatenate([getattr(one, name) for one in looks or [EMPTY]]) for name in Look.__dataclass_fields__)),
     )
 
 
