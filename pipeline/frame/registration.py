@@ -69,7 +69,7 @@ def _agreement(edges: np.ndarray, spots: np.ndarray, across: np.ndarray) -> np.n
 
 
 def _depth_edges(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The near side of steps in depth, nearest things first: pixels (N, 2) x and y, and unit directions across (N, 2)."""
+    """The near side of steps in depth, near things only: pixels (N, 2) x and y, and unit directions across (N, 2)."""
     known = depth > 0
     near = known & (cv2.dilate(depth, np.ones((5, 5), np.uint8)) - depth > 0.03 + 0.02 * depth) & (depth < 3)
     border = REACH + 2

@@ -142,6 +142,8 @@ def belong_together(view: Heights, large: np.ndarray, small: np.ndarray) -> bool
         return True
     if not (cv2.dilate(large.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0)[small].any():
         return False
+    if small.sum() < 0.1 * large.sum() and (image_hull(large) & small).sum() > 0.5 * small.sum():
+        return True  # a flake of it, cut off by a hole in depth
     lab = [
         np.median(cv2.cvtColor(view.rgb[part][None], cv2.COLOR_RGB2LAB)[0], 0).astype(float) for part in (large, small)
     ]
@@ -216,7 +218,7 @@ def is_thing(view: Heights, mask: np.ndarray) -> bool:
     low, high = np.percentile(points, (3, 97), axis=0)
     extent, tall = high - low, high[2]
     carried = 0.012 < extent[:2].max() < WIDEST and extent[:2].min() > 0.004 and low[2] < 0.12
-    sure = tall > 0.01 and tall > 1.6 * float(noise(np.median(view.depth[mask])))
+    sure = tall > (0.01 if len(points) > 600 else 0.016) and tall > 1.6 * float(noise(np.median(view.depth[mask])))
     return bool(carried and sure and (tall > 0.03 or _compact(mask)))
 
 
