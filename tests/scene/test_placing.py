@@ -59,6 +59,12 @@ def truth(library):
     return scene
 
 
+@pytest.fixture(scope="module")
+def few(truth):
+    """Two of them: enough where it is not the fit that matters."""
+    return replace(truth, placements=tuple(p for p in truth.placements if p.name in ("red_mug", "blue_block")))
+
+
 def test_known_things_are_found_where_they_stand_upright_lying_or_stacked(truth, library, tmp_path):
     scene, told = settle(read_back(truth, library, tmp_path))
     for p, q in zip(truth.placements, scene.placements, strict=True):
@@ -79,26 +85,26 @@ def test_unknown_things_are_made_from_the_view_and_stand_within_a_centimetre(tru
         assert error(p, q) < 0.01, p.name
 
 
-def test_a_persons_pose_wins(truth, library, tmp_path):
+def test_a_persons_pose_wins(few, library, tmp_path):
     there = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
-    scene = read_back(truth, library, tmp_path, moved={2: there})
-    assert np.array_equal(scene.placements[1].world_from_object.matrix, there.matrix)
+    scene = read_back(few, library, tmp_path, moved={2: there})
+    assert np.array_equal(scene.placements[0].world_from_object.matrix, there.matrix)
 
 
-def test_what_is_no_object_is_left_out(truth, library, tmp_path):
-    frame, support, segments = make.photograph(truth)
-    said = [replace(described(p), is_object=p.name != "red_mug") for p in truth.placements]
+def test_what_is_no_object_is_left_out(few, library, tmp_path):
+    frame, support, segments = make.photograph(few)
+    said = [replace(described(p), is_object=p.name != "red_mug") for p in few.placements]
     scene = place(frame, support, segments, said, [], library, tmp_path)
-    assert {p.name for p in scene.placements} == {p.name for p in truth.placements} - {"red_mug"}
+    assert {p.name for p in scene.placements} == {p.name for p in few.placements} - {"red_mug"}
 
 
-def test_a_segment_without_depth_stands_where_it_was_described(truth, library, tmp_path):
-    frame, support, segments = make.photograph(truth)
-    depth = np.where(segments[1].mask, 0, frame.depth)
-    said = [described(p) for p in truth.placements]
-    matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in truth.placements]
+def test_a_segment_without_depth_stands_where_it_was_described(few, library, tmp_path):
+    frame, support, segments = make.photograph(few)
+    depth = np.where(segments[0].mask, 0, frame.depth)
+    said = [described(p) for p in few.placements]
+    matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in few.placements]
     scene = place(replace(frame, depth=depth), support, segments, said, matches, library, tmp_path)
-    assert error(truth.placements[1], scene.placements[1]) < 1e-4
+    assert error(few.placements[0], scene.placements[0]) < 1e-4
 
 
 def test_an_empty_table_is_an_empty_scene(library, tmp_path):

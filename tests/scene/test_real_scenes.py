@@ -10,7 +10,7 @@ from PIL import Image
 
 from pipeline.assets import Library
 from pipeline.description import describe_all
-from pipeline.frame import find_support, load
+from pipeline.frame import find_support, load, register
 from pipeline.scene import files
 from pipeline.scene.fidelity import compare
 from pipeline.scene.placing import place
@@ -23,7 +23,7 @@ FRAMES = Path(__file__).resolve().parents[3] / "shared" / "frames"
 @pytest.mark.skipif(not FRAMES.is_dir(), reason="the real frames are not beside this repository (../shared/frames)")
 @pytest.mark.parametrize("name", ["posecnn_0", "m2t2_02"])
 def test_a_twin_made_from_a_real_frame_loads_alone_looks_alike_and_stands_for_five_seconds(name, tmp_path):
-    frame = load(FRAMES / name)
+    frame = register(load(FRAMES / name))  # the m2t2 frames' depth lies beside their colour
     support = find_support(frame)
     labels = np.array(Image.open(FRAMES / name / "truth" / "masks.png"))
     segments = [Segment(int(i), labels == i) for i in np.unique(labels[labels > 0])]
