@@ -59,7 +59,7 @@ class UnderstoodAnswer(TaskAnswer):
 def propose(scene: Any, model: Model, count: int = 8, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
     """Tasks that these objects support, surest first; empty where nothing was found on the table.
 
-    `scene` is a kit.Scene or its objects; `about` tells more of each by name (caption, asset). Raises ModelError.
+    `scene` is a kit.Scene or its objects; `about` tells more of each by name (a caption). Raises ModelError.
     """
     data = scene_data(scene, about)
     if not data["objects"]:
@@ -123,7 +123,8 @@ def task_from_json(said: Mapping[str, Any]) -> Task:
 def _object(thing: Any, about: str) -> dict[str, Any]:
     said = {key: getattr(thing, key) for key in ("name", "category", "shape", "colour", "container")}
     size, position = _numbers(thing.size), _numbers(thing.position)
-    return said | {"size": size, "position": position, "volume": round(float(thing.volume), 7), "caption": about}
+    said |= {"size": size, "position": position, "volume": round(float(thing.volume), 7)}
+    return said | {"asset": getattr(thing, "asset_id", ""), "caption": about}
 
 
 def _numbers(values: Any) -> list[Any]:

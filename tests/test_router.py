@@ -1,5 +1,7 @@
 """The router repairs the side that is at fault, never runs a program twice, and says why it stops."""
 
+# ruff: noqa: E501  (tables of sentences read best one a line)
+
 import json
 import re
 from dataclasses import replace

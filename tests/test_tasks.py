@@ -69,7 +69,7 @@ def test_understood_words_stay_the_persons(scene):
 
 
 def test_words_that_do_not_fit_say_the_models_reason(scene):
-    with pytest.raises(TaskError, match="^there is no kettle here$"):
+    with pytest.raises(TaskError, match=r"^there is no kettle here$"):
         understand("boil water", scene, Says(UnderstoodAnswer(fits=False, reason="there is no kettle here")))
 
 

@@ -54,6 +54,8 @@ class Object:
     """Open at the top and hollow."""
     fixed: bool = False
     """Cannot be moved."""
+    asset_id: str = ""
+    """The library's asset it was matched with; empty where it was made from the view."""
 
     @property
     def volume(self) -> float:
@@ -230,6 +232,7 @@ def _object(said: dict, described: dict) -> Object:
         mass=float(said.get("mass") or 0.1),
         container=bool(said.get("container", False)),
         fixed=bool(said.get("fixed", False)),
+        asset_id=str(said.get("asset_id") or ""),
     )
 
 

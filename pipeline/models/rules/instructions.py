@@ -1,7 +1,7 @@
 """A person's words -> aims. A small English: a verb of one of the families, and phrases for the objects."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -145,7 +145,7 @@ class Instructions:
             return None
         objects = self.some(re.sub(r"\b(?:in|into) an? (?:row|line)\b", "", m[1][: order.start()]))
         if len(objects) < 2:
-            raise Unclear(f"only one object ({objects[0].name}), sorting needs two")
+            raise Unclear(f"only one object ({one(objects)}), sorting needs two")
         kind, ordered = arranged(objects, order[0])
         along = "away" if re.search(r"front to back|near to far|column", text) else "right"
         return kind, [Aim("in_row", tuple(t.name for t in ordered), along)]
@@ -172,7 +172,7 @@ class Instructions:
         said = r"\b(?:in this order|bottom first|top first|from (?:bottom|top) to \w+)\b:?"
         objects = self.some(re.sub(said, "", phrase))
         if len(objects) < 2:
-            raise Unclear(f"only one object ({objects[0].name}), stacking needs two")
+            raise Unclear(f"only one object ({one(objects)}), stacking needs two")
         names = tuple(t.name for t in (objects if given else objects[::-1] if flipped else tower(objects)))
         return "stack", [Aim("stacked", names)]
 
@@ -191,7 +191,7 @@ class Instructions:
         phrase = re.sub(r",? ?(?:in|into) an? (?:row|line|queue|column)|from \w+ to \w+|\bup\b", "", m[1])
         objects = self.some(phrase)
         if len(objects) < 2:
-            raise Unclear(f"only one object ({objects[0].name}), a row needs two")
+            raise Unclear(f"only one object ({one(objects)}), a row needs two")
         ordered = sorted(objects, key=lambda t: self.reader.measure(t, along))
         return "line_up", [Aim("in_row", tuple(t.name for t in ordered), along)]
 
@@ -239,7 +239,7 @@ class Instructions:
         objects = self.some(re.sub(r"\b(?:apart|out)\b", "", first))
         pairs = [(a, b) for a in objects for b in others if a != b] if others else list(combinations(objects, 2))
         if not pairs:
-            raise Unclear(f"only one object ({objects[0].name}), moving apart needs two")
+            raise Unclear(f"only one object ({one(objects)}), moving apart needs two")
         return "move_away", [Aim("away", (a.name, b.name)) for a, b in pairs]
 
     def related(self, text: str) -> tuple[str, list[Aim]] | None:
@@ -348,7 +348,7 @@ class Instructions:
             re.sub(r"\b(?:together|up|in one place|in a (?:group|pile|heap)|into a (?:group|pile|heap))\b", "", m[1])
         )
         if len(objects) < 2:
-            raise Unclear(f"only one object ({objects[0].name}), gathering needs two")
+            raise Unclear(f"only one object ({one(objects)}), gathering needs two")
         return "gather", [Aim("in_zone", (t.name, "zone")) for t in objects]
 
     def select(self, text: str) -> tuple[str, list[Aim]] | None:
@@ -361,6 +361,11 @@ class Instructions:
             return None
         objects = self.some(re.sub(r"\b(?:to|for) (?:me|us)\b|\b(?:here|over|out|closer)\b", "", m[1]))
         return "select", [Aim("in_zone", (t.name, "near_zone")) for t in objects]
+
+
+def one(objects: Sequence[Thing]) -> str:
+    """The name of a lone thing."""
+    return "".join(t.name for t in objects[:1])
 
 
 def clauses(text: str) -> list[tuple[int, str]]:

@@ -24,22 +24,22 @@ def replaced(source: str, edits: Iterable[tuple[ast.AST, str]]) -> str:
     for line in lines:
         starts.append(starts[-1] + len(line.encode()))
     text = source.encode()
-    spans = [
-        (starts[n.lineno - 1] + n.col_offset, starts[(n.end_lineno or 1) - 1] + (n.end_col_offset or 0), new)
-        for n, new in edits
-    ]  # type: ignore[attr-defined]
+    spans = [(*_span(node, starts), new) for node, new in edits]
     for start, end, new in sorted(spans, reverse=True):
         text = text[:start] + new.encode() + text[end:]
     return text.decode()
 
 
+def _span(node: ast.AST, starts: list[int]) -> tuple[int, int]:
+    """First byte and the byte after the last."""
+    first, last, column, end = (getattr(node, key) for key in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
+    return starts[first - 1] + column, starts[last - 1] + end
+
+
 def calls(tree: ast.AST, *verbs: str) -> Iterator[ast.Call]:
     """Calls of methods by these names (`sim.scatter(...)`, `kit.on(...)`), in order."""
-    found = [
-        n
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in verbs
-    ]
+    made = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    found = [n for n in made if isinstance(n.func, ast.Attribute) and n.func.attr in verbs]
     yield from sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
 
