@@ -20,7 +20,7 @@ from pipeline import description, matching
 from pipeline.decisions import Decision
 from pipeline.description import Description
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, load, save
+from pipeline.frame import Frame, load, register, save
 from pipeline.frame.support import Support, find_support
 from pipeline.matching import Match
 from pipeline.router import Round, read_rounds
@@ -109,7 +109,8 @@ class Project:
 
     @cached_property
     def frame(self) -> Frame:
-        return load(self.folder / "frame")
+        """The frame as it is worked with: depth that lay beside its colour is moved back. On disk it is as it came."""
+        return register(load(self.folder / "frame"))
 
     @cached_property
     def support(self) -> Support:
