@@ -78,7 +78,7 @@ class ClickScore:
     @property
     def worst_drop(self) -> float:
         """The most IoU that one click took from the mask before it; 0 where none did."""
-        return max((before - after for before, after in zip(self.iou, self.iou[1:], strict=False)), default=0.0)
+        return max((0.0, *(before - after for before, after in zip(self.iou, self.iou[1:], strict=False))))
 
 
 def read_labelled(folder: Path) -> Labelled:

@@ -1,0 +1,255 @@
+"""How fast the studio and its viewer are in a real browser, and the physics while somebody watches."""
+
+import asyncio
+import contextlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import mujoco
+import uvicorn
+import websockets
+from fastapi import FastAPI
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from pipeline.evaluation import click, one_by_one
+from pipeline.segmentation import DepthSegmenter
+from studio import viewing
+from tests.bench.making import twin
+from tests.bench.reading import Reading, Skipped, clock, ms
+from tests.bench.seeing import SCENE, seen
+from tests.ui.conftest import CHROMIUM, FLAGS, PATIENCE, ROOT, Studio
+
+WATCH = """canvas => {
+  window.painted = [];
+  canvas.addEventListener("pointerup", event => window.pressed = event.timeStamp, true);
+  new MutationObserver(() => afterPaint(() => window.painted.push(performance.now() - window.pressed)))
+    .observe(canvas, { attributeFilter: ["data-ms"] });
+  window.afterPaint = (done) => requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
+}"""
+"""Times each click from the button's release to the frame after the mask was drawn."""
+FETCH = """async () => {
+  const began = performance.now();
+  await (await fetch("/static/studio/icon.svg", { cache: "no-store" })).text();
+  await new Promise(afterPaint);
+  return performance.now() - began;
+}"""
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        raise Skipped("there is no chromium on this machine (apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+def click_browser() -> list[Reading]:
+    """The protocol's first two clicks on each object, replayed with the mouse in the mask canvas."""
+    view = DepthSegmenter().open(seen().frame)
+    planned = [click(one_by_one(view), truth, 2).clicks for truth in seen().truth.values()]
+    with tempfile.TemporaryDirectory() as workspace, chromium() as browser, running(Path(workspace)) as studio:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(PATIENCE)
+        masks_of_the_sample(page, studio.address)
+        for clicks in planned:
+            by_mouse(page, clicks)
+        painted = [one / 1000 for one in page.evaluate("painted")]
+        bare = [page.evaluate(FETCH) / 1000 for _ in range(20)]
+    return [
+        Reading(
+            "click to painted mask in Chromium, 1280x720 (95th percentile)",
+            ms(painted, 95), budget=100, bare=ms(bare, 95),
+            bare_is="fetching an icon from the same server and painting",
+            note=f"median {ms(painted):.0f} ms of {len(painted)} clicks, bare {ms(bare):.0f} ms",
+        )
+    ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def running(workspace: Path) -> Iterator[Studio]:
+    studio = Studio(workspace)
+    try:
+        yield studio
+    finally:
+        studio.process.terminate()
+        studio.process.wait(20)
+
+
+def masks_of_the_sample(page: Page, address: str) -> None:
+    """Opens the sample scene and waits until nothing is being worked out any more."""
+    page.goto(address)
+    page.locator(f".gallery [data-name={SCENE.name}]").first.click()
+    page.locator(".object-list .row").first.wait_for()
+    page.get_by_role("tab", name="Masks").click()
+    page.get_by_role("tab", name="Scene done").wait_for()
+    page.locator(".status-bar .spin").wait_for(state="detached")
+    page.locator(".mask-canvas canvas").evaluate(WATCH)
+
+
+def by_mouse(page: Page, clicks: tuple[tuple[int, int, int], ...]) -> None:
+    """A new object of these clicks, discarded at the end."""
+    canvas, (height, width) = page.locator(".mask-canvas canvas"), seen().frame.depth.shape
+    canvas.press("n")
+    box = canvas.bounding_box() or {}
+    scale = min(box["width"] / width, box["height"] / height)
+    left, top = (box["width"] - width * scale) / 2, (box["height"] - height * scale) / 2
+    for x, y, label in clicks:
+        before = page.evaluate("painted.length")
+        place = {"x": left + (x + 0.5) * scale, "y": top + (y + 0.5) * scale}
+        canvas.click(position=place, button="left" if label else "right")
+        page.wait_for_function("before => painted.length > before", arg=before)
+    canvas.press("Escape")
+
+
+def start() -> list[Reading]:
+    """From the command to the first page, as the second start of the day."""
+    with tempfile.TemporaryDirectory() as workspace:
+        times = [to_first_page(Path(workspace)) for _ in range(3)]
+    bare = clock(lambda: subprocess.run([sys.executable, "-c", "import gradio"], check=True), 3)
+    return [
+        Reading(
+            "app start to first page",
+            ms(times) / 1000,
+            "s",
+            5,
+            bare=ms(bare) / 1000,
+            bare_is="python -c 'import gradio'",
+        )
+    ]
+
+
+def to_first_page(workspace: Path) -> float:
+    port, began = free_port(), time.perf_counter()
+    command = [sys.executable, "-m", "studio", "--port", str(port), "--workspace", str(workspace)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        while process.poll() is None:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30):
+                return time.perf_counter() - began
+            time.sleep(0.02)
+        raise Skipped("the studio ended while starting")
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextlib.contextmanager
+def viewer() -> Iterator[tuple[viewing.Sessions, str]]:
+    """The viewer alone on a port of its own."""
+    views, app, port = viewing.Sessions(), FastAPI(), free_port()
+    viewing.mount(app, views)
+    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield views, f"127.0.0.1:{port}"
+    views.close()
+    server.should_exit = True
+    thread.join(10)
+
+
+def first_picture() -> list[Reading]:
+    """The twin of the sample scene, each time in a fresh browser window."""
+    with twin() as (project, _), viewer() as (views, address), chromium() as browser:
+        token = views.open(project.folder / "scene" / "scene.xml")
+        times = [shown(browser, f"http://{address}/viewer/#{token}", "body[data-state=showing]") for _ in range(4)][1:]
+        bare = [shown(browser, f"http://{address}/static/vendor/three.module.js", "body") for _ in range(3)]
+    return [
+        Reading(
+            "viewer: first picture of a twin of 9 objects", ms(times) / 1000, "s", 1, bare=ms(bare) / 1000,
+            bare_is="the same browser shows three.js as text", note="software rendering",
+        )
+    ]  # fmt: skip
+
+
+def shown(browser: Browser, address: str, sign: str) -> float:
+    page = browser.new_page(viewport={"width": 960, "height": 680})
+    (seconds,) = clock(lambda: (page.goto(address), page.wait_for_selector(sign)))
+    page.close()
+    return seconds
+
+
+def streaming() -> list[Reading]:
+    """Ten boxes on a plane, as fast as they go, to one watcher."""
+    model = mujoco.MjModel.from_xml_string(TEN_BODIES)
+    with viewer() as (views, address):
+        token, rounds = views.open(model), []
+        for _ in range(3):
+            before = bare_steps(model)
+            steps, rate, width = asyncio.run(watched(address, token, lambda: views.get(token).time))
+            rounds.append((steps / model.opt.timestep, rate, width, (before + bare_steps(model)) / 2))
+    steps, rate, width, bare = (statistics.median(column) for column in zip(*rounds, strict=True))
+    share = statistics.median(one[0] / one[3] for one in rounds)
+    return [
+        Reading(
+            "physics while streaming, share of bare stepping", share * 100, "%", 80, at_least=True, bare=100,
+            bare_is=f"a loop over mj_step, {bare:.0f} steps/s", note=f"{steps:.0f} steps/s",
+        ),
+        Reading("viewer: pictures a second, 10 bodies", rate, "Hz", 30, at_least=True),
+        Reading(
+            "viewer: bandwidth, 10 bodies", width / 1000, "KB/s", 40,
+            bare=30 * 10 * 28 / 1000, bare_is="30 poses a second of 28 bytes each",
+        ),
+    ]  # fmt: skip
+
+
+async def watched(address: str, token: str, now, seconds: float = 3.0) -> tuple[float, float, float]:
+    """Simulated seconds, pictures and bytes, each per second of wall clock."""
+    async with websockets.connect(f"ws://{address}/viewer/{token}/ws", origin=f"http://{address}") as socket_:
+        for wish in ('{"op":"step","count":200}', '{"op":"speed","value":1000}', '{"op":"play"}'):
+            await socket_.send(wish)
+        await asyncio.sleep(0.3)
+        pictures = size = 0
+        began, first = time.perf_counter(), now()
+        while (passed := time.perf_counter() - began) < seconds:
+            message = await socket_.recv()
+            size += len(message)
+            pictures += isinstance(message, bytes)
+        return (now() - first) / passed, pictures / passed, size / passed
+
+
+def bare_steps(model: mujoco.MjModel, seconds: float = 1.5) -> float:
+    """Steps a second of a plain loop."""
+    data, count = mujoco.MjData(model), 0
+    mujoco.mj_step(model, data, nstep=200)
+    began = time.perf_counter()
+    while (passed := time.perf_counter() - began) < seconds:
+        mujoco.mj_step(model, data)
+        count += 1
+    return count / passed
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+TEN_BODIES = f"""<mujoco>
+  <option timestep=".002" integrator="implicitfast" jacobian="dense"/>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    {
+    "".join(
+        f'<body name="b{i}" pos="{-0.3 + 0.12 * (i % 5)} {0.1 * (i // 5)} .05"><freejoint/>'
+        f'<geom type="box" size=".03 .02 .025" mass=".1"/></body>'
+        for i in range(10)
+    )
+}
+  </worldbody>
+</mujoco>"""
