@@ -14,7 +14,10 @@ from pipeline.models.rules.things import diagonal, things
 
 Mend = tuple[str, str]
 """A new source and one sentence on what changed."""
-CROWDED = re.compile(r"room|way|free place|blocked|crowd|touch|hit|reach|collid|cannot set|no place", re.I)
+CROWDED = re.compile(r"room|way|free place|blocked|crowd|touch|hit|reach|collid|came down|cannot set|no place", re.I)
+
+NEARLY = 0.06
+"""Metres by which a target may be missed for its size to be the fault."""
 
 
 def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
@@ -264,8 +267,9 @@ def _wider(text: str, unmet: list[tuple[ast.Call, Mapping[str, Any]]]) -> Iterat
 
 
 def _larger(text: str, tree: ast.Module, unmet: list[tuple[ast.Call, Mapping[str, Any]]]) -> Iterator[Mend]:
-    """Zones and containers that were missed become larger."""
-    targets = {n for call, _ in unmet for n in source.names(call)}
+    """Zones and containers that were missed by little become larger: never so that they come to the object."""
+    near = [call for call, said in unmet if min(said.get("miss") or 0, said.get("nearest_miss") or 0) < NEARLY]
+    targets = {n for call in near for n in source.names(call)}
     for made in source.calls(tree, "add_zone", "add_container"):
         name = source.value(source.argument(made, "name", 0))
         size = source.argument(made, "size", 2)
