@@ -80,27 +80,29 @@ def match(
 ) -> Match:
     """The asset that a segment shows, or none, with the best candidates. `features` are computed where not given."""
     features = Features.of(library) if features is None else features
-    if not description.is_object or not segment.mask.any() or not features.ids:
-        why = (
-            "no object" if not description.is_object else "nothing is seen" if features.ids else "the library is empty"
-        )
-        return Match(segment.id, None, 1.0, why, ())
+    nothing = {
+        "the library is empty": not features.ids,
+        "no object": not description.is_object,
+        "nothing is seen of it": not segment.mask.any(),
+    }
+    for why, holds in nothing.items():
+        if holds:
+            return Match(segment.id, None, 1.0, why, ())
     seen = sight(frame, support, segment, description)
     best = _best_views(seen, features, library, description.attributes.shape)
     points = keypoints(*_crop(frame, segment))
     found = []
+    looked_at = 0
     for rank, (view, score, evidence) in enumerate(best):
-        asset = library[features.ids[features.owner[view]]]
-        close = rank < 3 * LOOKED_AT and sum(alike is not None for *_, alike in found) < LOOKED_AT
-        alike = (
-            _print_agrees(asset, points, seen, features, view)
-            if close and printed(features.look.take(np.array([view])))[0]
-            else None
-        )
+        asset, alike = library[features.ids[features.owner[view]]], 0
+        if rank < 3 * LOOKED_AT and looked_at < LOOKED_AT and printed(features.look.take(np.array([view])))[0]:
+            looked_at += 1
+            alike = _print_agrees(asset, points, seen, features, view)
         found.append((asset, score, evidence, alike))
-    candidates = sorted((_candidate(*one, description) for one in found), key=lambda c: -c.score)[:KEPT]
+    made = (_candidate(asset, score, evidence, alike, description) for asset, score, evidence, alike in found)
+    candidates = sorted(made, key=lambda candidate: -candidate.score)[:KEPT]
     kind = {asset.id: asset.category if asset.category in HOLLOW else asset.id for asset, *_ in found}
-    return _decide(segment.id, tuple(candidates), {asset.id: alike or 0 for asset, *_, alike in found}, kind)
+    return _decide(segment.id, tuple(candidates), {asset.id: alike for asset, *_, alike in found}, kind)
 
 
 def match_all(
@@ -176,9 +178,8 @@ def _print_agrees(asset: Asset, points: Any, seen: "Sight", features: Features, 
 
 
 def _candidate(
-    asset: Asset, score: float, evidence: dict[str, float], alike: int | None, description: Description
+    asset: Asset, score: float, evidence: dict[str, float], alike: int, description: Description
 ) -> Candidate:
-    alike = alike or 0
     shape = (evidence["outline"] ** 3 * evidence["relief"] ** 2) ** 0.2
     appearance = max(evidence["appearance"], 1 - np.exp(-alike / PROOF)) if alike >= PROOF else evidence["appearance"]
     score = 1 - (1 - score) * np.exp(-alike / 30) if alike >= PROOF else score

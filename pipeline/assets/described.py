@@ -7,6 +7,8 @@ import mujoco
 import numpy as np
 import trimesh
 from PIL import Image
+from trimesh.visual import TextureVisuals
+from trimesh.visual.material import SimpleMaterial
 
 from pipeline.assets.asset import AssetError
 
@@ -24,7 +26,9 @@ def mesh_of_model(path: Path) -> trimesh.Trimesh:
     parts = [part for geom in visible_geoms(model) if (part := geom_mesh(model, data, geom)) is not None]
     if not parts:
         raise AssetError(f"{path.name} has no visible geometry")
-    return trimesh.util.concatenate(parts) if len(parts) > 1 else parts[0]
+    joined = trimesh.util.concatenate(parts)
+    assert isinstance(joined, trimesh.Trimesh)
+    return joined
 
 
 def _urdf(path: Path) -> mujoco.MjModel:
@@ -81,8 +85,8 @@ def _stored_mesh(model: mujoco.MjModel, mesh: int, image: Image.Image | None, co
         np.stack([faces.ravel(), model.mesh_facetexcoord[adr : adr + count].ravel()], 1), axis=0, return_inverse=True
     )
     uv = coords[pairs[:, 1]] * [1, -1] + [0, 1]
-    material = trimesh.visual.material.SimpleMaterial(image=image)
-    visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
+    material = SimpleMaterial(image=image)
+    visual = TextureVisuals(uv=uv, material=material)
     return trimesh.Trimesh(vertices[pairs[:, 0]], index.reshape(-1, 3), visual=visual, process=False)
 
 
@@ -104,8 +108,8 @@ def _colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
     return model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
 
 
-def _plain(count: int, colour: np.ndarray) -> trimesh.visual.TextureVisuals:
+def _plain(count: int, colour: np.ndarray) -> TextureVisuals:
     """One colour as a tiny texture, so that plain and printed parts join into one material."""
     image = Image.new("RGB", (4, 4), tuple(round(255 * float(c)) for c in colour[:3]))
-    material = trimesh.visual.material.SimpleMaterial(image=image)
-    return trimesh.visual.TextureVisuals(uv=np.full((count, 2), 0.5), material=material)
+    material = SimpleMaterial(image=image)
+    return TextureVisuals(uv=np.full((count, 2), 0.5), material=material)

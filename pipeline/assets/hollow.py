@@ -41,7 +41,10 @@ def hollow_files(source: Path, folder: Path) -> tuple[Path, ...]:
 def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
     """A floor and RING wedges in BANDS heights, in the mesh's frame."""
     scene = o3d.t.geometry.RaycastingScene()
-    scene.add_triangles(mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32))
+    scene.add_triangles(
+        o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+        o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
+    )
     pit = _pit(scene, mesh.bounds)
     if pit is None:
         return []
@@ -68,19 +71,20 @@ def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
 
 def _cast(scene: o3d.t.geometry.RaycastingScene, start: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Distances (N,), infinite where nothing is hit, of rays from `start` (N, 3) in the direction `along` (N, 3)."""
-    return scene.cast_rays(o3d.core.Tensor(np.hstack([start, along]).astype(np.float32)))["t_hit"].numpy()
+    return scene.cast_rays(o3d.core.Tensor.from_numpy(np.hstack([start, along]).astype(np.float32)))["t_hit"].numpy()
 
 
 def _pit(scene: o3d.t.geometry.RaycastingScene, bounds: np.ndarray) -> tuple[np.ndarray, float] | None:
     """The middle (2,) of the largest hollow seen from above that is closed all around, and its floor's height."""
     low, high = bounds
-    x, y = (np.linspace(low[k], high[k], GRID) for k in (0, 1))
+    x, y = np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID)
     grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
     start = np.c_[grid, np.full(len(grid), high[2] + 0.1)]
     top = start[:, 2] - _cast(scene, start, np.broadcast_to([0.0, 0, -1], start.shape))
     top = np.where(np.isfinite(top), top, -np.inf).reshape(GRID, GRID)
     deep = top < high[2] - DEPTH * (high[2] - low[2])
-    labels, count = ndimage.label(np.pad(deep, 1, constant_values=True))
+    labels = np.zeros((GRID + 2, GRID + 2), np.int32)
+    count = int(ndimage.label(np.pad(deep, 1, constant_values=True), output=labels))  # type: ignore[arg-type]
     labels = labels[1:-1, 1:-1]
     outside = set(np.unique(labels[~np.isfinite(top)])) | set(
         np.unique(np.r_[labels[0], labels[-1], labels[:, 0], labels[:, -1]])

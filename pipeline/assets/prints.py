@@ -35,7 +35,7 @@ def keypoints(picture: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.nda
     grey = cv2.resize(grey, None, fx=factor, fy=factor, interpolation=cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA)
     inside = cv2.resize(mask.astype(np.uint8), grey.shape[::-1], interpolation=cv2.INTER_NEAREST)
     grey = cv2.createCLAHE(2, (4, 4)).apply(grey)
-    sift: Any = cv2.SIFT_create(600, contrastThreshold=0.02)
+    sift: Any = cv2.SIFT.create(600, contrastThreshold=0.02)
     points, descriptors = sift.detectAndCompute(grey, cv2.erode(inside, np.ones((5, 5))))
     return None if len(points) < 8 else (np.array([p.pt for p in points], np.float32), descriptors)
 

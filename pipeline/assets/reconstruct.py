@@ -69,7 +69,7 @@ def reconstruct(
 
 
 def _about_z(yaw: float) -> np.ndarray:
-    return trimesh.transformations.rotation_matrix(yaw, [0, 0, 1])[:3, :3]
+    return np.asarray(trimesh.transformations.rotation_matrix(yaw, [0, 0, 1]))[:3, :3]
 
 
 def _solid(frame: Frame, support: Support, segment: Segment, attributes: Attributes, world_from_box: Pose) -> Solid:
@@ -205,7 +205,8 @@ def _crop(frame: Frame, segment: Segment, rgb: tuple[int, int, int]):
     y0, y1, x0, x1 = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
     inner = cv2.erode(mask, np.ones((5, 5)), borderValue=0)[y0:y1, x0:x1]
     inner = inner if inner.sum() > 20 else mask[y0:y1, x0:x1]
-    _, nearest = cv2.distanceTransformWithLabels(1 - inner, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
+    _, labels = cv2.distanceTransformWithLabels(1 - inner, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
+    nearest = np.asarray(labels, int)
     colours = np.zeros((nearest.max() + 1, 3), np.uint8)
     crop = frame.rgb[y0:y1, x0:x1]
     colours[nearest[inner > 0]] = crop[inner > 0]

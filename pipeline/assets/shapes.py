@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import mapbox_earcut
 import numpy as np
 import trimesh
 from PIL import Image
+from trimesh.visual import TextureVisuals
+from trimesh.visual.material import SimpleMaterial
 
 CIRCLE = 40
 """Sides of a round mesh."""
@@ -42,20 +45,25 @@ class Solid:
         return self.moved(trimesh.transformations.translation_matrix([x, y, z]))
 
     def turned(self, degrees: float, axis: Sequence[float]) -> "Solid":
-        return self.moved(trimesh.transformations.rotation_matrix(np.deg2rad(degrees), axis))
+        return self.moved(np.asarray(trimesh.transformations.rotation_matrix(np.deg2rad(degrees), axis)))
 
     def painted(self, image: Image.Image) -> "Solid":
         """The same with another texture."""
-        return Solid(textured(self.mesh, self.mesh.visual.uv, image), self.pieces)
+        return Solid(textured(self.mesh, skin(self.mesh).uv, image), self.pieces)
 
     def centred(self) -> "Solid":
         return self.at(*-self.mesh.bounds.mean(axis=0))
 
 
+def skin(mesh: trimesh.Trimesh) -> Any:
+    """The mesh's texture coordinates and material: trimesh's types allow for visuals that have neither."""
+    return mesh.visual
+
+
 def textured(mesh: trimesh.Trimesh, uv: np.ndarray, image: Image.Image) -> trimesh.Trimesh:
     """The mesh with a texture; uv of shape (V, 2), (0, 0) the image's lower left."""
-    material = trimesh.visual.material.SimpleMaterial(image=image, diffuse=[255, 255, 255, 255])
-    visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
+    material = SimpleMaterial(image=image, diffuse=[255, 255, 255, 255])
+    visual = TextureVisuals(uv=uv, material=material)
     return trimesh.Trimesh(mesh.vertices, mesh.faces, visual=visual, process=False)
 
 
@@ -65,13 +73,13 @@ def plain(rgb: Sequence[int]) -> Image.Image:
 
 def join(*solids: Solid) -> Solid:
     """Several solids as one: their textures one above the other in one image."""
-    images = [solid.mesh.visual.material.image for solid in solids]
+    images = [skin(solid.mesh).material.image for solid in solids]
     width, heights = max(i.width for i in images), [i.height + 2 for i in images]
     sheet, top, uvs = Image.new("RGB", (width, sum(heights))), 0, []
     for solid, image, height in zip(solids, images, heights, strict=True):
         sheet.paste(image.resize((image.width, height)), (0, top))  # a seam of two rows, so that colours do not mix
         sheet.paste(image, (0, top + 1))
-        uv = solid.mesh.visual.uv
+        uv = skin(solid.mesh).uv
         low = 1 - (top + 1 + image.height) / sheet.height
         uvs.append(np.stack([uv[:, 0] * image.width / width, low + uv[:, 1] * image.height / sheet.height], 1))
         top += height
@@ -90,7 +98,7 @@ def hull(points: np.ndarray) -> trimesh.Trimesh:
     return trimesh.convex.convex_hull(np.asarray(points, float))
 
 
-def box(size: Sequence[float], image: Image.Image, cells: int = 1) -> Solid:
+def box(size: Sequence[float] | np.ndarray, image: Image.Image, cells: int = 1) -> Solid:
     """A box whose image is a strip of its faces: front (-y), right, back, left, then top and bottom.
 
     Each takes a sixth of the image's width. `cells` squares along each edge.
@@ -253,15 +261,17 @@ def layers(rings: np.ndarray, image: Image.Image) -> Solid:
     return Solid(textured(mesh, np.full((len(vertices), 2), 0.5), image), pieces)
 
 
-def tube(path: np.ndarray, radii: Sequence[float] | float, image: Image.Image, sides: int = 14, cuts: int = 6) -> Solid:
+def tube(
+    path: np.ndarray, radii: Sequence[float] | np.ndarray | float, image: Image.Image, sides: int = 14, cuts: int = 6
+) -> Solid:
     """A round bar along a path of shape (N, 3), closed at both ends, its radius given at each point."""
     path = np.asarray(path, float)
-    radii = np.broadcast_to(np.asarray(radii, float), len(path))
+    widths = np.broadcast_to(np.asarray(radii, float), len(path))
     ahead = np.gradient(path, axis=0)
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
     side = np.cross(ahead[0], np.eye(3)[np.argmin(np.abs(ahead[0]))])
     rings = []
-    for point, radius, forward in zip(path, radii, ahead, strict=True):
+    for point, radius, forward in zip(path, widths, ahead, strict=True):
         side = side - forward * (side @ forward)
         side /= np.linalg.norm(side)
         rings.append(point + radius * (circle(sides) @ np.stack([side, np.cross(forward, side)])))
@@ -299,8 +309,8 @@ def extrude(outline: np.ndarray, height: float, image: Image.Image) -> Solid:
 def write(solid: Solid, folder: Path) -> tuple[Path, tuple[Path, ...]]:
     """mesh.obj, mesh.mtl, texture.png and collision/*.obj under `folder`: the files of the mesh and of its pieces."""
     (folder / "collision").mkdir(parents=True, exist_ok=True)
-    mesh, uv = solid.mesh, solid.mesh.visual.uv
-    solid.mesh.visual.material.image.save(folder / "texture.png", optimize=True)
+    mesh, uv = solid.mesh, skin(solid.mesh).uv
+    skin(solid.mesh).material.image.save(folder / "texture.png", optimize=True)
     (folder / "mesh.mtl").write_text("newmtl skin\nKa 1 1 1\nKd 1 1 1\nKs 0 0 0\nmap_Kd texture.png\n")
     lines = ["mtllib mesh.mtl", "usemtl skin"]
     lines += ["v {:.6f} {:.6f} {:.6f}".format(*v) for v in mesh.vertices]

@@ -52,7 +52,7 @@ def look(asset: Asset, rotations: np.ndarray, pixels: int, finest: int = 256) ->
     start = plane @ rotations[:, :, :2].transpose(0, 2, 1) - back * rotations[:, None, :, 2]
     along = np.broadcast_to(rotations[:, None, :, 2], start.shape)
     rays = np.concatenate([start, along], -1).astype(np.float32).reshape(-1, 6)
-    hit = scene.cast_rays(o3d.core.Tensor(rays))
+    hit = scene.cast_rays(o3d.core.Tensor.from_numpy(rays))
     depth = hit["t_hit"].numpy() - np.float32(back)
     mask = np.isfinite(depth)
     depth[~mask] = np.nan
@@ -78,7 +78,8 @@ def _traced(asset: Asset, finest: int) -> tuple[o3d.t.geometry.RaycastingScene, 
     mesh = load_mesh(asset)
     scene = o3d.t.geometry.RaycastingScene()
     scene.add_triangles(
-        o3d.core.Tensor(mesh.vertices.astype(np.float32)), o3d.core.Tensor(mesh.faces.astype(np.uint32))
+        o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+        o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
     )
     texture, uv = _texture(mesh, finest)
     return scene, uv[mesh.faces], texture
