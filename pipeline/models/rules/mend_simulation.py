@@ -202,7 +202,7 @@ def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fau
     if crowded:
         yield from _uncluttered(text, tree, data)
     yield from _wider(text, unmet)
-    yield from _larger(text, tree, unmet)
+    yield from _larger(text, tree, unmet, data)
     yield from _reordered(text, unmet, data)
     if not crowded:
         yield from _uncluttered(text, tree, data)
@@ -266,17 +266,23 @@ def _wider(text: str, unmet: list[tuple[ast.Call, Mapping[str, Any]]]) -> Iterat
                 )
 
 
-def _larger(text: str, tree: ast.Module, unmet: list[tuple[ast.Call, Mapping[str, Any]]]) -> Iterator[Mend]:
-    """Zones and containers that were missed by little become larger: never so that they come to the object."""
+def _larger(
+    text: str, tree: ast.Module, unmet: list[tuple[ast.Call, Mapping[str, Any]]], data: Mapping[str, Any]
+) -> Iterator[Mend]:
+    """Zones and containers too small for a thing, or missed by little, grow: never so that they come to the object."""
+    wide = {t.name: diagonal(t) for t in things(data["scene"])}
     near = [call for call, said in unmet if min(said.get("miss") or 0, said.get("nearest_miss") or 0) < NEARLY]
     targets = {n for call in near for n in source.names(call)}
     for made in source.calls(tree, "add_zone", "add_container"):
         name = source.value(source.argument(made, "name", 0))
         size = source.argument(made, "size", 2)
         now = source.value(size)
-        if name not in targets or size is None or now is None:
+        if size is None or now is None:
             continue
         sides = [float(s) for s in (now if isinstance(now, tuple | list) else [now])]
+        missed = [n for call, _ in unmet if name in source.names(call) for n in source.names(call)[:1]]
+        if name not in targets and not any(wide.get(n, 0) + 0.02 > min(sides) for n in missed):
+            continue
         if max(sides) * 1.35 > 0.7:
             continue
         grown = ", ".join(f"{s * 1.35:.2f}" for s in sides)
