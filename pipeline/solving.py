@@ -244,7 +244,8 @@ def _film(model_xml: Path, qpos: np.ndarray, path: Path) -> None:
     except Exception as error:  # every OpenGL platform has its own way to fail
         raise SceneError(f"nothing can be drawn here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
     data = mujoco.MjData(model)
-    with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as film:  # type: ignore[arg-type]
+    writer: Any = imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2)  # type: ignore[arg-type]
+    with renderer, writer as film:
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
         for pose in qpos:
             data.qpos[:] = pose

@@ -69,7 +69,7 @@ def _carry(hand: Gripper, planner: Planner, move: Move) -> Iterator[Event]:
     message = pick(hand, move.object, tried, planner.covers)
     yield Event(hand.physics.time, "pick", move.object, "", not message, message)
     if message:
-        planner.tries[key] = tried + 1
+        planner.tries[key], planner.troubles[key] = tried + 1, message
         return
     place(hand, move)
     state = hand.physics.state()

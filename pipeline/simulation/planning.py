@@ -73,6 +73,8 @@ class Planner:
     refused: set[Goal] = field(default_factory=set)
     rows: dict[InRow, dict[str, np.ndarray]] = field(default_factory=dict)
     packs: dict[str, spots.Packing] = field(default_factory=dict)
+    troubles: dict[tuple[Goal, str], str] = field(default_factory=dict)
+    """Why the last attempt to take an object up failed."""
     covers: dict[str, str] = field(default_factory=dict)
     """What was found to lie over an object when it should be taken up."""
 
@@ -92,7 +94,8 @@ class Planner:
                 except Blocked as blocked:
                     return Refusal(cover, goal, str(blocked))
             if self.tries.get((move.goal, move.object), 0) >= TRIES:
-                return Refusal(move.object, goal, self._failed(state, goal))
+                trouble = self.troubles.get((move.goal, move.object))
+                return Refusal(move.object, goal, trouble or self._failed(state, goal))
             return move
         return None
 
@@ -230,7 +233,9 @@ class Planner:
 
     def _place_for(self, state: State, name: str, goal: Goal, goals: list[Goal]) -> Move | None:
         thing = state[name]
-        about = [g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near)]
+        about: list[Goal] = [
+            g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near)
+        ]
         points = _candidates(state, thing, about)
         if any(isinstance(g, At) for g in about):
             points = points[state.table.depth(points) > -EDGE]
