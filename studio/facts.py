@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from pipeline.description import Description
-from pipeline.matching import Candidate, Match
+from pipeline.matching import Candidate, Match, choose
+from pipeline.project import safe_name
 from pipeline.scene import Placement
 from pipeline.segmentation import Segment
 from studio.pictures import stamp
@@ -13,7 +14,10 @@ from studio.theme import colour_of
 
 
 def objects(session: Session | None) -> list[dict[str, Any]]:
-    """Every segment, in the order of ids: what was measured of it, its match, its place, its fit."""
+    """Every segment, in the order of ids: what was measured of it, its match, its place, its fit.
+
+    What a person decided is said at once; what follows from it, when it has been worked out.
+    """
     if session is None:
         return []
     project = session.project
@@ -23,6 +27,8 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     scene = session.kept("scene", "scene.json", project.scene)
     placed = {p.segment_id: p for p in scene.placements} if scene else {}
     verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
+    names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
+    chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
     moved = {d.data["id"] for d in project.decided("move")}
     fits = session.fits
     facts = []
@@ -30,8 +36,10 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
         id = segment.id
         one = _seen(session, segment, described.get(id))
         one["is_object"] = verdicts.get(id, one["is_object"])
+        one["name"] = names.get(id, one["name"])
         if one["is_object"] and id in matched:
-            one["match"] = _match(session, matched[id])
+            match = matched[id]
+            one["match"] = _match(session, choose(match, chosen[id]) if id in chosen else match)
         if one["is_object"] and id in placed:
             one["placed"] = _placed(placed[id])
         one["moved"] = id in moved

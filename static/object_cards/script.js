@@ -14,7 +14,7 @@ export default function mount({ element, trigger }) {
 
   const candidate = (object, one, rank) => {
     const on = object.match.asset_id === one.asset_id, machine = rank === 0;
-    return h(`button.asset${on ? ".on" : ""}`, { "aria-pressed": String(on), title: `${one.name}: ${one.reason}`, onclick: (event) => { event.stopPropagation(); if (!on) decide("choose_asset", { id: object.id, asset_id: one.asset_id }); } },
+    return h(`button.asset${on ? ".on" : ""}`, { "aria-pressed": String(on), title: `${one.name}: ${one.reason}`, onclick: (event) => { event.stopPropagation(); select(object.id); if (!on) decide("choose_asset", { id: object.id, asset_id: one.asset_id }); } },
       h("img", { src: one.image, alt: one.name, loading: "lazy" }),
       h("span.asset-name", {}, one.name),
       h("span.line", {}, h("b", {}, `${Math.round(one.score * 100)} %`), machine && h("span.tag", {}, "best match"), on && h("span.tag.good", {}, "✓ chosen")),
@@ -33,7 +33,8 @@ export default function mount({ element, trigger }) {
         (object.warnings ?? []).map((text) => h("span.warn", {}, text))),
       h("div.found", {},
         !object.match ? h("p.muted", {}, object.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin.") : [
-          h("p.reason", {}, object.match.source === "human" ? h("span.tag.good", {}, "chosen by a person") : h("span.tag", {}, "chosen by the matcher"), " ", object.match.reason),
+          h("p.reason", {}, object.match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " The matcher's best: ", candidates[0] ? `${candidates[0].name}, ${candidates[0].reason}` : "none"]
+            : [h("span.tag", {}, "chosen by the matcher"), " ", object.match.reason]),
           h("div.assets", {}, more.map((one, rank) => candidate(object, one, rank)))]),
       h("div.actions", {},
         object.match && h(`button.studio-button${fromView ? ".on" : ""}`, { disabled: fromView, onclick: (event) => { event.stopPropagation(); decide("choose_asset", { id: object.id, asset_id: null }); } }, fromView ? "✓ Made from the view" : "Make it from the view"),

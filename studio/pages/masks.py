@@ -8,9 +8,12 @@ from pipeline.segmentation.files import rle
 from studio.facts import objects
 from studio.notices import sentence
 from studio.prompts import prompt
-from studio.session import Session, Sessions
+from studio.session import Session, Sessions, SessionError
 from studio.shell import Shell
 from studio.theme import colour_of
+
+
+ABOUT_OBJECTS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "move")
 
 
 def build(shell: Shell) -> None:
@@ -23,7 +26,10 @@ def build(shell: Shell) -> None:
 
 def decide(session: Session, decision: dict) -> None:
     """Any decision about an object, from any component: {"kind", ...its data}."""
-    session.decide(**decision)
+    kind = decision.pop("kind", "")
+    if kind not in ABOUT_OBJECTS:
+        raise SessionError("That cannot be decided here; reload the page.")
+    session.decide(kind, **decision)
 
 
 def answer(sessions: Sessions, request: dict) -> dict:

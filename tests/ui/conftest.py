@@ -1,0 +1,84 @@
+"""The real studio in a process of its own on a free port, and a real browser that watches over what it fetches."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+PATIENCE = 60_000
+"""Milliseconds: nothing here is timed, slow machines may take theirs."""
+
+
+class Studio:
+    """The command, running."""
+
+    def __init__(self, workspace: Path):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.workspace, self.address = workspace, f"http://127.0.0.1:{self.port}/"
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "studio", "--port", str(self.port), "--workspace", str(self.workspace)]
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("GRS_") and name != "DISPLAY"}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)
+        while True:
+            try:
+                urllib.request.urlopen(self.address, timeout=5).close()
+                return
+            except OSError:
+                assert self.process.poll() is None, "the studio ended while starting"
+                time.sleep(0.2)
+
+    def kill(self) -> None:
+        """As a power cut would: no time to save anything."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    running = Studio(tmp_path_factory.mktemp("workspace"))
+    yield running
+    running.process.terminate()
+    running.process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine; apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """One page at 1280 x 800 for a module; any error in its console and any fetch from elsewhere is a failure."""
+    wrong: list[str] = []
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(PATIENCE)
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: wrong.append(request.url) if not request.url.startswith(LOCAL) else None)
+    yield page
+    page.close()
+    assert not wrong
+
+
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
