@@ -45,7 +45,8 @@ Simulation(scene, seed): arrange before any rollout
     sim.add_container("bin", xy, (0.2, 0.15), height=0.05)    an open box that stands fast
     sim.free_spot(radius)                      (x, y) of an empty place, nearest to the table's middle
     sim.goal(kit.on("a", "b"), ...)            one stage; call again for the next stage in order
-    sim.objects, sim["a"]                      Objects as now placed
+    sim.objects, sim["a"]                      Objects as now placed;  sim.scene as photographed
+    sim.zones["zone"]                          .xy;  .outside(xy) metres a point is outside it, negative within
     sim.rollout()                              a Run;  sim.reward_at_start() the reward before anything moved
 
 Goals. The reward is the share of goals met at rest at the end; a stage counts once the stages before it were met.
