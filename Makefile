@@ -5,7 +5,7 @@ export MUJOCO_GL ?= egl
 export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
-.PHONY: setup run test lint format types bench lock sample-scenes
+.PHONY: setup run test lint format types bench eval-masks lock sample-scenes
 
 setup:
 	@scripts/setup
@@ -26,9 +26,12 @@ format: setup
 types: setup
 	@$(bin)/basedpyright
 
-bench:
+bench:           # each speed beside its budget; ARGS="click start" measures some of them
 	@scripts/setup --browser
 	@$(bin)/python -m tests.bench $(ARGS)
+
+eval-masks: setup  # masks against those that people drew, on ../shared/frames and the sample scenes
+	@$(bin)/python -m tests.bench.masks
 
 lock:            # renew the lock file after a change to pyproject.toml
 	@uv pip compile --quiet --universal --no-emit-index-url --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

@@ -64,7 +64,9 @@ def read_log(path: Path) -> tuple[Decision, ...]:
         except (ValueError, TypeError) as error:
             if number == len(lines):
                 break
-            raise DecisionError(f"{path.name} line {number} cannot be read ({error}); mend or remove that line") from None
+            raise DecisionError(
+                f"{path.name} line {number} cannot be read ({error}); mend or remove that line"
+            ) from None
     return tuple(decisions)
 
 

@@ -97,9 +97,10 @@ class Project:
             ) from None
         if record is None:
             raise ProjectError(f"{folder} is not a project: it has no project.json")
-        if not isinstance(record, dict) or record.get("schema") != 1:
+        schema = record.get("schema") if isinstance(record, dict) else None
+        if schema != 1:
             raise ProjectError(
-                f"{folder} was made by another version of GRS Studio (schema {record.get('schema') if isinstance(record, dict) else '?'}, this one reads 1)"
+                f"{folder} was made by another version of GRS Studio (schema {schema}; this one reads 1)"
             )
         return Project(folder)
 

@@ -105,7 +105,7 @@ def maker(stage: Stage, services: Services) -> str:
 
 def _frame(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("frame", "looking for the table")
-    project.support
+    yield Progress("frame", "the table is found", 1, 1, project.support)
 
 
 def _segments(project: Project, services: Services) -> Iterator[Progress]:

@@ -15,7 +15,9 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
     try:
         settings.workspace.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StudioError(f"the workspace {settings.workspace} cannot be made: {error.strerror}; choose another with --workspace") from None
+        raise StudioError(
+            f"the workspace {settings.workspace} cannot be made: {error.strerror}; choose another with --workspace"
+        ) from None
     import uvicorn
 
     from studio.app import build
@@ -24,7 +26,10 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
     with contextlib.closing(services.sandbox):
         app = build(services, settings.workspace, auth)
         address = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
-        print(f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})", flush=True)
+        print(
+            f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})",
+            flush=True,
+        )
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
         uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20)

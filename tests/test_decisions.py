@@ -61,5 +61,5 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
 
 @pytest.mark.parametrize("kind, data", [("teleport", {}), ("rename", {"id": 3})])
 def test_an_unknown_or_incomplete_decision_is_refused(kind, data):
-    with pytest.raises(DecisionError, match="known are|lacks name"):
+    with pytest.raises(DecisionError, match=r"known are|lacks name"):
         Decision(kind, data)

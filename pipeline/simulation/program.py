@@ -50,7 +50,11 @@ class Report:
     @property
     def clean(self) -> bool:
         """Every check passed and nothing crashed, timed out or was refused."""
-        return bool(self.checks) and all(c.passed for c in self.checks) and not (self.crash or self.timed_out or self.violation)
+        return (
+            bool(self.checks)
+            and all(c.passed for c in self.checks)
+            and not (self.crash or self.timed_out or self.violation)
+        )
 
 
 class ProgramError(StudioError):
@@ -64,7 +68,9 @@ def read_program(folder: Path) -> Program:
         try:
             sources.append((folder / name).read_text(encoding="utf-8"))
         except OSError:
-            raise ProgramError(f"{folder} has no {name}; a program is a folder with simulation.py and checks.py") from None
+            raise ProgramError(
+                f"{folder} has no {name}; a program is a folder with simulation.py and checks.py"
+            ) from None
         except UnicodeDecodeError:
             raise ProgramError(f"{folder / name} is not UTF-8 text") from None
     return Program(*sources)
