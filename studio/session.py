@@ -55,6 +55,7 @@ class Session:
         self._asking = threading.Lock()
         self._kept: dict[str, tuple[int, Any]] = {}
         self._computing: set[str] = set()
+        self._complained = ""
 
     # ------------------------------------------------------------------ deciding
 
@@ -190,6 +191,14 @@ class Session:
             taken = list(self._notices)
             self._notices.clear()
             return taken
+
+    def complain(self, error: BaseException) -> None:
+        """Has the page say what went wrong; what was said last is not said again."""
+        text = str(error)
+        if text != self._complained:
+            self._complained = text
+            self._notices.append(sentence(error))
+            self._note(self._notices[-1], "bad")
 
     def _note(self, text: str, kind: str = "machine") -> None:
         with self._changed:

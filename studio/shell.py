@@ -129,4 +129,15 @@ class Shell:
         for _ in session.follow() if session else (None,):
             for text in session.take_notices() if session else ():
                 notify(text)
-            yield [view(session) for _, view in self._shown]
+            yield [_value(view, session) for _, view in self._shown]
+
+
+def _value(view: View, session: Session | None) -> Any:
+    """What a component shows. One that cannot be shown stays as it is, says why once, and the others go on."""
+    try:
+        return view(session)
+    except Exception as error:
+        if session is None:
+            raise
+        session.complain(error)
+        return gr.skip()

@@ -76,10 +76,7 @@ def below(session: Session | None) -> dict[str, Any]:
         "message": lines[-1]["text"] if lines else "Ready",
     }
     if work:
-        said |= {
-            "message": f"{work.last.stage}: {work.last.message}",
-            "done": work.last.done,
-            "of": work.last.of,
-            "halting": work.stopping,
-        }
+        said["halting"] = work.stopping
+    if work and work.last:
+        said |= {"message": f"{work.last.stage}: {work.last.message}", "done": work.last.done, "of": work.last.of}
     return said

@@ -38,7 +38,7 @@ def state(step: Step, session: Session | None) -> str:
         return "todo"
     stages = session.project.stages()
     states = [stages[stage] for stage in step.stages]
-    if session.work and session.work.last.stage in step.stages:
+    if session.work and session.work.last and session.work.last.stage in step.stages:
         return "running"
     if "failed" in states or _worth_a_look(step, session):
         return "attention"

@@ -22,9 +22,11 @@ class Watching:
 
     def solution(self, session: Session) -> str:
         """Token of a replay of the solution, "" before there is one."""
-        stamp = session.stamp("solution.npz")
+        stamp = session.stamp("solution.json")
         if stamp == "0":
             return ""
+        if not (session.project.folder / "scene" / "solution.xml").exists():
+            return ""  # no rollout came to an end
         return self._view(session, "solution", stamp, lambda: self._solution(session.project))
 
     def _view(self, session: Session, kind: str, stamp: str, open_it) -> str:

@@ -49,7 +49,9 @@ class Work:
             end: is called once with this, the error if any, and whether it was stopped.
             until: the stage this leads to.
         """
-        self.until, self.last = until, Progress("frame", "starting")
+        self.until = until
+        self.last: Progress | None = None
+        """The newest step."""
         self._make, self._tell, self._end = make, tell, end
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="work")

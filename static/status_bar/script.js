@@ -1,26 +1,30 @@
 import { fill, h } from "/static/studio/dom.js";
 
 export default function mount({ element, trigger }) {
-  const bar = element.querySelector(".status-bar");
   let open = false, last = {};
+  // Made once and only changed: a button that is drawn anew cannot be hit while work goes on.
+  const stop = h("button.studio-button.stop", { onclick: () => trigger("halt") }, "■ Stop");
+  const spin = h("span.spin", { "aria-hidden": "true" }), message = h("span.message", { role: "status" });
+  const share = h("span.fill"), track = h("span.track", {}, share), count = h("span.faint");
+  const toggle = h("button.studio-button.plain.toggle", { onclick: () => { open = !open; draw(last); } });
+  const lines = h("div.log", { role: "log" }), now = h("div.now");
+  fill(element.querySelector(".status-bar"), lines, now);
+
   const draw = (value) => {
     last = value ?? {};
-    const { running, halting, message = "", done = 0, of = 0, log = [] } = last;
-    const share = of ? Math.min(1, done / of) : null;
-    bar.classList.toggle("open", open);
-    fill(bar,
-      open && h("div.log", { role: "log" }, log.map((line) =>
-        h(`div.line.${line.kind}`, {}, h("time", {}, line.at), h("span", {}, line.text)))),
-      h("div.now", {},
-        running ? h("span.spin", { "aria-hidden": "true" }) : null,
-        h("span.message", { role: "status" }, halting ? "Stopping …" : message),
-        running && h("span.track", {}, h("span.fill", { style: share === null ? "width:30%" : `width:${(share * 100).toFixed(0)}%` })),
-        running && of ? h("span.faint", {}, `${done} of ${of}`) : null,
-        running && h("button.studio-button.stop", { disabled: halting, onclick: () => trigger("halt") }, "■ Stop"),
-        h("button.studio-button.plain.toggle", { "aria-expanded": String(open), onclick: () => { open = !open; draw(last); } }, open ? "Hide log" : `Log (${log.length})`)),
-    );
-    const lines = bar.querySelector(".log");
-    if (lines) lines.scrollTop = lines.scrollHeight;
+    const { running, halting, message: said = "", done = 0, of = 0, log = [] } = last;
+    message.textContent = halting ? "Stopping …" : said;
+    share.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";
+    count.textContent = of ? `${done} of ${of}` : "";
+    stop.disabled = Boolean(halting);
+    toggle.textContent = open ? "Hide log" : `Log (${log.length})`;
+    toggle.setAttribute("aria-expanded", String(open));
+    lines.hidden = !open;
+    if (Boolean(running) !== now.contains(stop) || !now.childElementCount)
+      fill(now, running ? [stop, spin, track, count] : null, message, toggle);
+    if (!open) return;
+    fill(lines, log.map((line) => h(`div.line.${line.kind}`, {}, h("time", {}, line.at), h("span", {}, line.text))));
+    lines.scrollTop = lines.scrollHeight;
   };
   return draw;
 }
