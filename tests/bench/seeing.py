@@ -1,6 +1,7 @@
 """How fast masks come: the embedded segmenter and SAM 2's own network, without a browser."""
 
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def sam2() -> list[Reading]:
         from sam2.sam2_image_predictor import SAM2ImagePredictor
     except ImportError:
         raise Skipped("torch and sam2 are not installed (a light set-up)") from None
+    warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own, about its own
     with tempfile.TemporaryDirectory() as folder:
         torch.save({"model": build_sam2(TINY, None, device="cpu").state_dict()}, Path(folder) / "tiny.pt")
         segmenter = Sam2Segmenter(str(Path(folder) / "tiny.pt"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import statistics
 import subprocess
@@ -25,13 +26,18 @@ from studio import viewing
 from tests.bench.making import twin
 from tests.bench.reading import Reading, Skipped, clock, ms
 from tests.bench.seeing import SCENE, seen
-from tests.ui.conftest import CHROMIUM, FLAGS, PATIENCE, ROOT, Studio
+from tests.ui.conftest import CHROMIUM, FLAGS, ROOT, Studio
 
+PATIENCE = 600_000
+"""Milliseconds: a busy machine is slow, and that is no reason to give up."""
 WATCH = """canvas => {
   window.painted = [];
+  window.answered = [];
   canvas.addEventListener("pointerup", event => window.pressed = event.timeStamp, true);
-  new MutationObserver(() => afterPaint(() => window.painted.push(performance.now() - window.pressed)))
-    .observe(canvas, { attributeFilter: ["data-ms"] });
+  new MutationObserver(() => {
+    window.answered.push(Number(canvas.dataset.ms));
+    afterPaint(() => window.painted.push(performance.now() - window.pressed));
+  }).observe(canvas, { attributeFilter: ["data-ms"] });
   window.afterPaint = (done) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
     channel.port1.onmessage = done;
@@ -67,14 +73,15 @@ def click_browser() -> list[Reading]:
         masks_of_the_sample(page, studio.address)
         for clicks in planned:
             by_mouse(page, clicks)
-        painted = [one / 1000 for one in page.evaluate("painted")]
+        painted, answered = ([one / 1000 for one in page.evaluate(name)] for name in ("painted", "answered"))
         bare = [page.evaluate(FETCH) / 1000 for _ in range(20)]
     return [
         Reading(
             "click to painted mask in Chromium, 1280x720 (95th percentile)",
             ms(painted, 95), budget=100, bare=ms(bare, 95),
             bare_is="fetching an icon from the same server and painting",
-            note=f"median {ms(painted):.0f} ms of {len(painted)} clicks, bare {ms(bare):.0f} ms",
+            note=f"median {ms(painted):.0f} ms of {len(painted)} clicks, answered after {ms(answered):.0f} ms, "
+            f"bare {ms(bare):.0f} ms",
         )
     ]  # fmt: skip
 
@@ -85,8 +92,7 @@ def running(workspace: Path) -> Iterator[Studio]:
     try:
         yield studio
     finally:
-        studio.process.terminate()
-        studio.process.wait(20)
+        studio.kill()
 
 
 def masks_of_the_sample(page: Page, address: str) -> None:
@@ -95,7 +101,7 @@ def masks_of_the_sample(page: Page, address: str) -> None:
     page.locator(f".gallery [data-name={SCENE.name}]").first.click()
     page.locator(".object-list .row").first.wait_for()
     page.get_by_role("tab", name="Masks").click()
-    page.get_by_role("tab", name="Scene done").wait_for()
+    page.get_by_role("tab", name=re.compile("^Scene")).filter(has_text="done").wait_for()
     page.locator(".status-bar .spin").wait_for(state="detached")
     page.locator(".mask-canvas canvas").evaluate(WATCH)
 
