@@ -7,7 +7,7 @@ from components.component import Component
 
 
 class FrameView(Component):
-    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d] | null, table: [[x, y]], facts, notes}.
+    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d], table: [[x, y]], facts, notes}.
 
     `depth` is the address of float32 little-endian metres; the browser fetches it once and reads it under the cursor.
     """

@@ -8,10 +8,9 @@ from pipeline.segmentation.files import rle
 from studio.facts import objects
 from studio.notices import sentence
 from studio.prompts import prompt
-from studio.session import Session, Sessions, SessionError
+from studio.session import Session, SessionError, Sessions
 from studio.shell import Shell
 from studio.theme import colour_of
-
 
 ABOUT_OBJECTS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "move")
 
