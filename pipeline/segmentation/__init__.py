@@ -1,3 +1,5 @@
+import sys
+
 from pipeline.segmentation.depth import DepthSegmenter, DepthView
 from pipeline.segmentation.edit import merge, split
 from pipeline.segmentation.files import read_prompts, read_segments, rle, unrle, write_segments
@@ -23,3 +25,7 @@ __all__ = [
     "unrle",
     "write_segments",
 ]
+
+# torch loads triton, and triton's LLVM crashes the process beside the LLVM of Mesa's software renderer, which draws
+# our pictures. SAM 2 does without triton; torch copes when it is not there.
+sys.modules.setdefault("triton", None)  # type: ignore[arg-type]
