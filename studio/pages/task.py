@@ -90,7 +90,10 @@ def rounds(session: Session | None) -> dict:
     if session is None:
         return {}
     known = {one.number: one for one in session.kept("rounds", "rounds.jsonl", session.project.rounds)}
-    return {"rounds": [_round(one, known.get(one.parent)) for one in known.values()], "running": generating(session)}
+    return {
+        "rounds": [_round(one, None if one.parent is None else known.get(one.parent)) for one in known.values()],
+        "running": generating(session),
+    }
 
 
 def _round(one, parent) -> dict:
