@@ -1,6 +1,6 @@
 """One set of colours for the image, the list, the cards and the viewer, and Gradio's own widgets made to fit."""
 
-import gradio as gr
+from gradio.themes import Base
 
 PALETTE = (
     "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#0072b2", "#cc79a7",
@@ -45,9 +45,9 @@ def colour_of(id: int) -> str:
     return PALETTE[(id - 1) % len(PALETTE)]
 
 
-def theme() -> gr.themes.Base:
+def theme() -> Base:
     """The same by day and by night: photographs are judged against it. System fonts, nothing is fetched."""
-    names = vars(gr.themes.Base())
+    names = vars(Base())
     both = _LIGHT | {f"{name}_dark": value for name, value in _LIGHT.items() if f"{name}_dark" in names}
-    base = gr.themes.Base(font=SANS, font_mono=MONO, text_size="sm", spacing_size="sm", radius_size="md")
+    base = Base(font=SANS, font_mono=MONO, text_size="sm", spacing_size="sm", radius_size="md")
     return base.set(**both, color_accent="#1f5fa6", block_shadow="none", block_label_shadow="none", shadow_drop="none")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.assets.library import Library
 from pipeline.frame import Frame, Intrinsics
+from pipeline.matching import Features
 from pipeline.models.rules import RulesModel
 from pipeline.run import Services
 from pipeline.segmentation import DepthSegmenter, SegmentationError
@@ -57,7 +58,9 @@ def test_clicks_arrive_as_they_were_made():
 def test_behind_a_login_nothing_is_told_to_strangers(tmp_path: Path):
     from studio.app import build
 
-    services = Services(DepthSegmenter(), RulesModel(), Library(()), features=lambda: None, sandbox=Sandbox())
+    services = Services(
+        DepthSegmenter(), RulesModel(), Library(()), features=lambda: Features.of(Library(())), sandbox=Sandbox()
+    )
     with TestClient(build(services, tmp_path, ("ada", "secret"))) as client:
         for address in ("/project/x/colour.jpg", "/thumbnail/sample/blocks", "/viewer/", "/config"):
             assert client.get(address).status_code == 401, address
