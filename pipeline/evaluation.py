@@ -126,7 +126,7 @@ def next_click(mask: np.ndarray, truth: np.ndarray) -> tuple[int, int, int] | No
     """
     largest, label, region = 0, 0, None
     for kind, wrong in ((1, truth & ~mask), (0, mask & ~truth)):
-        parts, _ = ndimage.label(wrong)
+        parts, _ = ndimage.label(wrong)  # type: ignore[misc]
         sizes = np.bincount(parts.ravel())
         sizes[0] = 0
         if sizes.max() > largest:

@@ -3,6 +3,7 @@
 Needs the real frames beside the repository, in ../shared/frames; without them it measures the sample scenes alone.
 """
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -45,9 +46,10 @@ def main() -> int:
     samples = [measure(path.parent) for path in sorted(SAMPLES.glob("*/expected.json"))]
     print("\n".join([HEADING, *(row(one) for one in [*real, *samples]), ""]))
     print("\n".join(table({"real frames": real, "sample scenes": samples})))
+    print(f"\nSpeeds were taken at a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     SHEET.parent.mkdir(exist_ok=True)
     cv2.imwrite(str(SHEET), sheet([*real, *samples])[:, :, ::-1])
-    print(f"\nContact sheet (green: true outline, colours: what was found): {SHEET.relative_to(ROOT)}")
+    print(f"Contact sheet (green: true outline, colours: what was found): {SHEET.relative_to(ROOT)}")
     return 0
 
 
@@ -68,6 +70,7 @@ def measure(folder: Path) -> Scored:
 
 HEADING = (
     f"{'frame':24}{'things':>7}{'IoU':>7}{'found':>7}{'right':>8}   {'1 / 3 / 5 clicks':22}{'drop':>6}{'seconds':>9}"
+    "  not found"
 )
 
 
@@ -75,10 +78,11 @@ def row(one: Scored) -> str:
     """One frame in a line; `right` is how many of the found masks are an object."""
     auto, drop = one.automatic, max(c.worst_drop for c in one.together)
     right = f"{auto.right}/{auto.predicted}" if auto.complete else ""
+    missed = [name for name, fit in zip(one.seen.truth, auto.iou, strict=True) if fit < FOUND]
     return (
         f"{one.seen.name:24}{len(auto.iou):7}{auto.mean_iou:7.3f}{auto.recall:7.2f}{right:>8}   "
-        f"{curve(one.together):22}{drop:6.3f}{one.seconds:9.2f}"
-    )
+        f"{curve(one.together):22}{drop:6.3f}{one.seconds:9.2f}  {', '.join(missed)}"
+    ).rstrip()
 
 
 def table(groups: dict[str, list[Scored]]) -> list[str]:
