@@ -1,5 +1,7 @@
+from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
-from pipeline.frame.plain import load, load_files, save
+from pipeline.frame.load import frames, load
+from pipeline.frame.plain import load_files, save
 from pipeline.frame.registration import register
 from pipeline.frame.support import Support, SupportError, find_support
 
@@ -7,9 +9,11 @@ __all__ = [
     "Frame",
     "FrameError",
     "Intrinsics",
+    "Recording",
     "Support",
     "SupportError",
     "find_support",
+    "frames",
     "load",
     "load_files",
     "register",

@@ -27,6 +27,12 @@ class Camera:
     """Of shape (4, 4)."""
     source: str = ""
     notes: tuple[str, ...] = ()
+    guessed: bool = False
+    """Whether the intrinsics were not measured: what is large or far is then only roughly known."""
+    depth: Intrinsics | None = None
+    """The depth camera's own, where depth was not yet registered to colour."""
+    color_from_depth: np.ndarray | None = None
+    """The depth camera's pose in the colour camera's axes, of shape (4, 4); given with `depth`."""
 
 
 def parse_camera(raw: bytes, name: str = "camera.json") -> Camera:
@@ -35,21 +41,23 @@ def parse_camera(raw: bytes, name: str = "camera.json") -> Camera:
         data = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise FrameError(f"{name} is not JSON ({error}); it should read {FORM}.") from None
-    if not isinstance(data, dict):
-        raise FrameError(f"{name} holds a {type(data).__name__}, not an object; it should read {FORM}.")
-    missing = [key for key in ("width", "height", "fx", "fy", "cx", "cy") if key not in data]
-    if missing:
-        raise FrameError(f"{name} lacks {', '.join(missing)}; it should read {FORM}.")
-    fx, fy, cx, cy = (_number(data[key], key, name) for key in ("fx", "fy", "cx", "cy"))
-    width, height = (_count(data[key], key, name) for key in ("width", "height"))
+    return camera_of(data, name)
+
+
+def camera_of(data: Any, name: str) -> Camera:
+    """The camera that JSON data of the plain form describe. Raises FrameError in one line."""
+    intrinsics = _intrinsics(data, name)
     scale = None if data.get("depth_scale") is None else _number(data["depth_scale"], "depth_scale", name)
     if scale is not None and scale <= 0:
         raise FrameError(f"{name}: depth_scale is {scale:g}; it is metres per unit, 0.001 for millimetres.")
-    intrinsics = Intrinsics(width, height, fx, fy, cx, cy)
-    check_intrinsics(intrinsics, name)
     notes = data.get("notes", ())
     known = tuple(str(note) for note in notes) if isinstance(notes, list) else ()
-    return Camera(intrinsics, scale, _pose(data.get("world_from_camera"), name), str(data.get("source", "")), known)
+    pose, source = _pose(data, "world_from_camera", name), str(data.get("source", ""))
+    depth, moved = data.get("depth"), _pose(data, "color_from_depth", name)
+    if (depth is None) != (moved is None):
+        raise FrameError(f'{name} gives one of "depth" and "color_from_depth"; a depth camera of its own needs both.')
+    own = None if depth is None else _intrinsics(depth, f"{name}, depth")
+    return Camera(intrinsics, scale, pose, source, known, depth=own, color_from_depth=moved)
 
 
 def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
@@ -75,12 +83,16 @@ def guess_camera(width: int, height: int) -> Camera:
     """A camera of usual opening angle, for pictures that come without one."""
     focal = width / 2 / math.tan(math.radians(GUESSED_FIELD_OF_VIEW / 2))
     note = f"No camera given: a {GUESSED_FIELD_OF_VIEW:g} degree field of view was guessed, so sizes are rough."
-    return Camera(Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2), None, None, "", (note,))
+    k = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
+    return Camera(k, None, notes=(note,), guessed=True)
 
 
-def guess_unit(median: float) -> float:
-    """Metres per unit that put a depth image's median, in its own units, where a table would be: 0.2 to 5 m."""
-    for scale in UNITS:
+def guess_unit(median: float, whole: bool = True) -> float:
+    """Metres per unit that put a depth image's median, in its own units, where a table would be: 0.2 to 5 m.
+
+    Depth that is not in whole numbers is in metres first of all.
+    """
+    for scale in UNITS if whole else (1.0, *UNITS):
         if 0.2 <= median * scale <= 5:
             return scale
     raise FrameError(
@@ -100,6 +112,19 @@ def camera_json(camera: Camera) -> str:
     return json.dumps(data | {key: value for key, value in extras.items() if value}, indent=1)
 
 
+def _intrinsics(data: Any, name: str) -> Intrinsics:
+    if not isinstance(data, dict):
+        raise FrameError(f"{name} holds a {type(data).__name__}, not an object; it should read {FORM}.")
+    missing = [key for key in ("width", "height", "fx", "fy", "cx", "cy") if key not in data]
+    if missing:
+        raise FrameError(f"{name} lacks {', '.join(missing)}; it should read {FORM}.")
+    fx, fy, cx, cy = (_number(data[key], key, name) for key in ("fx", "fy", "cx", "cy"))
+    width, height = (_count(data[key], key, name) for key in ("width", "height"))
+    found = Intrinsics(width, height, fx, fy, cx, cy)
+    check_intrinsics(found, name)
+    return found
+
+
 def _number(value: Any, key: str, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise FrameError(f"{name}: {key} is {str(value)[:40]!r}, not a number.")
@@ -115,14 +140,15 @@ def _count(value: Any, key: str, name: str) -> int:
     return int(number)
 
 
-def _pose(value: Any, name: str) -> np.ndarray | None:
+def _pose(data: dict[str, Any], key: str, name: str) -> np.ndarray | None:
+    value = data.get(key)
     if value is None:
         return None
-    wanted = f"{name}: world_from_camera should be four rows of four finite numbers"
+    wanted = f"{name}: {key} should be four rows of four finite numbers"
     rows = value if isinstance(value, list) and len(value) == 4 else []
     if not rows or not all(isinstance(row, list) and len(row) == 4 for row in rows):
         raise FrameError(wanted + ".")
-    pose = np.array([[_number(entry, "world_from_camera", name) for entry in row] for row in rows])
+    pose = np.array([[_number(entry, key, name) for entry in row] for row in rows])
     turn = pose[:3, :3]
     if not np.allclose(pose[3], [0, 0, 0, 1], atol=1e-6):
         raise FrameError(wanted + ", the last row 0 0 0 1 (was it written column by column?).")

@@ -19,8 +19,10 @@ def read_rgb(raw: bytes, name: str) -> np.ndarray:
 
 
 def read_depth(raw: bytes, name: str) -> np.ndarray:
-    """Depth in the file's own units, of shape (H, W), uint16, 0 unknown. Raises FrameError."""
+    """Depth in the file's own units, of shape (H, W), 0 unknown: uint16, or float32. Raises FrameError."""
     picture = _open(raw, name)
+    if picture.mode == "F":
+        return _pixels(picture, name)
     if picture.mode not in GREY16:
         colours = len(picture.getbands())
         hint = "are rgb and depth swapped?" if colours >= 3 else "save depth as 16-bit grey PNG, 0 where unknown."
