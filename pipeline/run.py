@@ -200,6 +200,7 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
         services.library,
         project.folder / "scene",
         files.moved_by(project.decided("move")),
+        project.folder / "cache",
     )
     yield Progress("scene", "letting them settle", 1, 3)
     scene, settled = settle(scene)

@@ -3,7 +3,7 @@
 An object that the library knows is laid over its points; any other is made from the view. A person's pose wins.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from pipeline.scene import registration
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.registration import Fit, Sight, Surface
 from pipeline.segmentation import Segment
+from pipeline.store import digest, memo
 
 UPS = {
     "upright": np.eye(3),
@@ -68,8 +69,12 @@ def place(
     library: Library,
     folder: Path,
     moved: Mapping[int, Pose] | None = None,
+    cache: Path | None = None,
 ) -> Scene:
-    """The twin as it was seen, not yet settled. What is made from the view is written below `folder`."""
+    """The twin as it was seen, not yet settled. What is made from the view is written below `folder`.
+
+    Poses found are kept in the folder `cache` where one is given: what did not change is not laid again.
+    """
     described = {d.segment_id: d for d in descriptions if d.is_object}
     matched = {m.segment_id: m for m in matches}
     seen = [
@@ -80,7 +85,9 @@ def place(
     placements: dict[int, Placement] = {}
     for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
         given = (moved or {}).get(thing.segment.id)
-        placements[thing.segment.id] = _place(frame, support, thing, library, folder, tuple(placements.values()), given)
+        placements[thing.segment.id] = _place(
+            frame, support, thing, library, folder, tuple(placements.values()), given, cache
+        )
     return Scene(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
@@ -129,16 +136,33 @@ def _place(
     folder: Path,
     below: tuple[Placement, ...],
     given: Pose | None,
+    cache: Path | None,
 ) -> Placement:
     sight = Sight(thing.points, frame, support.world_from_camera)
+    seen = (thing.points, thing.segment.mask, _bottoms(thing, below))
     if thing.match is not None and thing.match.asset_id is not None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
-        pose = given or _lay(asset, asset.size * scale, thing, sight, below)
+        what = (*seen, asset.digest, scale)
+        pose = given or _found(cache, what, lambda: _lay(asset, asset.size * scale, thing, sight, below))
         return _placement(thing, asset, asset.id, scale, pose)
     bottom = _holder_top(thing, below)
     made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
     start = _raised(made.world_from_object, made.asset.size, bottom)
-    return _placement(thing, made.asset, None, 1.0, given or _touched_up(made.asset, start, sight))
+    what = (*seen, made.asset.size, start.matrix)
+    return _placement(
+        thing, made.asset, None, 1.0, given or _found(cache, what, lambda: _touched_up(made.asset, start, sight))
+    )
+
+
+def _found(cache: Path | None, what: tuple, fit: Callable[[], Pose]) -> Pose:
+    """The pose kept for the same evidence, else the one that `fit` finds."""
+
+    def compute() -> dict[str, list[float]]:
+        pose = fit()
+        return {"pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist()}
+
+    kept = memo(cache, digest("pose", *what), compute) if cache else compute()
+    return Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"]))
 
 
 def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, pose: Pose) -> Placement:
