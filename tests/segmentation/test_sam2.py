@@ -1,57 +1,163 @@
-"""SAM 2's own code on random weights in a real checkpoint file, loaded as a user's would be."""
+"""SAM 2's own code on random weights in a real checkpoint file, loaded as a user's would be. Nothing is said about
+its masks: only what any mask must hold. The network sees pictures at 256 pixels, for the time it takes."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pipeline.frame import Frame
 from pipeline.segmentation import Prompt, Sam2Segmenter, SegmentationError
-from pipeline.segmentation.sam2 import cleaned
+from pipeline.segmentation.sam2 import Everything, Sam2View
+from pipeline.segmentation.sam2.network import Network
 from tests.frame.rendered import render
 
-
-def test_masks_of_table_and_wall_are_left_out():
-    seen = render()
-    truth = list(seen.labels.values())
-    background = ~np.logical_or.reduce(truth)
-    halves = [background & (np.arange(320) < 160), background & (np.arange(320) >= 160)]
-    kept = cleaned(seen.frame, [(mask, 0.9) for mask in [*halves, *truth, truth[0]]])
-    assert len(kept) == len(truth) and all(segment.source == "sam2" for segment in kept)
+LIGHT = "LIGHT set-up: torch and sam2 are not installed"
+LONG = 120.0
+ANY = Everything(points_per_side=3, pred_iou_thresh=0, stability_score_thresh=0, box_nms_thresh=1)
 
 
-def test_an_unnamed_or_absent_checkpoint_is_said():
-    pytest.importorskip("sam2", reason="LIGHT set-up: torch and sam2 are not installed")
-    for checkpoint in ("", "/nowhere/sam2.pt"):
-        with pytest.raises(SegmentationError, match=r"facebook/sam2\.1-hiera-tiny"):
-            Sam2Segmenter(checkpoint)
-
-
-@pytest.mark.parametrize("kind", ["text", "other", "cut"])
-def test_a_broken_checkpoint_is_one_clear_line(tmp_path, kind):
-    torch = pytest.importorskip("torch", reason="LIGHT set-up: torch is not installed")
-    pytest.importorskip("sam2", reason="LIGHT set-up: sam2 is not installed")
-    file = tmp_path / "sam2.pt"
-    torch.save({"model": {"weight": torch.zeros(9)}}, file)
-    if kind == "text":
-        file.write_text("not weights")
-    if kind == "cut":
-        file.write_bytes(file.read_bytes()[:200])
-    with pytest.raises(SegmentationError, match=r"sam2\.pt") as caught:
-        Sam2Segmenter(str(file))
-    assert "\n" not in str(caught.value)
-
-
-def test_the_packages_tiny_network_answers_prompts(tmp_path):
-    torch = pytest.importorskip("torch", reason="LIGHT set-up: torch is not installed")
-    build = pytest.importorskip("sam2.build_sam", reason="LIGHT set-up: sam2 is not installed")
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch = pytest.importorskip("torch", reason=LIGHT)
+    build = pytest.importorskip("sam2.build_sam", reason=LIGHT)
     torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("sam2") / "sam2.1_hiera_tiny.pt"
     model = build.build_sam2("configs/sam2.1/sam2.1_hiera_t.yaml", None, device="cpu")
-    torch.save({"model": model.state_dict()}, tmp_path / "tiny.pt")
-    frame = render().frame
-    view = Sam2Segmenter(str(tmp_path / "tiny.pt")).open(frame)
-    one = Prompt(np.array([[160.0, 120]]), np.array([1]))
-    readings = view.segment(one)
-    assert len(readings) == 3 and readings[0].score >= readings[-1].score
-    assert all(r.mask.shape == frame.depth.shape and r.mask.dtype == bool and r.source == "sam2" for r in readings)
-    again = view.segment(Prompt(one.points, one.labels, mask=readings[0].mask))
-    assert len(again) == 1
-    with pytest.raises(SegmentationError, match="outside"):
-        view.segment(Prompt(np.array([[900.0, 1]]), np.array([1])))
+    torch.save({"model": model.state_dict()}, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def segmenter(checkpoint: Path) -> Sam2Segmenter:
+    return Sam2Segmenter(str(checkpoint), side=256)
+
+
+@pytest.fixture(scope="module")
+def frame() -> Frame:
+    return render().frame
+
+
+@pytest.fixture(scope="module")
+def view(segmenter: Sam2Segmenter, frame: Frame) -> Sam2View:
+    view = segmenter.open(frame)
+    assert view.state.word in ("queued", "loading"), "opening waits for nothing"
+    assert view.wait(LONG).word == "ready", view.state.message
+    assert segmenter.state.word == "ready" and "cpu" in segmenter.state.message
+    return view
+
+
+def clicks(*points: tuple[float, float, int], mask: np.ndarray | None = None) -> Prompt:
+    array = np.array(points, float).reshape(-1, 3)
+    return Prompt(array[:, :2], array[:, 2].astype(int), mask=mask)
+
+
+def test_a_click_has_three_readings_best_first(view, frame):
+    readings = view.segment(clicks((160, 120, 1)))
+    scores = [reading.score for reading in readings]
+    assert len(readings) == 3 and scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
+    for reading in readings:
+        assert reading.mask.shape == frame.depth.shape and reading.mask.dtype == bool and reading.source == "sam2"
+
+
+def test_the_readings_are_the_packages_own(view, checkpoint, frame):
+    bare = Network(checkpoint, "cpu", 256).encode(frame.rgb, lambda share: None)
+    masks, scores, _ = bare.predict(np.array([[160.0, 120]]), np.array([1]), multimask_output=True)
+    for reading, i in zip(view.segment(clicks((160, 120, 1))), np.argsort(-scores), strict=True):
+        assert (reading.mask == (masks[i] > 0)).all() and reading.score == pytest.approx(float(scores[i]))
+
+
+def test_at_full_size_the_network_is_as_the_package_makes_it(checkpoint):
+    from sam2.sam2_image_predictor import SAM2ImagePredictor
+
+    network = Network(checkpoint, "cpu")
+    assert network.model.image_size == 1024 and not network.model.training
+    assert network._predictor._bb_feat_sizes == SAM2ImagePredictor(network.model)._bb_feat_sizes
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_later_click_is_obeyed_and_changes_the_mask_near_itself_only(view, label):
+    start = view.segment(clicks((160, 120, 1)))[0].mask
+    wrong = np.argwhere(start != bool(label))
+    y, x = wrong[len(wrong) // 3]
+    (after,) = view.segment(clicks((160, 120, 1), (x, y, label)))
+    changed = np.argwhere(after.mask != start)
+    assert after.mask[y, x] == bool(label) and len(changed)
+    assert np.linalg.norm(changed - [y, x], axis=1).max() <= 0.1 * 320 + 1
+    (on_chosen,) = view.segment(clicks((x, y, label), mask=view.segment(clicks((160, 120, 1)))[1].mask))
+    assert on_chosen.mask[y, x] == bool(label)
+
+
+def test_the_same_clicks_get_the_same_mask_whatever_was_asked_before(view, segmenter, frame):
+    row = clicks((100, 100, 1), (200, 150, 0), (90, 110, 1), (30, 30, 0))
+    fresh = segmenter.open(frame)
+    for count in (1, 2, 3):
+        view.segment(Prompt(row.points[:count], row.labels[:count]))
+    assert (view.segment(row)[0].mask == fresh.segment(row)[0].mask).all()
+
+
+def test_boxes_masks_and_a_box_with_clicks_are_answered_with_one_reading(view):
+    box = np.array([50.0, 40, 250, 200])
+    for prompt in (
+        Prompt(box=box),
+        Prompt(np.array([[100.0, 100], [60, 60]]), np.array([1, 0]), box),
+        Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask),
+    ):
+        assert len(view.segment(prompt)) == 1
+
+
+def test_prompts_that_make_no_sense_are_said(view):
+    for prompt, told in ((clicks((900, 1, 1)), "outside"), (clicks((10, 10, 0)), "must add"), (Prompt(), "empty")):
+        with pytest.raises(SegmentationError, match=told):
+            view.segment(prompt)
+
+
+def test_everything_mode_comes_in_steps_and_never_overlaps(view):
+    large = render(width=640)
+    finding = view.finding(Everything(points_per_side=3, pred_iou_thresh=0.99))
+    shares = list(finding)
+    assert shares and shares[-1] == 1.0 and shares == sorted(shares)
+    for settings in (ANY, Everything(points_per_side=3, pred_iou_thresh=0, stability_score_thresh=0, keep_all=True)):
+        found = view.automatic(settings)
+        assert not found or np.sum([segment.mask for segment in found], axis=0).max() == 1
+    assert large.frame.rgb.shape[1] == 640
+
+
+def test_everything_mode_stops_when_told(view):
+    finding = view.finding(Everything(points_per_side=9))
+    assert 0 < next(finding) < 1
+    finding.close()
+    finding = view.finding(Everything(points_per_side=9))
+    next(finding)
+    view.cancel()
+    with pytest.raises(SegmentationError, match="stopped"):
+        next(finding)
+    assert view.segment(clicks((160, 120, 1))), "a click goes on as if nothing had been"
+
+
+@pytest.mark.parametrize("wrong", [{"points_per_side": 0}, {"pred_iou_thresh": 2.0}, {"box_nms_thresh": -1.0}])
+def test_settings_out_of_range_are_said(wrong):
+    with pytest.raises(SegmentationError, match=next(iter(wrong))):
+        Everything(**wrong)
+
+
+def test_a_frame_that_was_cancelled_encodes_again_on_the_next_click(segmenter):
+    view = segmenter.open(render(seed=1).frame)
+    view.cancel()
+    assert view.wait(LONG).word in ("stopped", "ready")
+    assert len(view.segment(clicks((160, 120, 1)))) == 3 and view.state.word == "ready"
+
+
+@pytest.mark.parametrize("kind", ["unknown width", "layers missing", "no model"])
+def test_a_checkpoint_of_another_network_is_one_clear_line_on_the_first_question(tmp_path, frame, kind):
+    torch = pytest.importorskip("torch", reason=LIGHT)
+    pytest.importorskip("sam2", reason=LIGHT)
+    width = 50 if kind == "unknown width" else 96
+    layers = {"image_encoder.trunk.patch_embed.proj.weight": torch.zeros(width, 3, 7, 7)}
+    layers["image_encoder.trunk.blocks.11.norm1.weight"] = torch.zeros(96)
+    torch.save(layers if kind == "no model" else {"model": layers}, tmp_path / "sam2.pt")
+    segmenter = Sam2Segmenter(str(tmp_path / "sam2.pt"))
+    with pytest.raises(SegmentationError, match=r"sam2\.pt") as caught:
+        segmenter.open(frame).segment(clicks((160, 120, 1)))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+    assert segmenter.state.word == "failed" and segmenter.state.message == str(caught.value)

@@ -1,0 +1,85 @@
+"""SAM 2's network out of a checkpoint, and a frame's way through its image encoder."""
+
+import copy
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.segmentation.sam2.weights import one_line
+from pipeline.segmentation.segment import SegmentationError
+
+WIDTHS = {96: ("t", "s"), 112: ("b+",), 144: ("l",)}
+"""The architectures by the width of the image encoder's first layer; tiny and small differ in depth."""
+SIDE = 1024
+"""Pixels of the square that the network was trained to see."""
+
+
+class Network:
+    """A loaded network: a predictor for each picture it has encoded, masks from those."""
+
+    def __init__(self, path: Path, device: str, side: int = SIDE):
+        """Read the checkpoint (0.5 s for tiny; importing torch takes longer). Raises SegmentationError in one line."""
+        try:
+            self.model = _load(path, device, side)
+        except SegmentationError:
+            raise
+        except Exception as error:  # torch, pickle and hydra each raise their own
+            raise SegmentationError(
+                f"SAM 2 cannot be loaded from {path.name} ({one_line(error)}); fetch the checkpoint again."
+            ) from None
+        from sam2.sam2_image_predictor import SAM2ImagePredictor
+
+        warnings.filterwarnings("ignore", message=".*torch.jit.script.* is deprecated", category=FutureWarning)
+        self._predictor: Any = SAM2ImagePredictor(self.model)
+        # the package has these as constants of a 1024 pixel side
+        self._predictor._bb_feat_sizes = [(side // step, side // step) for step in (4, 8, 16)]
+
+    def encode(self, rgb: np.ndarray, between: Callable[[float], None]) -> Any:
+        """The package's predictor with a picture (H, W, 3), uint8, set. 2 s for tiny on two cores.
+
+        `between` is told the share done before each of the encoder's blocks, and stops the work by raising.
+        """
+        blocks, predictor = self.model.image_encoder.trunk.blocks, copy.copy(self._predictor)
+        hooks = [
+            block.register_forward_pre_hook(partial(_told, between, i / len(blocks))) for i, block in enumerate(blocks)
+        ]
+        try:
+            predictor.set_image(rgb)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return predictor
+
+
+def _told(between: Callable[[float], None], share: float, *_: Any) -> None:
+    between(share)
+
+
+def _load(path: Path, device: str, side: int) -> Any:
+    import torch
+    from sam2.build_sam import build_sam2
+
+    state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    weights = state.get("model") if isinstance(state, Mapping) else None
+    if not isinstance(weights, Mapping):
+        raise SegmentationError(f'{path.name} is no SAM 2 checkpoint: it holds no "model" state.')
+    sized = [] if side == SIDE else [f"++model.image_size={side}"]
+    model = build_sam2(architecture(weights, path.name), None, device="cpu", hydra_overrides_extra=sized)
+    model.load_state_dict(weights)
+    return model.to(device)
+
+
+def architecture(weights: Mapping[str, Any], name: str) -> str:
+    """The config of the package that a state dict's shapes belong to. Raises SegmentationError."""
+    first, blocks = weights.get("image_encoder.trunk.patch_embed.proj.weight"), "image_encoder.trunk.blocks."
+    sizes = WIDTHS.get(int(first.shape[0])) if first is not None else None
+    depths = [int(key[len(blocks) :].split(".")[0]) for key in weights if key.startswith(blocks)]
+    if sizes is None or not depths:
+        raise SegmentationError(f"{name} is not one of SAM 2's architectures (tiny, small, base plus, large).")
+    size = sizes[-1] if max(depths) > 11 else sizes[0]
+    newer = any(key.startswith("obj_ptr_tpos_proj") for key in weights) and "no_obj_embed_spatial" in weights
+    return f"configs/sam2.1/sam2.1_hiera_{size}.yaml" if newer else f"configs/sam2/sam2_hiera_{size}.yaml"
