@@ -127,7 +127,9 @@ def test_the_model_stands_where_scene_json_says_and_stays_there(project):
 
 def test_the_scene_loads_alone_when_moved_elsewhere(project, tmp_path):
     shutil.copytree(project / "scene", tmp_path / "elsewhere")
-    mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
+    bodies = {model.body(i).name for i in range(model.nbody)}
+    assert {p["name"] for p in read(project / "scene.json")["placements"]} <= bodies
 
 
 def test_the_solution_has_its_trajectory_and_film(project):
