@@ -1,6 +1,7 @@
 """SAM 2's own code on random weights in a real checkpoint file, loaded as a user's would be. Nothing is said about
 its masks: only what any mask must hold. The network sees pictures at 256 pixels, for the time it takes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 from pipeline.frame import Frame
 from pipeline.segmentation import Prompt, Sam2Segmenter, SegmentationError
 from pipeline.segmentation.sam2 import Everything, Sam2View
-from pipeline.segmentation.sam2.network import Network
+from pipeline.segmentation.sam2.network import SIDE, feature_sizes
 from tests.frame.rendered import render
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script")
 LIGHT = "LIGHT set-up: torch and sam2 are not installed"
 LONG = 120.0
-ANY = Everything(points_per_side=3, pred_iou_thresh=0, stability_score_thresh=0, box_nms_thresh=1)
+ANY = Everything(points_per_side=2, pred_iou_thresh=0, stability_score_thresh=0, box_nms_thresh=1)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,14 @@ def view(segmenter: Sam2Segmenter, frame: Frame) -> Sam2View:
     return view
 
 
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch, frame: Frame) -> None:
+    """Two points of the grid at a time."""
+    from pipeline.segmentation.sam2 import everything
+
+    monkeypatch.setattr(everything, "BATCH_PIXELS", 2 * 3 * frame.depth.size)
+
+
 def clicks(*points: tuple[float, float, int], mask: np.ndarray | None = None) -> Prompt:
     array = np.array(points, float).reshape(-1, 3)
     return Prompt(array[:, :2], array[:, 2].astype(int), mask=mask)
@@ -60,19 +70,20 @@ def test_a_click_has_three_readings_best_first(view, frame):
         assert reading.mask.shape == frame.depth.shape and reading.mask.dtype == bool and reading.source == "sam2"
 
 
-def test_the_readings_are_the_packages_own(view, checkpoint, frame):
-    bare = Network(checkpoint, "cpu", 256).encode(frame.rgb, lambda share: None)
+def test_the_readings_are_the_packages_own_on_the_checkpoints_weights(view, checkpoint, frame):
+    import torch
+    from sam2.sam2_image_predictor import SAM2ImagePredictor
+
+    model = view._encoding.predictor.model
+    stored, loaded = torch.load(checkpoint, weights_only=True)["model"], model.state_dict()
+    assert stored.keys() == loaded.keys() and all(torch.equal(stored[key], loaded[key]) for key in stored)
+    bare = SAM2ImagePredictor(model)
+    assert bare._bb_feat_sizes == feature_sizes(SIDE), "at full size nothing of the package's is changed"
+    bare._bb_feat_sizes = feature_sizes(256)
+    bare.set_image(frame.rgb)
     masks, scores, _ = bare.predict(np.array([[160.0, 120]]), np.array([1]), multimask_output=True)
     for reading, i in zip(view.segment(clicks((160, 120, 1))), np.argsort(-scores), strict=True):
         assert (reading.mask == (masks[i] > 0)).all() and reading.score == pytest.approx(float(scores[i]))
-
-
-def test_at_full_size_the_network_is_as_the_package_makes_it(checkpoint):
-    from sam2.sam2_image_predictor import SAM2ImagePredictor
-
-    network = Network(checkpoint, "cpu")
-    assert network.model.image_size == 1024 and not network.model.training
-    assert network._predictor._bb_feat_sizes == SAM2ImagePredictor(network.model)._bb_feat_sizes
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -112,22 +123,28 @@ def test_prompts_that_make_no_sense_are_said(view):
             view.segment(prompt)
 
 
-def test_everything_mode_comes_in_steps_and_never_overlaps(view):
-    large = render(width=640)
-    finding = view.finding(Everything(points_per_side=3, pred_iou_thresh=0.99))
-    shares = list(finding)
-    assert shares and shares[-1] == 1.0 and shares == sorted(shares)
-    for settings in (ANY, Everything(points_per_side=3, pred_iou_thresh=0, stability_score_thresh=0, keep_all=True)):
-        found = view.automatic(settings)
-        assert not found or np.sum([segment.mask for segment in found], axis=0).max() == 1
-    assert large.frame.rgb.shape[1] == 640
+@pytest.mark.parametrize("keep_all", [True, False])
+def test_everything_mode_comes_in_steps_and_never_overlaps(view, small_batches, keep_all):
+    finding, shares = view.finding(replace(ANY, keep_all=keep_all)), []
+    while True:
+        try:
+            shares.append(next(finding))
+        except StopIteration as end:
+            found = end.value
+            break
+    assert shares == [0.5, 1.0]
+    assert not found or np.sum([segment.mask for segment in found], axis=0).max() == 1
 
 
-def test_everything_mode_stops_when_told(view):
-    finding = view.finding(Everything(points_per_side=9))
-    assert 0 < next(finding) < 1
+def test_everything_mode_drops_what_the_settings_drop(view):
+    assert view.automatic(Everything(points_per_side=1, pred_iou_thresh=1.0)) == ()
+
+
+def test_everything_mode_stops_when_told(view, small_batches):
+    finding = view.finding(ANY)
+    assert next(finding) == 0.5
     finding.close()
-    finding = view.finding(Everything(points_per_side=9))
+    finding = view.finding(ANY)
     next(finding)
     view.cancel()
     with pytest.raises(SegmentationError, match="stopped"):

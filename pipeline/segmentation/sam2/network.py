@@ -35,8 +35,7 @@ class Network:
 
         warnings.filterwarnings("ignore", message=".*torch.jit.script.* is deprecated", category=FutureWarning)
         self._predictor: Any = SAM2ImagePredictor(self.model)
-        # the package has these as constants of a 1024 pixel side
-        self._predictor._bb_feat_sizes = [(side // step, side // step) for step in (4, 8, 16)]
+        self._predictor._bb_feat_sizes = feature_sizes(side)
 
     def encode(self, rgb: np.ndarray, between: Callable[[float], None]) -> Any:
         """The package's predictor with a picture (H, W, 3), uint8, set. 2 s for tiny on two cores.
@@ -53,6 +52,11 @@ class Network:
             for hook in hooks:
                 hook.remove()
         return predictor
+
+
+def feature_sizes(side: int) -> list[tuple[int, int]]:
+    """Of the encoder's feature maps; the package has them as constants for a side of 1024."""
+    return [(side // step, side // step) for step in (4, 8, 16)]
 
 
 def _told(between: Callable[[float], None], share: float, *_: Any) -> None:
