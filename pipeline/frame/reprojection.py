@@ -8,6 +8,9 @@ import numpy as np
 from pipeline.frame.frame import Intrinsics
 from pipeline.geometry import transform
 
+SAME_SURFACE = 1.02
+"""How much farther than the nearest point in a pixel another may lie and still be of the same surface."""
+
 
 def reproject(depth: np.ndarray, seen_by: Intrinsics, into: Intrinsics, into_from_seen: np.ndarray) -> np.ndarray:
     """Depth (H, W) in metres of the camera `seen_by`, as the camera `into` would see it, of its shape, float32.
@@ -15,17 +18,19 @@ def reproject(depth: np.ndarray, seen_by: Intrinsics, into: Intrinsics, into_fro
     Pixels are cut finely enough that a surface shows no gaps where `into` has more pixels than `seen_by`.
     """
     fine = min(8, math.ceil(1.3 * max(into.fx / seen_by.fx, into.fy / seen_by.fy)))
-    steps = (np.arange(fine) + 0.5) / fine - 0.5
-    rows, cols = np.nonzero(depth)
-    z = depth[rows, cols].astype(float)
-    drawn = np.full((into.height, into.width), np.inf)
-    for dy in steps:
-        for dx in steps:
-            rays = np.stack([(cols + dx - seen_by.cx) / seen_by.fx, (rows + dy - seen_by.cy) / seen_by.fy], -1)
-            points = transform(into_from_seen, np.column_stack([rays * z[:, None], z]))
-            pixels, front = project(points, into)
-            np.minimum.at(drawn, (pixels[front, 1], pixels[front, 0]), points[front, 2])
-    return np.where(np.isfinite(drawn), drawn, 0).astype(np.float32)
+    dense = enlarge(depth, depth.shape[1] * fine, depth.shape[0] * fine)
+    rows, cols = np.nonzero(dense)
+    z = dense[rows, cols].astype(float)
+    u, v = ((at + 0.5) / fine - 0.5 for at in (cols, rows))
+    rays = np.stack([(u - seen_by.cx) / seen_by.fx, (v - seen_by.cy) / seen_by.fy, np.ones_like(u)], -1)
+    points = transform(into_from_seen, rays * z[:, None])
+    pixels, inside = project(points, into)
+    place, z = pixels[inside, 1] * into.width + pixels[inside, 0], points[inside, 2]
+    nearest = np.full(into.height * into.width, np.inf)
+    np.minimum.at(nearest, place, z)
+    surface = z < SAME_SURFACE * nearest[place]  # the mean, for the nearest alone leans towards the camera on a slope
+    count, total = (np.bincount(place[surface], weights, nearest.size) for weights in (None, z[surface]))
+    return (total / np.maximum(count, 1)).reshape(into.height, into.width).astype(np.float32)
 
 
 def project(points: np.ndarray, k: Intrinsics) -> tuple[np.ndarray, np.ndarray]:

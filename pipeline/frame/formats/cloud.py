@@ -168,5 +168,5 @@ def _sampled(mesh: Any) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     drawn = trimesh.sample.sample_surface(mesh, SAMPLES, seed=0)
     share = trimesh.triangles.points_to_barycentric(mesh.triangles[drawn[1]], drawn[0])
-    corners = np.asarray(mesh.visual.to_color().vertex_colors)[mesh.faces[drawn[1]], :3].astype(float)
+    corners = np.asarray(mesh.visual.vertex_colors)[mesh.faces[drawn[1]], :3].astype(float)
     return np.asarray(drawn[0]), np.clip(np.rint((corners * share[..., None]).sum(1)), 0, 255).astype(np.uint8)

@@ -1,6 +1,7 @@
 """Depth pictures of every kind: 16-bit PNG or TIFF, float TIFF (ROS's 32FC1), EXR, numpy."""
 
 import subprocess
+import tempfile
 
 import imageio_ffmpeg
 import numpy as np
@@ -26,19 +27,23 @@ def depth_values(raw: bytes, name: str) -> np.ndarray:
 def pfm_of_exr(raw: bytes, name: str) -> bytes:
     """An OpenEXR picture's grey or red channel as a PFM picture, by the ffmpeg we write videos with: our OpenCV
     is built without OpenEXR. Raises FrameError."""
-    done = _ffmpeg(raw, "format=gbrpf32le,extractplanes=r") or _ffmpeg(raw, "format=grayf32le")
+    done = _ffmpeg(raw, "extractplanes=r") or _ffmpeg(raw, "null")
     if not done:
         raise FrameError(
-            f"{name} is not an EXR picture that can be read; save depth in a channel named Y or R, or as float TIFF."
+            f"{name} is not an EXR picture that can be read; save depth as 32-bit floats in channel Y (or R, G and B), "
+            "or as TIFF."
         )
     return done
 
 
 def _ffmpeg(raw: bytes, filters: str) -> bytes:
-    reading = ["-max_pixels", str(MOST_PIXELS), "-f", "image2pipe", "-c:v", "exr", "-i", "-"]
-    writing = ["-vf", filters, "-frames:v", "1", "-f", "image2pipe", "-c:v", "pfm", "-"]
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", *reading, *writing]
-    try:
-        return subprocess.run(command, input=raw, capture_output=True, timeout=SECONDS).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return b""
+    with tempfile.NamedTemporaryFile(suffix=".exr") as file:  # ffmpeg cuts large pictures short on a pipe
+        file.write(raw)
+        file.flush()
+        reading = ["-noauto_conversion_filters", "-max_pixels", str(MOST_PIXELS), "-f", "image2", "-i", file.name]
+        writing = ["-vf", filters, "-frames:v", "1", "-f", "image2pipe", "-c:v", "pfm", "-"]
+        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", *reading, *writing]
+        try:
+            return subprocess.run(command, capture_output=True, timeout=SECONDS).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return b""

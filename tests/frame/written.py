@@ -1,0 +1,225 @@
+"""One frame written in every format, as the tools that own the formats write it."""
+
+import io
+import json
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+from PIL import Image
+
+from pipeline.frame import Frame, save
+
+
+def png(pixels: np.ndarray) -> bytes:
+    raw = io.BytesIO()
+    Image.fromarray(pixels).save(raw, "PNG")
+    return raw.getvalue()
+
+
+def tiff(pixels: np.ndarray) -> bytes:
+    raw = io.BytesIO()
+    Image.fromarray(pixels).save(raw, "TIFF")
+    return raw.getvalue()
+
+
+def npy(array: np.ndarray) -> bytes:
+    raw = io.BytesIO()
+    np.save(raw, array)
+    return raw.getvalue()
+
+
+def exr(depth: np.ndarray) -> bytes:
+    """A grey float EXR, by ffmpeg."""
+    h, w = depth.shape
+    given = ["-f", "rawvideo", "-pix_fmt", "grayf32le", "-s", f"{w}x{h}", "-i", "-"]
+    return ffmpeg(*given, "-f", "image2pipe", "-c:v", "exr", "-", given=depth.astype("<f4").tobytes())
+
+
+def ffmpeg(*words: str, given: bytes) -> bytes:
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *words]
+    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
+
+
+def units(frame: Frame, per_metre: float) -> np.ndarray:
+    return np.rint(frame.depth * np.float64(per_metre)).astype(np.uint16)
+
+
+def write(path: Path, files: dict[str, bytes | str]) -> Path:
+    for name, raw in files.items():
+        target = path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(raw.encode() if isinstance(raw, str) else raw)
+    return path
+
+
+def zipped(path: Path, files: dict[str, bytes | str], prefix: str = "") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in files.items():
+            archive.writestr(prefix + name, raw)
+    return path
+
+
+def camera(frame: Frame, **more: object) -> str:
+    k = frame.intrinsics
+    return json.dumps({"width": k.width, "height": k.height, "fx": k.fx, "fy": k.fy, "cx": k.cx, "cy": k.cy} | more)
+
+
+def plain(frame: Frame, path: Path) -> Path:
+    save(frame, path / "plain")
+    return path / "plain"
+
+
+def plain_zip(frame: Frame, path: Path) -> Path:
+    home = plain(frame, path)
+    return zipped(path / "f.zip", {f"deep/down/{file.name}": file.read_bytes() for file in home.iterdir()})
+
+
+def float_tiff(frame: Frame, path: Path) -> Path:
+    files = {"rgb.png": png(frame.rgb), "depth.tiff": tiff(frame.depth), "camera.json": camera(frame)}
+    return write(path / "tiff", files)
+
+
+def whole_tiff(frame: Frame, path: Path) -> Path:
+    files = {"rgb.png": png(frame.rgb), "depth.tif": tiff(units(frame, 1000)), "camera.json": camera(frame)}
+    return write(path / "tif", files)
+
+
+def float_exr(frame: Frame, path: Path) -> Path:
+    files = {"rgb.png": png(frame.rgb), "depth.exr": exr(frame.depth), "camera.json": camera(frame)}
+    return write(path / "exr", files)
+
+
+def float_npy(frame: Frame, path: Path) -> Path:
+    depth = np.where(frame.depth > 0, frame.depth, np.nan)  # as ROS does
+    return write(path / "npy", {"rgb.png": png(frame.rgb), "depth.npy": npy(depth), "camera.json": camera(frame)})
+
+
+def npz(frame: Frame, path: Path) -> Path:
+    np.savez_compressed(path / "f.npz", rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix)
+    return path / "f.npz"
+
+
+def npz_of_units(frame: Frame, path: Path) -> Path:
+    k = frame.intrinsics
+    four = np.array([k.fx, k.fy, k.cx, k.cy])
+    np.savez(path / "u.npz", color=frame.rgb / 255.0, depth=units(frame, 1000), depth_scale=1000.0, intrinsics=four)
+    return path / "u.npz"
+
+
+def npz_of_graspnet(frame: Frame, path: Path) -> Path:
+    """6-DOF GraspNet's dictionary, once it is no longer pickled."""
+    k = frame.intrinsics.matrix
+    np.savez(path / "g.npz", image=frame.rgb, depth=frame.depth.astype(float), intrinsics_matrix=k)
+    return path / "g.npz"
+
+
+def tum_files(frame: Frame) -> dict[str, bytes | str]:
+    rgb, depth = png(frame.rgb), png(units(frame, 5000))
+    return {
+        "rgb/1305031102.175304.png": rgb,
+        "depth/1305031102.160407.png": depth,
+        "depth/1305031102.190000.png": png(np.full_like(units(frame, 1), 9000)),  # the nearer one in time counts
+        "rgb.txt": "# color images\n# timestamp filename\n1305031102.175304 rgb/1305031102.175304.png\n",
+        "depth.txt": "1305031102.160407 depth/1305031102.190000.png\n1305031102.180000 depth/1305031102.160407.png\n",
+        "camera.json": camera(frame),
+    }
+
+
+def tum(frame: Frame, path: Path) -> Path:
+    return write(path / "tum", tum_files(frame))
+
+
+def open3d_files(frame: Frame) -> dict[str, bytes | str]:
+    k = frame.intrinsics
+    by_columns = {"width": k.width, "height": k.height, "intrinsic_matrix": k.matrix.T.ravel().tolist()}
+    return {
+        "color/00000.png": png(frame.rgb),
+        "depth/00000.png": png(units(frame, 1000)),
+        "camera_primesense.json": json.dumps(by_columns),
+    }
+
+
+def open3d(frame: Frame, path: Path) -> Path:
+    return write(path / "o3d", open3d_files(frame))
+
+
+def open3d_zip(frame: Frame, path: Path) -> Path:
+    return zipped(path / "o3d.zip", open3d_files(frame), "recording/")
+
+
+def flat_pairs(frame: Frame, path: Path) -> Path:
+    rows = "\n".join(" ".join(f"{x:.9g}" for x in row) for row in frame.intrinsics.matrix)
+    files = {
+        "frame-000007.color.png": png(frame.rgb),
+        "frame-000007.depth.png": png(units(frame, 1000)),
+        "camera-intrinsics.txt": rows,
+    }
+    return write(path / "flat", files)
+
+
+def bop_files(frame: Frame) -> dict[str, bytes | str]:
+    entry = {"cam_K": frame.intrinsics.matrix.ravel().tolist(), "depth_scale": 0.1}
+    if frame.world_from_camera is not None:
+        back = np.linalg.inv(frame.world_from_camera)
+        entry |= {"cam_R_w2c": back[:3, :3].ravel().tolist(), "cam_t_w2c": (back[:3, 3] * 1000).tolist()}
+    return {
+        "rgb/000003.png": png(frame.rgb),
+        "depth/000003.png": png(units(frame, 10_000)),
+        "scene_camera.json": json.dumps({"3": entry, "4": entry}),
+    }
+
+
+def bop(frame: Frame, path: Path) -> Path:
+    return write(path / "000001", bop_files(frame))
+
+
+def stored(raw: bytes) -> bytes:
+    """A LZFSE stream of one block that is kept as it is."""
+    return b"bvx-" + len(raw).to_bytes(4, "little") + raw + b"bvx$"
+
+
+def r3d_files(frame: Frame) -> dict[str, bytes | str]:
+    h, w = frame.depth.shape
+    columns = frame.intrinsics.matrix.T.ravel().tolist()
+    told = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
+    depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4")
+    return {"metadata": json.dumps(told), "rgbd/0.jpg": png(frame.rgb), "rgbd/0.depth": stored(depth.tobytes())}
+
+
+def r3d(frame: Frame, path: Path) -> Path:
+    return zipped(path / "f.r3d", r3d_files(frame))
+
+
+def film(path: Path, pictures: list[np.ndarray], form: str, into: str) -> Path:
+    h, w = pictures[0].shape[:2]
+    given = ["-f", "rawvideo", "-pix_fmt", form, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
+    ffmpeg(*given, "-c:v", "ffv1", "-pix_fmt", into, str(path), given=b"".join(p.tobytes() for p in pictures))
+    return path
+
+
+def video(frame: Frame, path: Path) -> Path:
+    home = write(path / "film", {"camera.json": camera(frame, depth_scale=0.001)})
+    film(home / "rgb.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    film(home / "depth.mkv", [units(frame, 1000)] * 2, "gray16le", "gray16le")
+    return home
+
+
+def video_and_pictures(frame: Frame, path: Path) -> Path:
+    files = {"camera.json": camera(frame), "depth/0.png": png(units(frame, 1000))}
+    return film(write(path / "both", files) / "kitchen.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+
+
+def two_frames(frame: Frame, path: Path) -> Path:
+    save(frame, path / "several" / "a")
+    save(frame, path / "several" / "b")
+    return path / "several"
+
+
+FORMATS: tuple[Callable[[Frame, Path], Path], ...] = (
+    plain, plain_zip, float_tiff, whole_tiff, float_exr, float_npy, npz, npz_of_units, npz_of_graspnet, tum, open3d,
+    open3d_zip, flat_pairs, bop, r3d, video, video_and_pictures, two_frames,
+)  # fmt: skip
