@@ -2,11 +2,12 @@
 
 from functools import cached_property
 
+import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support, find_support, register
 from pipeline.segmentation.prompted import Prompted
-from pipeline.segmentation.refine import enlarge, refine
+from pipeline.segmentation.refine import refine
 from pipeline.segmentation.segment import Prompt, Segment
 from pipeline.segmentation.standing import heights, standing
 
@@ -32,39 +33,30 @@ class DepthView:
 
     @cached_property
     def pieces(self) -> tuple[np.ndarray, ...]:
-        """What stands on the table, a mask each at working size, not overlapping."""
+        """What stands on the table, a mask each of shape (H, W), bool, not overlapping."""
         rough = standing(self._heights)
-        owner = np.zeros(self._heights.depth.shape, int)
+        owner = np.zeros(self._heights.depth.shape, np.uint16)
         for i, mask in enumerate(rough, 1):
             owner[mask & (owner == 0)] = i
-        taken, fine = np.zeros(owner.shape, bool), []
+        shape = self.frame.depth.shape
+        large = cv2.resize(owner, None, fx=self._heights.step, fy=self._heights.step, interpolation=cv2.INTER_NEAREST)
+        large = large[: shape[0], : shape[1]]
+        taken, fine = np.zeros(shape, bool), []
         for i in range(len(rough), 0, -1):  # small ones first: a large one is hurt less by what it loses
             own = owner == i
-            mask = refine(self._heights, own, ((owner > 0) & ~own) | taken) & ~taken if own.any() else own
-            taken |= mask
-            fine.append(mask)
-        return tuple(mask for mask in reversed(fine) if mask.sum() >= 60)
+            if own.any():
+                mask = refine(self._heights, own, (large > 0) & (large != i) | taken)
+                taken |= mask
+                fine.append(mask)
+        return tuple(mask for mask in reversed(fine) if mask.sum() >= 60 * self._heights.step**2)
 
     def automatic(self) -> tuple[Segment, ...]:
         """What stands on the table, from left to right, ids 1, 2, ...; masks do not overlap."""
-        shape = self.frame.depth.shape
-        masks = [enlarge(mask, shape, self._heights.step) for mask in self.pieces]
-        masks = disjoint(masks)
-        masks.sort(key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
+        masks = sorted(self.pieces, key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
         return tuple(Segment(i, mask, 1.0, "depth") for i, mask in enumerate(masks, 1))
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
         """Readings of the prompt, best first."""
         if self._prompted is None:
-            self._prompted = Prompted(self._heights, self.pieces, self.frame.depth.shape)
+            self._prompted = Prompted(self._heights, self.pieces)
         return self._prompted.segment(prompt)
-
-
-def disjoint(masks: list[np.ndarray]) -> list[np.ndarray]:
-    """The masks without what an earlier one has."""
-    taken = np.zeros(masks[0].shape if masks else (0, 0), bool)
-    apart = []
-    for mask in masks:
-        apart.append(mask & ~taken)
-        taken |= mask
-    return [mask for mask in apart if mask.any()]

@@ -22,61 +22,44 @@ REMEMBERED = 64
 class Prompted:
     """Answers prompts on one frame. A prompt that goes on from an earlier one only works its new clicks out."""
 
-    def __init__(self, view: Heights, pieces: Sequence[np.ndarray], shape: tuple[int, int]):
-        self._view, self._pieces, self._shape = view, tuple(pieces), shape
-        self._lab = cv2.cvtColor(cv2.bilateralFilter(view.rgb, 5, 20, 3), cv2.COLOR_RGB2LAB).astype(np.float32)
+    def __init__(self, view: Heights, pieces: Sequence[np.ndarray]):
+        self._view, self._pieces, self._shape = view, tuple(pieces), view.picture.shape[:2]
+        self._lab = cv2.cvtColor(cv2.bilateralFilter(view.picture, 5, 20, 3), cv2.COLOR_RGB2LAB)
         self._answers: dict[bytes, np.ndarray] = {}
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
         """Up to three readings of the prompt, best first. Raises SegmentationError for prompts that make no sense."""
         check_prompt(prompt, self._shape)
-        step = self._view.step
-        h, w = self._view.depth.shape
-        clicks = [
-            (min(int(x) // step, w - 1), min(int(y) // step, h - 1), int(label))
-            for (x, y), label in zip(prompt.points, prompt.labels, strict=True)
-        ]
+        clicks = [(int(x), int(y), int(label)) for (x, y), label in zip(prompt.points, prompt.labels, strict=True)]
         if prompt.mask is not None:
-            return (self._answer(self._corrected_start(prompt.mask, clicks), prompt.mask),)
+            mask = prompt.mask
+            for i in range(len(clicks)):
+                mask = self._correct(mask, clicks[: i + 1])
+            return (Segment(0, mask),)
         readings = self._first(prompt.box, clicks)
         rest = clicks[1:] if prompt.box is None else clicks
         if rest:
             readings = [self._corrected(readings[0], rest, _key(prompt.box, clicks[: len(clicks) - len(rest)]))]
-        return tuple(self._answer(mask, score=1 - 0.15 * i) for i, mask in enumerate(readings))
-
-    def _answer(self, mask: np.ndarray, start: np.ndarray | None = None, score: float = 1.0) -> Segment:
-        """At the frame's size; a start mask keeps its exact edge wherever nothing was changed."""
-        large = enlarge(mask, self._shape, self._view.step)
-        if start is not None:
-            small = start[:: self._view.step, :: self._view.step]
-            changed = enlarge(
-                cv2.dilate((mask != small).astype(np.uint8), np.ones((3, 3))) > 0, self._shape, self._view.step
-            )
-            large = np.where(changed, large, start)
-        return Segment(0, large, score, "depth")
+        return tuple(Segment(0, mask, 1 - 0.15 * i) for i, mask in enumerate(readings))
 
     def _first(self, box: np.ndarray | None, clicks: list[tuple[int, int, int]]) -> list[np.ndarray]:
         key = _key(box, clicks[:1])
         if box is not None:
-            return [self._kept(key, lambda: self._boxed(np.asarray(box, float) / self._view.step))]
+            return [self._kept(key, lambda: self._boxed(np.asarray(box, float)))]
         x, y, label = clicks[0]
         if label != 1:
             raise SegmentationError("The first click must add (label 1); click the object first, then what is not it.")
         whole = next((piece for piece in self._pieces if piece[y, x]), None)
         if whole is None:
             return [self._kept(key, lambda: self._elsewhere(x, y))]
-        part = self._like(x, y, whole, 200)
+        part = np.zeros_like(whole)
+        window = crop(whole, 0)
+        part[window] = self._like(x, y, whole, window)
         readings = [whole]
         if 0.1 * whole.sum() < part.sum() < 0.8 * whole.sum():
             readings.append(part)
         wide = self._with_neighbours(whole)
         return [*readings, wide] if wide.sum() > 1.1 * whole.sum() else readings
-
-    def _corrected_start(self, start: np.ndarray, clicks: list[tuple[int, int, int]]) -> np.ndarray:
-        mask = np.ascontiguousarray(start[:: self._view.step, :: self._view.step])
-        for i in range(len(clicks)):
-            mask = self._correct(mask, clicks[: i + 1])
-        return mask
 
     def _corrected(self, mask: np.ndarray, clicks: list[tuple[int, int, int]], key: bytes) -> np.ndarray:
         for i in range(len(clicks)):
@@ -90,51 +73,73 @@ class Prompted:
         if bool(mask[y, x]) == bool(label):
             return mask
         wrong = mask != bool(label)
+        disc = DISC * self._view.step
         for px, py, _ in (click for click in clicks[:-1] if bool(click[2]) != bool(label)):
-            wrong[max(0, py - DISC) : py + DISC + 1, max(0, px - DISC) : px + DISC + 1] = False
-        region = self._region(mask, wrong, x, y, bool(label)) & wrong
+            wrong[max(0, py - disc) : py + disc + 1, max(0, px - disc) : px + disc + 1] = False
+        region = self._own(mask, wrong, x, y)
+        if region is None:
+            region = np.zeros_like(mask)
+            window = _around(self._shape, x, y, REACH[1] * self._view.step + 2)
+            region[window] = self._region(mask, wrong, x, y, bool(label), window)
+        region &= wrong
         region[y, x] = True
         return mask | region if label else mask & ~region
 
-    def _region(self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int, label: bool) -> np.ndarray:
-        """What the click speaks for: a thing of its own, else what colour joins to it nearby."""
+    def _own(self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int) -> np.ndarray | None:
+        """The piece that the click speaks for: a thing of its own, clicked in its middle."""
         own = next((piece for piece in self._pieces if piece[y, x]), None)
-        if own is not None and (own & wrong).sum() > 0.7 * own.sum() and own.sum() < mask.sum():
-            depth = cv2.distanceTransform(own.astype(np.uint8), cv2.DIST_L2, 5)
-            if depth[y, x] > 0.5 * depth.max():
-                return own
-        gap = float(cv2.distanceTransform((mask != label).astype(np.uint8), cv2.DIST_L2, 5)[y, x])
-        reach = round(np.clip(FAR * gap + 2, *REACH))
-        near = _disc(mask.shape, x, y, reach)
-        cut = self._cut(mask, wrong & near, x, y, label)
-        like = self._like(x, y, wrong & near, reach)
-        return cut | like
+        if own is None or (own & wrong).sum() <= 0.7 * own.sum() or own.sum() >= mask.sum():
+            return None
+        window = crop(own, 1)
+        depth = cv2.distanceTransform(own[window].astype(np.uint8), cv2.DIST_L2, 5)
+        return own if depth[y - window[0].start, x - window[1].start] > 0.5 * depth.max() else None
 
-    def _cut(self, mask: np.ndarray, open_to: np.ndarray, x: int, y: int, label: bool) -> np.ndarray:
-        window = crop(open_to, 12)
+    def _region(
+        self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int, label: bool, window: tuple[slice, slice]
+    ) -> np.ndarray:
+        """What colour joins to the click nearby, in a window around it."""
+        step = self._view.step
+        cx, cy = x - window[1].start, y - window[0].start
+        inner = mask[window]
+        gap = float(cv2.distanceTransform((inner != label).astype(np.uint8), cv2.DIST_L2, 5)[cy, cx])
+        reach = round(np.clip(FAR * gap + 2 * step, REACH[0] * step, REACH[1] * step))
+        near = _disc(inner.shape, cx, cy, reach) & wrong[window]
+        return self._cut(mask, near, x, y, label, window) | self._like(x, y, near, window)
+
+    def _cut(
+        self, mask: np.ndarray, open_to: np.ndarray, x: int, y: int, label: bool, window: tuple[slice, slice]
+    ) -> np.ndarray:
+        step = self._view.step
+        cx, cy = x - window[1].start, y - window[0].start
         trimap = np.where(mask[window], cv2.GC_FGD, cv2.GC_BGD).astype(np.uint8)
-        probable = cv2.GC_PR_BGD if label else cv2.GC_PR_FGD
-        trimap[open_to[window]] = probable
-        trimap[_disc(mask.shape, x, y, DISC)[window]] = cv2.GC_FGD if label else cv2.GC_BGD
-        result = np.zeros_like(mask)
-        result[window] = grab_cut(self._view.rgb[window], trimap, 1) == label
-        return _part_at(result & open_to, x, y)
+        trimap[open_to] = cv2.GC_PR_BGD if label else cv2.GC_PR_FGD
+        trimap[_disc(trimap.shape, cx, cy, DISC * step)] = cv2.GC_FGD if label else cv2.GC_BGD
+        inner = crop(open_to, 12 * step) if open_to.any() else _around(trimap.shape, cx, cy, 12 * step)
+        result = np.zeros(trimap.shape, bool)
+        result[inner] = grab_cut(self._view.picture[window][inner], trimap[inner], 1) == label
+        return _part_at(result & open_to, cx, cy)
 
-    def _like(self, x: int, y: int, within: np.ndarray, reach: int) -> np.ndarray:
-        """Pixels joined to the click by colours like its own."""
+    def _like(self, x: int, y: int, within: np.ndarray, window: tuple[slice, slice]) -> np.ndarray:
+        """Pixels of `within` joined to the click by colours like its own, in the window; within may be larger."""
+        within = within if within.shape == self._lab[window].shape[:2] else within[window]
         patch = self._lab[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
-        alike = np.linalg.norm(self._lab - np.median(patch, 0), axis=-1) < LIKE
-        return _part_at(alike & within & _disc(within.shape, x, y, reach), x, y)
+        difference = self._lab[window].astype(np.float32) - np.median(patch, 0).astype(np.float32)
+        alike = np.einsum("ijk,ijk->ij", difference, difference) < LIKE**2
+        return _part_at(alike & within, x - window[1].start, y - window[0].start)
 
     def _elsewhere(self, x: int, y: int) -> np.ndarray:
         """The thing at a click where none was found: what depth or, at table height, colour joins to it."""
-        view = self._view
+        view, step = self._view, self._view.step
+        x, y = min(x // step, view.depth.shape[1] - 1), min(y // step, view.depth.shape[0] - 1)
         near = _disc(view.depth.shape, x, y, 90)
         if view.above[y, x]:
             close = np.linalg.norm(view.points - view.points[y, x], axis=-1) < 0.25
             rough = _part_at(view.above & ~view.steep & close & near, x, y)
         else:
-            rough = self._like(x, y, near & ~view.above, 90)
+            lab = np.ascontiguousarray(self._lab[::step, ::step]).astype(np.float32)
+            patch = lab[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
+            alike = np.linalg.norm(lab - np.median(patch, 0), axis=-1) < LIKE
+            rough = _part_at(alike & near & ~view.above, x, y)
         rough |= _disc(rough.shape, x, y, DISC)
         trimap = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
         around = cv2.dilate(rough.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
@@ -143,31 +148,35 @@ class Prompted:
         window = crop(around, 8)
         result = np.zeros_like(rough)
         result[window] = grab_cut(view.rgb[window], trimap[window])
-        return _part_at(result, x, y)
+        return enlarge(_part_at(result, x, y), self._shape, step)
 
     def _boxed(self, box: np.ndarray) -> np.ndarray:
         """The thing in a box: the piece that fills it best, else what stands out from the box's surroundings."""
-        shape = self._view.depth.shape
+        shape, step = self._shape, self._view.step
         inside = np.zeros(shape, bool)
         x0, y0, x1, y1 = np.rint(box).astype(int)
         inside[y0 : max(y1, y0 + 2), x0 : max(x1, x0 + 2)] = True
         fits = [(_box_overlap(piece, inside), i) for i, piece in enumerate(self._pieces)]
         best, index = max(fits, default=(0.0, -1))
         if best > 0.6:
-            return self._pieces[index] & (cv2.dilate(inside.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0)
-        rough = inside & self._view.above
+            return self._pieces[index] & (
+                cv2.dilate(inside.astype(np.uint8), np.ones((8 * step + 1,) * 2, np.uint8)) > 0
+            )
+        rough = inside & enlarge(self._view.above, shape, step)
         trimap = np.full(shape, cv2.GC_BGD, np.uint8)
         trimap[inside] = cv2.GC_PR_BGD if rough.sum() > 30 else cv2.GC_PR_FGD
         trimap[rough] = cv2.GC_PR_FGD
-        window = crop(inside, 12)
+        window = crop(inside, 12 * step)
         result = np.zeros(shape, bool)
-        result[window] = grab_cut(self._view.rgb[window], trimap[window])
+        result[window] = grab_cut(self._view.picture[window], trimap[window])
         result = attached(result, inside) if result.any() else result
         return result if result.any() else inside
 
     def _with_neighbours(self, whole: np.ndarray) -> np.ndarray:
-        around = cv2.dilate(whole.astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
-        touching = [piece for piece in self._pieces if (piece & around).any()]
+        reach = 3 * self._view.step
+        window = crop(whole, reach)
+        around = cv2.dilate(whole[window].astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)) > 0
+        touching = [piece for piece in self._pieces if (piece[window] & around).any()]
         return np.logical_or.reduce([whole, *touching])
 
     def _kept(self, key: bytes, work) -> np.ndarray:
@@ -208,6 +217,10 @@ def _key(box: np.ndarray | None, clicks: list[tuple[int, int, int]]) -> bytes:
 
 def _disc(shape: tuple[int, ...], x: int, y: int, radius: int) -> np.ndarray:
     return cv2.circle(np.zeros(shape, np.uint8), (x, y), radius, 1, -1) > 0
+
+
+def _around(shape: tuple[int, ...], x: int, y: int, reach: int) -> tuple[slice, slice]:
+    return slice(max(0, y - reach), y + reach + 1), slice(max(0, x - reach), x + reach + 1)
 
 
 def _part_at(mask: np.ndarray, x: int, y: int) -> np.ndarray:

@@ -13,23 +13,31 @@ LARGEST_CROP = 160
 
 
 def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The mask (h, w) with its edges where colour has them; `others` (h, w) are pixels that belong to other things."""
+    """A mask (h, w) of working size, with its edges where colour has them: at the frame's own size (H, W).
+
+    `others` (H, W) are pixels that belong to other things.
+    """
     window = crop(mask, BAND * 3)
-    inner, rival = mask[window], others[window]
+    inner = mask[window]
     depth_in = cv2.distanceTransform(inner.astype(np.uint8), cv2.DIST_L2, 5)
     depth_out = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 5)
     trimap = np.where(inner, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
     trimap[depth_in >= min(BAND, 0.6 * depth_in.max())] = cv2.GC_FGD
     unsure = doubtful(view, mask)[window]
-    trimap[(depth_out > BAND) & ~unsure | rival] = cv2.GC_BGD
-    cut = grab_cut(view.rgb[window], trimap)
-    opened = np.asarray(ndimage.binary_opening(cut | (trimap == cv2.GC_FGD)), bool)
-    cut = opened | (cut & (depth_in > 0))
-    cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, inner)
-    both, either = np.count_nonzero(cut & inner), np.count_nonzero(cut | inner)
-    refined = mask.copy()
-    if both > 0.55 * either:
-        refined[window] = cut
+    trimap[(depth_out > BAND) & ~unsure] = cv2.GC_BGD
+    fine = tuple(slice(one.start * view.step, one.stop * view.step) for one in window)
+    picture, rival = view.picture[fine], others[fine]
+    size = picture.shape[1::-1]
+    trimap = cv2.resize(trimap, size, interpolation=cv2.INTER_NEAREST)
+    near = enlarge(depth_in > 0, picture.shape[:2], view.step)
+    trimap[rival] = cv2.GC_BGD
+    cut = grab_cut(picture, trimap)
+    opened = np.asarray(ndimage.binary_opening(cut | (trimap == cv2.GC_FGD), iterations=view.step), bool)
+    cut = opened | (cut & near)
+    cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, near)
+    both, either = np.count_nonzero(cut & near), np.count_nonzero(cut | near)
+    refined = np.zeros(others.shape, bool)
+    refined[fine] = cut if both > 0.55 * either else near & ~rival
     return refined
 
 

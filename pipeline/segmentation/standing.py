@@ -40,6 +40,8 @@ class Heights:
     """In pixels of working size."""
     polygon: np.ndarray
     """The table's outline, of shape (N, 2), world x and y."""
+    picture: np.ndarray
+    """Colour at the frame's own size, of shape (H, W, 3), uint8: where edges are drawn."""
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -80,9 +82,8 @@ def heights(frame: Frame, support: Support) -> Heights:
     small = Intrinsics(w, h, k.fx / step, k.fy / step, k.cx / step, k.cy / step)
     points = Frame(frame.rgb[:1, :1], depth, small).points
     rgb = frame.rgb if step == 1 else cv2.resize(frame.rgb, (w, h), interpolation=cv2.INTER_AREA)
-    return Heights(
-        rgb, transform(support.world_from_camera.astype(np.float32), points), depth, step, small.fx, support.polygon
-    )
+    world = transform(support.world_from_camera.astype(np.float32), points)
+    return Heights(rgb, world, depth, step, small.fx, support.polygon, frame.rgb)
 
 
 def standing(view: Heights) -> list[np.ndarray]:
