@@ -237,6 +237,23 @@ def test_a_cloud_in_a_world_is_seen_from_above_with_that_world(tmp_path, suffix,
     assert abs(np.median(world[red, 2]) - 0.1) < 0.01 and abs(np.median(world[~red, 2])) < 0.01
 
 
+def test_a_scene_with_its_own_camera_is_seen_from_there(frame, tmp_path):
+    made = trimesh.PointCloud(*points_of(frame))
+    scene = trimesh.Scene(made, camera=trimesh.scene.Camera(resolution=(640, 480), fov=(50, 38.6)))
+    scene.camera_transform = cloud.OPENGL  # looks along the points' z
+    scene.export(tmp_path / "f.glb")
+    read = load(tmp_path / "f.glb")
+    assert any("own camera" in note for note in read.notes)
+    assert np.quantile(cKDTree(points_of(frame)[0]).query(points_of(read)[0])[0], 0.9) < 0.02
+
+
+def test_a_cloud_in_millimetres_is_known_by_its_distance(frame, tmp_path):
+    points, colours = points_of(frame)
+    read = load(export(tmp_path / "f.ply", points * 1000, colours))
+    assert np.isclose(np.median(read.depth[read.depth > 0]), np.median(points[:, 2]), rtol=0.1)
+    assert any("1 mm" in note for note in read.notes)
+
+
 def test_a_coloured_scan_with_faces_is_a_frame_too(tmp_path):
     table = trimesh.creation.box((1, 0.7, 0.04))
     table.visual.vertex_colors = [150, 110, 70, 255]
@@ -267,6 +284,12 @@ WRONG = {
     "nan time": (written.tum_files, {"rgb.txt": "nan rgb/x.png\n"}, "finite"),
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
+    "no scale": (
+        written.bop_files,
+        {"scene_camera.json": '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'},
+        "millimetres per unit",
+    ),
+    "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
     "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),

@@ -58,16 +58,17 @@ def parse(bundle: Bundle) -> dict[str, Any]:
 def camera(entry: dict[str, Any], width: int, height: int, name: str) -> Camera:
     """One picture's camera; BOP's depth_scale is millimetres per unit, its shifts are millimetres."""
     focal = focal_and_centre(entry.get("cam_K"), name)
-    scale = entry.get("depth_scale", 1.0)
-    scale = scale * MILLIMETRE if isinstance(scale, (int, float)) else scale
-    known = camera_of({"width": width, "height": height, "depth_scale": scale} | focal, name)
+    millimetres = entry.get("depth_scale", 1.0)
+    if not isinstance(millimetres, (int, float)) or not 0 < millimetres < 1e6:
+        raise FrameError(f"{name}: depth_scale is {str(millimetres)[:40]!r}; it is millimetres per unit, 1 or 0.1.")
+    known = camera_of({"width": width, "height": height, "depth_scale": millimetres * MILLIMETRE} | focal, name)
     if "cam_R_w2c" not in entry or "cam_t_w2c" not in entry:
         return known
     try:
         camera_from_world = np.eye(4)
         camera_from_world[:3, :3] = np.asarray(entry["cam_R_w2c"], float).reshape(3, 3)
         camera_from_world[:3, 3] = np.asarray(entry["cam_t_w2c"], float).reshape(3) * MILLIMETRE
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise FrameError(f"{name}: cam_R_w2c should be 9 numbers and cam_t_w2c 3.") from None
     pose, notes = upright(inverted(camera_from_world))
     return Camera(known.intrinsics, known.depth_scale, pose, notes=notes)

@@ -30,6 +30,8 @@ WIDEST, NARROWEST = 640, 160
 TILT = math.radians(40)
 """How steeply a camera of our own choice looks down."""
 VIEW = math.radians(60)
+UNSEEN = 128
+"""Grey of what the cloud does not show."""
 GAP = 3
 """Pixels: holes no wider are filled from what surrounds them."""
 
@@ -96,11 +98,11 @@ def draw(points: np.ndarray, colours: np.ndarray, k: Intrinsics) -> tuple[np.nda
     rgb, depth = np.zeros((k.height, k.width, 3), np.uint8), np.zeros((k.height, k.width))
     rgb[rows, cols], depth[rows, cols] = colours[order], points[order, 2]
     known = depth > 0
-    closed = np.asarray(ndimage.binary_closing(np.pad(known, GAP), iterations=GAP), bool)[GAP:-GAP, GAP:-GAP]
+    closed = np.asarray(ndimage.binary_closing(np.pad(known, GAP), iterations=GAP), bool)[GAP:-GAP, GAP:-GAP] | known
     if known.any():
         row, col = np.asarray(ndimage.distance_transform_edt(~known, return_distances=False, return_indices=True))
-        rgb, depth = rgb[row, col], np.where(closed | known, depth[row, col], 0)
-    return rgb, depth
+        rgb, depth = np.where(closed[..., None], rgb[row, col], UNSEEN), np.where(closed, depth[row, col], 0)
+    return rgb.astype(np.uint8), depth
 
 
 def _placed(cloud: Cloud, y_up: bool) -> tuple[np.ndarray, float, np.ndarray | None, tuple[str, ...]]:
@@ -133,13 +135,13 @@ def _view_of(points: np.ndarray) -> float | None:
 
 def _in_front(points: np.ndarray) -> np.ndarray:
     """world_from_camera of a camera at the cloud's -y side, above it, that sees all of it."""
-    low, high = np.quantile(points, [0.01, 0.99], axis=0)
-    middle, radius = (low + high) / 2, np.linalg.norm(high - low) / 2
-    forward = np.array([0, math.cos(TILT), -math.sin(TILT)])
-    right = np.array([1.0, 0, 0])
+    forward, right = np.array([0, math.cos(TILT), -math.sin(TILT)]), np.array([1.0, 0, 0])
     pose = np.eye(4)
     pose[:3, :3] = np.stack([right, np.cross(forward, right), forward], 1)
-    pose[:3, 3] = middle - forward * radius / math.tan(VIEW / 2) * 4 / 3
+    pose[:3, 3] = np.quantile(points, [0.01, 0.99], axis=0).mean(0)
+    seen = _moved(points, np.linalg.inv(pose))
+    reach = np.abs(seen[:, :2]) / (math.tan(VIEW / 2) * np.array([1, 0.75])) - seen[:, 2:]
+    pose[:3, 3] -= forward * np.quantile(reach, 0.99) * 1.05
     return pose
 
 

@@ -55,7 +55,7 @@ def focal_and_centre(value: Any, name: str) -> dict[str, float]:
     try:
         numbers = np.asarray(value, float).ravel()
         side = {9: 3, 16: 4}[numbers.size]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         raise FrameError(f"{name}: the camera matrix should be 3 x 3 numbers, fx 0 cx, 0 fy cy, 0 0 1.") from None
     matrix = numbers.reshape(side, side)[:3, :3]
     if matrix[2, 0] or matrix[2, 1]:
@@ -69,7 +69,7 @@ def metres_per_unit(value: Any, name: str) -> float | None:
         return None
     try:
         scale = float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise FrameError(f"{name}: depth_scale is {str(value)[:40]!r}, not a number.") from None
     return 1 / scale if scale >= 10 else scale
 
