@@ -273,8 +273,8 @@ def _solution(project: Project, services: Services) -> Iterator[Progress]:
             word = "solved" if step.solved else step.why or f"reward {step.reward:.2f}"
             yield Progress("solution", f"seed {step.seed}: {word}", number, total, step)
         else:
-            yield Progress("solution", "drawing the film", total, total)
-            write_solution(step, project.folder)
+            for drawn in write_solution(step, project.folder):
+                yield Progress("solution", "drawing the film", round(100 * drawn), 100)
             yield Progress("solution", "solved" if step.solved else "not solved", total, total, step)
 
 

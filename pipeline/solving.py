@@ -7,7 +7,7 @@ scene/solution.xml is the model it ran in (beside the meshes it names, so it loa
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,23 +154,30 @@ def summary(attempts: Sequence[Attempt]) -> Solution:
     )
 
 
-def write_solution(solution: Solution, project_dir: Path) -> None:
-    """Writes solution.json, solution.npz, scene/solution.xml and, where something can draw, solution.mp4."""
+def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
+    """Writes solution.json, solution.npz and scene/solution.xml at once, then draws solution.mp4 where something can
+    draw; yields the share of the film that is drawn. Closing it leaves a solution without a film.
+    """
     folder = Path(project_dir)
     for old in ("solution.json", "solution.npz", "solution.mp4", "scene/solution.xml"):
         (folder / old).unlink(missing_ok=True)
-    np.savez_compressed(
-        folder / "solution.npz", times=solution.times, qpos=solution.qpos, actions=solution.actions
-    )  # fmt: skip
-    video: dict[str, Any] = {"fps": FPS, "speed": None, "missing": "no rollout came to an end"}
-    if solution.xml:
-        _harmless(solution.xml)
-        (folder / "scene" / "solution.xml").write_text(solution.xml, "utf-8")
-        try:
-            video = {"fps": FPS, "speed": film(solution, folder)}
-        except (SceneError, OSError) as error:
-            video = {"fps": FPS, "speed": None, "missing": str(error)}
-    write_json(folder / "solution.json", _json(solution) | {"video": video})
+    np.savez_compressed(folder / "solution.npz", times=solution.times, qpos=solution.qpos, actions=solution.actions)
+    said = _json(solution)
+    if not solution.xml:
+        write_json(folder / "solution.json", said | {"video": _video(None, "no rollout came to an end")})
+        return
+    _harmless(solution.xml)
+    (folder / "scene" / "solution.xml").write_text(solution.xml, "utf-8")
+    write_json(folder / "solution.json", said | {"video": _video(None, "the film was not drawn to its end")})
+    try:
+        speed = yield from film(solution, folder)
+        write_json(folder / "solution.json", said | {"video": _video(speed)})
+    except (SceneError, OSError) as error:
+        write_json(folder / "solution.json", said | {"video": _video(None, str(error))})
+
+
+def _video(speed: float | None, missing: str = "") -> dict[str, Any]:
+    return {"fps": FPS, "speed": speed} | ({"missing": missing} if missing else {})
 
 
 def _json(solution: Solution) -> dict:
@@ -216,25 +223,29 @@ def _harmless(xml: str) -> None:
         raise SolvingError("the rollout's model names files outside its scene; it is not kept. Run the program again")
 
 
-def film(solution: Solution, project_dir: Path) -> float:
-    """Draws solution.mp4 as the photograph's camera sees it; returns how much faster than life it plays.
+def film(solution: Solution, project_dir: Path) -> Generator[float, None, float]:
+    """Draws solution.mp4 as the photograph's camera sees it, yielding the share that is drawn.
 
-    Raises SceneError where nothing can be drawn.
+    Returns how much faster than life it plays. Raises SceneError where nothing can be drawn.
     """
     times = solution.times
     count = int(np.clip(round(times[-1] * FPS), 2, FRAMES))
     chosen = np.searchsorted(times, np.linspace(0, times[-1], count)).clip(0, len(times) - 1)
     path = Path(project_dir) / "solution.mp4"
     aside = path.with_name(".solution.mp4")
+    drawn = _film(Path(project_dir) / "scene" / "solution.xml", solution.qpos[chosen], aside)
     try:
-        drawing(_film, Path(project_dir) / "scene" / "solution.xml", solution.qpos[chosen], aside)
+        while (number := drawing(next, drawn, None)) is not None:
+            yield number / count
         aside.replace(path)
     finally:
+        drawing(drawn.close)
         aside.unlink(missing_ok=True)
     return max(1.0, float(times[-1]) * FPS / count)
 
 
-def _film(model_xml: Path, qpos: np.ndarray, path: Path) -> None:
+def _film(model_xml: Path, qpos: np.ndarray, path: Path) -> Generator[int, None, None]:
+    """Frame by frame; every step of it belongs in the thread that draws."""
     model = mujoco.MjModel.from_xml_path(str(model_xml))
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     wide, high = model.cam_resolution[camera] if camera >= 0 else (4, 3)
@@ -244,12 +255,12 @@ def _film(model_xml: Path, qpos: np.ndarray, path: Path) -> None:
     except Exception as error:  # every OpenGL platform has its own way to fail
         raise SceneError(f"nothing can be drawn here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
     data = mujoco.MjData(model)
-    writer: Any = imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2)  # type: ignore[arg-type]
-    with renderer, writer as film:
+    with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as film:  # type: ignore[arg-type]
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-        for pose in qpos:
+        for number, pose in enumerate(qpos, 1):
             data.qpos[:] = pose
             mujoco.mj_kinematics(model, data)
             mujoco.mj_camlight(model, data)
             renderer.update_scene(data, camera if camera >= 0 else -1)
             film.append_data(renderer.render())
+            yield number

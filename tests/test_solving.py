@@ -36,7 +36,7 @@ def replace_events(run):
 def solved(table):
     *attempts, solution = solving.solve(Program("", ""), table, InProcess(), seeds=range(3))
     assert [a.seed for a in attempts] == [0, 1, 2]
-    solving.write_solution(solution, table)
+    assert list(solving.write_solution(solution, table))[-1:] in ([1.0], [])
     return solution
 
 
@@ -76,7 +76,7 @@ def test_a_film_is_kept_or_the_reason_why_there_is_none(solved, table):
 def test_where_nothing_ran_the_solution_says_so(tmp_path):
     (tmp_path / "scene").mkdir()
     *_, none = solving.solve(Program("", ""), tmp_path, InProcess(crashing=range(9)), seeds=range(2))
-    solving.write_solution(none, tmp_path)
+    assert not list(solving.write_solution(none, tmp_path))
     again = solving.read_solution(tmp_path)
     assert not again.solved and again.shown is None and len(again.times) == 0 and not again.xml
     assert solving.read_solution(tmp_path / "nowhere") is None
@@ -86,4 +86,17 @@ def test_where_nothing_ran_the_solution_says_so(tmp_path):
 def test_a_model_that_names_files_elsewhere_is_not_kept(solved, tmp_path, bad):
     (tmp_path / "scene").mkdir()
     with pytest.raises(solving.SolvingError, match="names files outside its scene"):
-        solving.write_solution(replace(solved, xml=solved.xml.replace("<worldbody>", f"<worldbody>{bad}")), tmp_path)
+        list(
+            solving.write_solution(
+                replace(solved, xml=solved.xml.replace("<worldbody>", f"<worldbody>{bad}")), tmp_path
+            )
+        )
+
+
+def test_a_film_that_is_stopped_leaves_the_solution_without_it(table, solved):
+    drawing = solving.write_solution(solved, table)
+    next(drawing, None)
+    drawing.close()  # type: ignore[attr-defined]
+    said = json.loads((table / "solution.json").read_text())
+    assert said["solved"] and said["video"]["missing"]
+    assert not list(table.glob("*solution.mp4"))

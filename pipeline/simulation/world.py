@@ -31,6 +31,9 @@ class _Origin:
 class Simulation:
     """A twin being arranged; the first rollout closes it."""
 
+    scene: Scene
+    """As photographed."""
+
     def __init__(self, scene: Scene, seed: int = 0):
         self.scene, self.seed = scene, int(seed)
         self._rng = np.random.default_rng(self.seed)

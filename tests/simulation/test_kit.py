@@ -12,7 +12,7 @@ def test_every_name_in_the_text_exists_and_every_name_there_is_is_told():
     assert all(re.search(rf"\b{name}\b", kit.__doc__) for name in goals)
     for owner, text in ((kit.Simulation, r"sim\.(\w+)"), (kit.Run, r"run\.(\w+)")):
         names = set(re.findall(text, kit.__doc__)) - {"objects"}
-        fields = set(getattr(owner, "__dataclass_fields__", ()))
+        fields = set(owner.__annotations__)
         assert names <= set(dir(owner)) | fields, names
 
 
