@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.frame import Frame
 from pipeline.segmentation import Prompt, Sam2Segmenter, SegmentationError
-from pipeline.segmentation.sam2 import Everything, Sam2View
+from pipeline.segmentation.sam2 import HUB, Everything, Sam2View
 from pipeline.segmentation.sam2.network import SIDE, feature_sizes
 from tests.frame.rendered import render
 
@@ -84,6 +84,11 @@ def test_the_readings_are_the_packages_own_on_the_checkpoints_weights(view, chec
     masks, scores, _ = bare.predict(np.array([[160.0, 120]]), np.array([1]), multimask_output=True)
     for reading, i in zip(view.segment(clicks((160, 120, 1))), np.argsort(-scores), strict=True):
         assert (reading.mask == (masks[i] > 0)).all() and reading.score == pytest.approx(float(scores[i]))
+
+
+def test_hub_names_and_files_are_the_packages_own():
+    build = pytest.importorskip("sam2.build_sam", reason=LIGHT)
+    assert {name: file for name, (_, file) in build.HF_MODEL_ID_TO_FILENAMES.items()} == HUB
 
 
 @pytest.mark.parametrize("label", [0, 1])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry import transform
@@ -17,10 +18,6 @@ TWO = """<geom name="red_box" type="box" size=".03 .03 .03" pos="-.031 0 .03"/>
 @pytest.fixture(scope="module")
 def seen() -> Rendered:
     return render()
-
-
-def heights(seen: Rendered) -> np.ndarray:
-    return np.nan_to_num(transform(seen.world_from_camera, seen.frame.points)[..., 2])
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
@@ -70,13 +67,22 @@ def test_kept_masks_never_overlap(seen, keep_all):
     assert kept and np.sum([segment.mask for segment in kept], axis=0).max() == 1
 
 
-def test_faces_of_one_carton_come_together_unless_all_are_to_be_kept():
-    seen = render(CARTON)
-    whole, top = seen.labels["red_box"], heights(seen) > 0.132
-    faces = [(whole & top, 0.9), (whole & ~top, 0.8)]
+@pytest.mark.parametrize("turn", [10, 30, 45, 70])
+def test_faces_of_one_carton_come_together_unless_all_are_to_be_kept(turn):
+    seen = render(CARTON.replace("0 0 30", f"0 0 {turn}"))
+    whole, spin = seen.labels["red_box"], Rotation.from_euler("z", turn, degrees=True).as_matrix()
+    own = np.nan_to_num(transform(seen.world_from_camera, seen.frame.points) - [0, 0, 0.07]) @ spin
+    nearest = np.argmin(abs(abs(own) - [0.05, 0.04, 0.07]), axis=-1)
+    faces = [(whole & (nearest == axis), 0.8 + axis / 20) for axis in range(3)]
+    faces = [(mask, score) for mask, score in faces if mask.sum() > 100]
     one = cleaned(seen.frame, faces)
-    assert len(one) == 1 and same(one[0].mask, whole) and one[0].score == pytest.approx(0.8)
-    assert len(cleaned(seen.frame, faces, keep_all=True)) == 2
+    assert len(one) == 1 and same(one[0].mask, whole) and one[0].score == min(score for _, score in faces)
+    assert len(cleaned(seen.frame, faces, keep_all=True)) == len(faces) >= 2
+
+
+def test_touching_things_of_different_colours_stay_apart():
+    seen = render(TWO)
+    assert len(cleaned(seen.frame, [(mask, 0.9) for mask in seen.labels.values()])) == 2
 
 
 def test_a_label_on_a_thing_gives_way_to_the_thing_unless_all_are_to_be_kept(seen):

@@ -144,14 +144,15 @@ def several(seen: Seen, whole: np.ndarray, parts: list[np.ndarray]) -> bool:
 
 def joined(seen: Seen, found: list[tuple[np.ndarray, float]]) -> list[tuple[np.ndarray, float]]:
     """Masks that are one convex thing put together; the score is the lesser one's."""
-    found = sorted(found, key=lambda entry: -int(entry[0].sum()))
     whole: list[tuple[np.ndarray, float]] = []
-    for mask, score in found:
+    for mask, score in sorted(found, key=lambda entry: -int(entry[0].sum())):
         home = next((i for i, (other, _) in enumerate(whole) if one_thing(seen, other, mask)), None)
         if home is None:
             whole.append((mask, score))
         else:
             whole[home] = whole[home][0] | mask, min(whole[home][1], score)
+    if len(whole) < len(found):  # two side walls are one thing only by the top they share
+        return joined(seen, whole)
     return sorted(whole, key=lambda entry: -entry[1])
 
 
@@ -159,6 +160,8 @@ def one_thing(seen: Seen, large: np.ndarray, small: np.ndarray) -> bool:
     """Two faces of a body: they touch, together they stand on no more ground than one of them, and they are of one
     hue, or one is the level top of the other."""
     a, b = _small(seen, large), _small(seen, small)
+    if not _boxes_touch(a, b):
+        return False
     near = cv2.dilate(a.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
     known = np.isfinite(seen.points[..., 2])
     if not (near & b).any() or min((a & known).sum(), (b & known).sum()) < 20:
@@ -171,6 +174,15 @@ def one_thing(seen: Seen, large: np.ndarray, small: np.ndarray) -> bool:
     spans = [np.percentile(seen.points[part & known][:, 2], (10, 50, 90)) for part in (a, b)]
     top, side = sorted(spans, key=lambda span: -span[1])
     return bool(top[2] - top[0] < FLAT and abs(top[1] - side[2]) < 3 * FLAT)
+
+
+def _boxes_touch(one: np.ndarray, other: np.ndarray, margin: int = 4) -> bool:
+    """Quick: whether the boxes around two masks come within so many pixels of each other."""
+    for axis in (0, 1):
+        a, b = np.flatnonzero(one.any(axis)), np.flatnonzero(other.any(axis))
+        if not len(a) or not len(b) or a[0] > b[-1] + margin or b[0] > a[-1] + margin:
+            return False
+    return True
 
 
 def footprint(seen: Seen, mask: np.ndarray) -> float:
