@@ -113,7 +113,7 @@ BUILD: dict[str, Callable[[Shell, Watching], None]] = {
     "masks": lambda shell, _: masks.build(shell),
     "objects": lambda shell, _: cards.build(shell),
     "scene": scene.build,
-    "task": lambda shell, _: task.build(shell),
+    "task": task.build,
     "review": review.build,
 }
 

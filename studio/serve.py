@@ -3,10 +3,15 @@
 import contextlib
 import os
 import socket
+import threading
 import webbrowser
 
 from pipeline.errors import StudioError
-from studio.services import Settings, open_services
+from studio import stubless
+from studio.services import Settings, open_services, warm
+
+WARM_AFTER = 2.0
+"""Seconds that the first page has to itself."""
 
 
 def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None) -> None:
@@ -20,6 +25,7 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
         ) from None
     import uvicorn
 
+    stubless.install()
     from studio.app import build
 
     services = open_services(settings)
@@ -32,6 +38,7 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
         )
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
+        threading.Timer(WARM_AFTER, warm, [services]).start()
         uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20)
 
 

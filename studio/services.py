@@ -1,16 +1,34 @@
 """What the studio works with, chosen once at start-up: flags first, then the environment, then what is at hand."""
 
-import functools
+import contextlib
 import os
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from pipeline.errors import StudioError
 
 if TYPE_CHECKING:
     from pipeline.run import Services
     from pipeline.segmentation import Segmenter
+
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What is made at the first call, from whichever thread; the others wait for it."""
+
+    def __init__(self, make: Callable[[], T]):
+        self._make, self._lock, self._made = make, threading.Lock(), []
+
+    def __call__(self) -> T:
+        with self._lock:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
 
 
 @dataclass(frozen=True)
@@ -61,11 +79,26 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         segmenter=open_segmenter(settings),
         model=choose(settings.model, timeout=settings.timeout),
         library=library,
-        features=functools.cache(lambda: Features.of(library, cache_folder())),
+        features=Once(lambda: Features.of(library, cache_folder())),
         sandbox=Sandbox(),
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
     )
+
+
+def warm(services: "Services") -> None:
+    """Does now, in the background, what the first project would wait for: the library's looks and the sandbox.
+
+    What goes wrong here goes wrong again where it is needed, and is said there.
+    """
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            services.features()
+        with contextlib.suppress(Exception):
+            _ = services.sandbox.covered
+
+    threading.Thread(target=work, daemon=True, name="warm").start()
 
 
 def open_segmenter(settings: Settings) -> "Segmenter":

@@ -7,14 +7,17 @@ import os
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import open3d as o3d
 import trimesh
 from scipy import ndimage
 
 from pipeline.assets.mesh import load_file
 from pipeline.assets.shapes import RING, hull
+
+if TYPE_CHECKING:
+    import open3d as o3d
 
 GRID, BANDS = 48, 3
 DEPTH = 0.3
@@ -40,6 +43,8 @@ def hollow_files(source: Path, folder: Path) -> tuple[Path, ...]:
 
 def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
     """A floor and RING wedges in BANDS heights, in the mesh's frame."""
+    import open3d as o3d  # takes a second: not at start-up
+
     scene = o3d.t.geometry.RaycastingScene()
     scene.add_triangles(
         o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
@@ -69,12 +74,14 @@ def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
     return pieces
 
 
-def _cast(scene: o3d.t.geometry.RaycastingScene, start: np.ndarray, along: np.ndarray) -> np.ndarray:
+def _cast(scene: "o3d.t.geometry.RaycastingScene", start: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Distances (N,), infinite where nothing is hit, of rays from `start` (N, 3) in the direction `along` (N, 3)."""
+    import open3d as o3d
+
     return scene.cast_rays(o3d.core.Tensor.from_numpy(np.hstack([start, along]).astype(np.float32)))["t_hit"].numpy()
 
 
-def _pit(scene: o3d.t.geometry.RaycastingScene, bounds: np.ndarray) -> tuple[np.ndarray, float] | None:
+def _pit(scene: "o3d.t.geometry.RaycastingScene", bounds: np.ndarray) -> tuple[np.ndarray, float] | None:
     """The middle (2,) of the largest hollow seen from above that is closed all around, and its floor's height."""
     low, high = bounds
     x, y = np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID)
@@ -97,7 +104,7 @@ def _pit(scene: o3d.t.geometry.RaycastingScene, bounds: np.ndarray) -> tuple[np.
 
 
 def _walls(
-    scene: o3d.t.geometry.RaycastingScene, middle: np.ndarray, heights: np.ndarray, around: np.ndarray, far: float
+    scene: "o3d.t.geometry.RaycastingScene", middle: np.ndarray, heights: np.ndarray, around: np.ndarray, far: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Radii of the wall's inner and outer side at each height and direction, each of shape (heights, RING)."""
     shape = (len(heights), len(around))

@@ -5,15 +5,18 @@ Rays are parallel, so a picture's size in metres is exact. They run through open
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-import open3d as o3d
 import trimesh
 
 from pipeline.assets.asset import Asset
 from pipeline.assets.cards import camera_rotation
 from pipeline.assets.mesh import load_mesh
+
+if TYPE_CHECKING:
+    import open3d as o3d
 
 MARGIN = 1.04
 """Side of a picture over the longer side of what it shows."""
@@ -52,6 +55,8 @@ def look(asset: Asset, rotations: np.ndarray, pixels: int, finest: int = 256) ->
     start = plane @ rotations[:, :, :2].transpose(0, 2, 1) - back * rotations[:, None, :, 2]
     along = np.broadcast_to(rotations[:, None, :, 2], start.shape)
     rays = np.concatenate([start, along], -1).astype(np.float32).reshape(-1, 6)
+    import open3d as o3d  # takes a second: not at start-up
+
     hit = scene.cast_rays(o3d.core.Tensor.from_numpy(rays))
     depth = hit["t_hit"].numpy() - np.float32(back)
     mask = np.isfinite(depth)
@@ -73,8 +78,10 @@ def rotations(azimuths: np.ndarray, elevations: np.ndarray, up: np.ndarray | Non
 
 
 @lru_cache(maxsize=128)
-def _traced(asset: Asset, finest: int) -> tuple[o3d.t.geometry.RaycastingScene, np.ndarray, np.ndarray]:
+def _traced(asset: Asset, finest: int) -> tuple["o3d.t.geometry.RaycastingScene", np.ndarray, np.ndarray]:
     """The mesh ready for rays, and each face's corners' texture coordinates (F, 3, 2) with the texture (H, W, 3)."""
+    import open3d as o3d
+
     mesh = load_mesh(asset)
     scene = o3d.t.geometry.RaycastingScene()
     scene.add_triangles(

@@ -7,16 +7,19 @@ float towards the camera unpunished: what would stand where the camera saw throu
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-import open3d
 import trimesh
 from scipy.spatial import KDTree
 
 from pipeline.frame import Frame
 from pipeline.geometry import Pose, transform
 from pipeline.scene import meshes
+
+if TYPE_CHECKING:
+    import open3d
 
 SAMPLES = 2500
 POINTS = (150, 500)
@@ -48,6 +51,8 @@ class Surface:
 
     def seen_from(self, pose: Pose, eye: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
         """The triangles that look at the eye, ready to be asked for their closest points; in the box's axes."""
+        import open3d  # takes a second: not at start-up
+
         local = (pose.inverse().matrix @ np.append(eye, 1))[:3]
         a, b, c = self.triangles.swapaxes(0, 1)
         facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), local - a) > 0
@@ -168,6 +173,8 @@ class _Exact:
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
         """From the surface to points, both in the box's axes, of shape (N, 3)."""
+        import open3d
+
         asked = open3d.core.Tensor.from_numpy(points.astype(np.float32))
         return points - self.scene.compute_closest_points(asked)["points"].numpy().astype(float)
 
