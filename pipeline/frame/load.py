@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.frame.formats.arrays import open_npy, open_npz
 from pipeline.frame.formats.bop import open_bop
-from pipeline.frame.formats.bundle import Bundle, open_folder, open_zip, read_bytes
+from pipeline.frame.formats.bundle import DEEPEST, Bundle, open_folder, open_zip, read_bytes
 from pipeline.frame.formats.cloud import open_cloud
 from pipeline.frame.formats.colour_only import open_picture
 from pipeline.frame.formats.pairs import COLOUR_SUFFIXES, open_pairs
@@ -61,10 +61,12 @@ def _of_file(path: Path) -> Recording:
 
 
 def _of_bundle(bundle: Bundle) -> Recording:
-    if found := _first(bundle):
-        return found
-    if not bundle.top and len(bundle.folders) == 1:
-        return _of_bundle(bundle.inside(bundle.folders[0]))
+    for _ in range(DEEPEST):
+        if found := _first(bundle):
+            return found
+        if bundle.top or len(bundle.folders) != 1:
+            break
+        bundle = bundle.inside(bundle.folders[0])
     if found := _side_by_side(bundle):
         return found
     raise what_lacks(bundle)

@@ -94,7 +94,11 @@ def test_a_synthetic_realsense_recording_loads():
     """Recorded by make_bag.py from a made-up device: a slope whose distance grows to the right, 1 mm a frame."""
     recording = frames(Path(__file__).parent / "synthetic.bag")
     first, third = recording.frame(0), recording.frame(2)
-    assert len(recording) >= 3 and first.depth.shape == (48, 64) and first.intrinsics.fx == 60
+    assert (
+        len(recording) >= 3
+        and first.depth.shape == (48, 64)
+        and (first.intrinsics.fx, first.intrinsics.cx) == (60, 31.5)
+    )
     assert np.allclose(np.diff(first.depth[20]), 0.002, atol=1e-5) and first.rgb[5, 9].tolist() == [9, 5, 200]
     assert third.depth[0, 0] > first.depth[0, 0]
 
@@ -386,6 +390,11 @@ def test_an_array_that_claims_more_than_there_is_is_refused(tmp_path):
         archive.writestr("depth.npy", raw.getvalue())
     with pytest.raises(FrameError, match="fewer than its shape"):
         load(tmp_path / "f.npz")
+
+
+def test_a_folder_that_goes_down_without_end_is_given_up(tmp_path):
+    with pytest.raises(FrameError, match=r"lacks rgb\.png"):
+        load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
 
 
 SLOW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
