@@ -67,7 +67,7 @@ def test_kept_masks_never_overlap(seen, keep_all):
     assert kept and np.sum([segment.mask for segment in kept], axis=0).max() == 1
 
 
-@pytest.mark.parametrize("turn", [10, 30, 45, 70])
+@pytest.mark.parametrize("turn", [15, 45])
 def test_faces_of_one_carton_come_together_unless_all_are_to_be_kept(turn):
     seen = render(CARTON.replace("0 0 30", f"0 0 {turn}"))
     whole, spin = seen.labels["red_box"], Rotation.from_euler("z", turn, degrees=True).as_matrix()
