@@ -166,8 +166,7 @@ def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
     if not solution.xml:
         write_json(folder / "solution.json", said | {"video": _video(None, "no rollout came to an end")})
         return
-    _harmless(solution.xml)
-    (folder / "scene" / "solution.xml").write_text(solution.xml, "utf-8")
+    keep_model(solution.xml, folder, "solution")
     write_json(folder / "solution.json", said | {"video": _video(None, "the film was not drawn to its end")})
     try:
         speed = yield from film(solution, folder)
@@ -214,13 +213,19 @@ def read_solution(project_dir: Path) -> Solution | None:
     )
 
 
-def _harmless(xml: str) -> None:
-    """The model was told by the sandbox's child: it may name nothing but files beside it. Raises SolvingError."""
+def keep_model(xml: str, project_dir: Path, name: str) -> Path:
+    """Writes a rollout's model beside the meshes it names, scene/<name>.xml. Raises SolvingError.
+
+    It was told by the sandbox's child: it may name nothing but files beside it.
+    """
     files = re.findall(r"""\bfile\w*\s*=\s*["']([^"']*)["']""", xml) + re.findall(
         r"""dir\s*=\s*["']([^"']+)["']""", xml
     )
     if "<include" in xml or "<!" in xml or "<plugin" in xml or any(Path(f).name != f or f == ".." for f in files):
         raise SolvingError("the rollout's model names files outside its scene; it is not kept. Run the program again")
+    path = Path(project_dir) / "scene" / f"{name}.xml"
+    path.write_text(xml, "utf-8")
+    return path
 
 
 def film(solution: Solution, project_dir: Path) -> Generator[float, None, float]:
