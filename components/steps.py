@@ -50,9 +50,13 @@ class TaskCards(Component):
 
 
 class RoundTimeline(Component):
-    """{rounds: [{number, parent, clean, summary, checks, reward, crash, route, reason, seconds, diff}], running}."""
+    """{rounds: [{number, parent, clean, checks, reward, crash, route, reason, seconds, changes}],
+    running, playing, rolling}.
 
-    folder, tells = "round_timeline", ("edit", "play")
+    Tells `play` {number, instant} when a person wants to see a round, at a failed check's instant where there is one.
+    """
+
+    folder, tells = "round_timeline", ("edit", "play", "leave")
 
 
 class Results(Component):

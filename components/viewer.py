@@ -31,6 +31,6 @@ class Viewer(Component):
 def view(token: str | None, selected: str = "", palette: Mapping[str, str] | None = None) -> dict:
     """A Viewer's value: which view, which object is selected in it, and each object's colour as "#rrggbb".
 
-    The same token again changes selection and colours only: what runs goes on.
+    With "away" true it takes no room. The same token again changes selection and colours only: what runs goes on.
     """
     return {"token": token or "", "selected": selected, "palette": dict(palette or {})}

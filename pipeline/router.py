@@ -75,6 +75,8 @@ class Round:
     """What was changed against the parent, in a sentence."""
     at: float = field(default_factory=time.time)
     """When it was run, in seconds since 1970."""
+    task: str = ""
+    """The instruction of the task it is for."""
 
 
 def write(task: Task, scene: kit.Scene, model: Model) -> Program:
@@ -317,11 +319,11 @@ def write_round(done: Round, project_dir: Path) -> Path:
     (folder / "simulation.py").write_text(done.program.simulation, "utf-8")
     (folder / "checks.py").write_text(done.program.checks, "utf-8")
     said = report_json(done.report, done) | {"number": done.number, "round_seconds": round(done.seconds, 3)}
-    said |= {"source": done.source, "change": done.change, "at": done.at}
+    said |= {"source": done.source, "change": done.change, "at": done.at, "task": done.task}
     (folder / "report.json").write_text(json.dumps(said, indent=1, ensure_ascii=False), "utf-8")
     keys = [
         "number", "parent", "route", "reason", "change", "source",
-        "reward", "clean", "crash", "timed_out", "violation", "at",
+        "reward", "clean", "crash", "timed_out", "violation", "at", "task",
     ]  # fmt: skip
     line = {key: said[key] for key in keys}
     line |= {"failed": [c["name"] for c in said["checks"] if not c["passed"]], "seconds": said["round_seconds"]}
@@ -347,6 +349,7 @@ def _read_round(folder: Path) -> Round | None:
         return Round(
             said.get("number", int(folder.name)), said["parent"], program, report, said["route"], said["reason"],
             said.get("round_seconds", 0.0), said.get("source", ""), said.get("change", ""), said.get("at", 0.0),
+            said.get("task", ""),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError):
         return None

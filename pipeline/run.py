@@ -24,10 +24,13 @@ from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment, Segmenter
 from pipeline.simulation import Program, kit
-from pipeline.simulation.sandbox import Sandbox
+from pipeline.simulation.sandbox import Cancelled, Sandbox
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import digest, memo, write_json, write_text
 from pipeline.tasks import Task, TaskError, propose, task_to_json, understand
+
+PROPOSED = 3
+"""Proposed tasks that are tried, one after the other, where nobody chose one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,19 @@ def advance(
             current = False
         if not current:
             yield from run_stage(project, services, stage, task_text)
+            if stage == "rounds" and task_text is None and not project.decided("task"):
+                yield from _try_others(project, services)
+
+
+def _try_others(project: Project, services: Services) -> Iterator[Progress]:
+    """Where the first proposed task was given up and no person chose it: rounds for the next ones."""
+    for task in (project.tasks() or ())[1:PROPOSED]:
+        best = best_round(project)
+        if best is None or best.route != "give_up":
+            return
+        yield Progress("task", f"that one is given up; trying another: {task.instruction}")
+        write_json(project.folder / "task.json", task_to_json(task))
+        yield from run_stage(project, services, "rounds")
 
 
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
@@ -80,6 +96,8 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
             yield from _task(project, services, task_text)
         else:
             yield from _RUN[stage](project, services)
+    except Cancelled:
+        raise  # a person's stop is no failure
     except StudioError as error:
         project.fail(stage, made_with, time.perf_counter() - start, str(error))
         raise
@@ -161,6 +179,7 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     objects = [d for d in project.descriptions() or () if d.is_object]
     chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
     matches: list[Match] = []
+    yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
         key = digest(
             "match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest
@@ -251,6 +270,7 @@ def _rounds(project: Project, services: Services) -> Iterator[Progress]:
         start=start, parent=parent, first_number=len(earlier),
     )  # fmt: skip
     for one in rounds:
+        one = replace(one, task=task.instruction)
         write_round(one, project.folder)
         yield Progress("rounds", f"round {one.number}: {one.reason}", one.number + 1, 0, one)
 
@@ -264,7 +284,7 @@ def _the_task(project: Project) -> Task:
 
 
 def _solution(project: Project, services: Services) -> Iterator[Progress]:
-    best = best_round(project.rounds())
+    best = best_round(project)
     if best is None:
         raise TaskError("there is no program to run yet; generate one first")
     total = len(services.seeds)
@@ -278,8 +298,10 @@ def _solution(project: Project, services: Services) -> Iterator[Progress]:
             yield Progress("solution", "solved" if step.solved else "not solved", total, total, step)
 
 
-def best_round(rounds: tuple[Round, ...]) -> Round | None:
-    """The last round that passed, else the last one."""
+def best_round(project: Project) -> Round | None:
+    """The last round for the present task that passed, else the last one for it."""
+    task = project.task()
+    rounds = [one for one in project.rounds() if task is None or one.task in ("", task.instruction)]
     clean = [one for one in rounds if one.route == "done"]
     return clean[-1] if clean else rounds[-1] if rounds else None
 

@@ -16,7 +16,8 @@ from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
 from pipeline.run import Progress, Services, advance, run_stage
 from pipeline.scene.fidelity import compare
-from pipeline.segmentation import Prompt, Segment, View
+from pipeline.segmentation import Prompt, Segment
+from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
 from studio.work import StoppableSandbox, Work
@@ -32,6 +33,16 @@ class SessionError(StudioError):
 
 @dataclass(frozen=True)
 class Line:
+@dataclass(frozen=True)
+class Play:
+    """A person's wish to see a round again."""
+
+    number: int
+    instant: float | None
+    """Where to stand still, in simulated seconds; None plays it from the start."""
+    serial: int
+
+
     """One line of the log."""
 
     at: float
@@ -51,6 +62,8 @@ class Session:
         self.work: Work | None = None
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
         self._notices: deque[str] = deque(maxlen=8)
+        self.playing: Play | None = None
+        """The round that is shown again."""
         self._changed = threading.Condition(threading.RLock())
         self._asking = threading.Lock()
         self._kept: dict[str, tuple[int, Any]] = {}
@@ -119,6 +132,41 @@ class Session:
             yield Progress("scene", "comparing the twin with the photograph")
             self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
         yield from advance(self.project, services, READY)
+    def play(self, number: int, instant: float | None = None) -> None:
+        """Shows the rollout of a round: its program is run again, which gives the same one."""
+        if all(one.number != number for one in self.project.rounds()):
+            raise SessionError("That round is not there any more; choose another.")
+        self.playing = Play(number, instant, self.playing.serial + 1 if self.playing else 1)
+
+    def leave(self) -> None:
+        """Shows no round any more."""
+        self.playing = None
+
+    def rollout(self) -> RunRecord | None:
+        """Of the round that is played; None until it has been run again, or where it never came to one."""
+        if self.playing is None:
+            return None
+        number = self.playing.number
+        return self.later(f"rollout {number}", "scene.json", lambda: self._rollout(number))
+
+    @property
+    def rolling(self) -> bool:
+        """The round that a person wants to see is being run again."""
+        return self.playing is not None and f"rollout {self.playing.number}" in self._computing
+
+    def _rollout(self, number: int) -> RunRecord | None:
+        one = next(r for r in self.project.rounds() if r.number == number)
+        try:
+            report, record = self.services.sandbox.run(one.program, self.project.folder, checks=False)
+            if record is None or not len(record.times):
+                why = report.crash or report.violation or "it took too long"
+                raise SessionError(f"Round {number} came to no rollout, so there is nothing to play: {why}")
+        except StudioError as error:
+            self.complain(error)
+            self.playing = None
+            return None
+        return record
+
         with self._asking:
             _ = self._view  # opened now, so that the first click is as quick as the others
 

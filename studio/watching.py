@@ -1,7 +1,14 @@
 """What the viewer shows of a project: the twin as it stands, or a recording of the task being done."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from pipeline.errors import StudioError
 from pipeline.project import Project
+from pipeline.router import Round
+from pipeline.simulation.program import CheckResult
+from pipeline.simulation.testimony import RunRecord
+from pipeline.solving import keep_model
 from studio.session import Session
 from studio.viewing import Mark, PhotoCamera, Sessions, Trajectory, ViewerError
 
@@ -12,6 +19,7 @@ class Watching:
     def __init__(self, views: Sessions):
         self._views = views
         self._open: dict[tuple[str, str], tuple[str, str]] = {}
+        self._heard: dict[str, int] = {}
 
     def twin(self, session: Session) -> str:
         """Token of a view of the settled twin, "" before there is one."""
@@ -28,6 +36,32 @@ class Watching:
         if not (session.project.folder / "scene" / "solution.xml").exists():
             return ""  # no rollout came to an end
         return self._view(session, "solution", stamp, lambda: self._solution(session.project))
+
+    def round(self, session: Session) -> str:
+        """Token of a replay of the round a person asked for, "" before it has been run again."""
+        wish = session.playing
+        record = session.rollout() if wish else None
+        if wish is None or record is None:
+            return ""
+        one = next(r for r in session.project.rounds() if r.number == wish.number)
+        stamp = f"{wish.number} {session.stamp('scene.json')}"
+        token = self._view(session, "round", stamp, lambda: self._round(session.project, one, record))
+        if self._heard.get(session.token) != wish.serial:  # once for each wish
+            self._heard[session.token] = wish.serial
+            view = self._views.get(token)
+            view.wish({"op": "pause"} if wish.instant is not None else {"op": "play"})
+            view.wish({"op": "seek", "time": wish.instant or 0.0})
+        return token
+
+    def _round(self, project: Project, one: Round, record: RunRecord) -> str:
+        model = keep_model(record.xml, project.folder, f"round_{one.number:03d}")
+        recording = Trajectory(record.times, record.qpos)
+        return self._views.open(
+            model,
+            trajectory=recording,
+            marks=marks(record.events, one.report.checks, float(record.times[-1])),
+            **_photograph(project),
+        )
 
     def _view(self, session: Session, kind: str, stamp: str, open_it) -> str:
         known = self._open.get((session.token, kind))
@@ -50,7 +84,7 @@ class Watching:
             raise StudioError("There is no recording of the task yet.")
         model = project.folder / "scene" / "solution.xml"
         recording = Trajectory(solution.times, solution.qpos)
-        return self._views.open(model, trajectory=recording, marks=_marks(project), **_photograph(project))
+        return self._views.open(model, trajectory=recording, marks=marks(solution.events), **_photograph(project))
 
 
 def _photograph(project: Project) -> dict:
@@ -62,10 +96,11 @@ def _photograph(project: Project) -> dict:
     return {"photo": picture, "camera": camera, "names": [placement.name for placement in scene.placements]}
 
 
-def _marks(project: Project) -> list[Mark]:
-    """Moments of the last round that a check pointed at."""
-    rounds = project.rounds()
-    checks = rounds[-1].report.checks if rounds else ()
-    return [
-        Mark(c.instant, c.message or c.name, "event" if c.passed else "failed") for c in checks if c.instant is not None
+def marks(events: Iterable[dict[str, Any]], checks: Iterable[CheckResult] = (), end: float = 0.0) -> list[Mark]:
+    """What the gripper did, and the checks that failed: at the instant they name, else at the end."""
+    done = [
+        Mark(float(e["time"]), str(e["message"] or f"{e['verb']} {e['object']}"), "event" if e["ok"] else "failed")
+        for e in events
     ]
+    failed = [c for c in checks if not c.passed]
+    return done + [Mark(end if c.instant is None else c.instant, f"{c.name}: {c.message}", "failed") for c in failed]

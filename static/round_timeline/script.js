@@ -1,6 +1,7 @@
 import { fill, h, plural } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
 
+const END = 1e6; // seconds: wherever the recording ends
 const ROUTES = { fix_simulation: "repair the simulation", fix_checks: "repair the checks", done: "done", give_up: "give up" };
 
 export default function mount({ element, trigger }) {
@@ -15,11 +16,15 @@ export default function mount({ element, trigger }) {
       round.parent !== null && h("span.faint", {}, `from round ${round.parent}`),
       round.reward.length ? h("span.faint", {}, `reward ${round.reward.map((one) => one.toFixed(2)).join(", ")}`) : null,
       h("span.faint", {}, `${round.seconds.toFixed(1)} s`),
-      h("button.studio-button.edit", { onclick: () => trigger("edit", { number: round.number }) }, "Edit the code of this round")),
+      value.playing === round.number
+        ? h("button.studio-button.on", { onclick: () => trigger("leave", {}) }, value.rolling ? "Running it again …" : "■ Close the replay")
+        : h("button.studio-button", { title: "Run this round's simulation again and watch it", onclick: () => trigger("play", { number: round.number }) }, "▶ Watch"),
+      h("button.studio-button.edit", { onclick: () => trigger("edit", { number: round.number }) }, "Edit the code")),
     [["refused", round.violation], ["crashed", round.crash]].map(([what, text]) => text && h("p.fault", {}, h("b", {}, `${what}: `), text)),
     h("div.checks", {}, round.checks.map((check) => h(`div.check${check.passed ? "" : ".failed"}`, {},
       h("span.sign", {}, check.passed ? "✓" : "✕"), h("span.check-name", {}, check.name.replace(/^check_/, "").replaceAll("_", " ")),
-      !check.passed && h("span.message", {}, check.message, check.line ? h("span.faint", {}, ` checks.py:${check.line}`) : null)))),
+      !check.passed && h("span.message", {}, check.message, check.line ? h("span.faint", {}, ` checks.py, line ${check.line}`) : null, " ",
+        h("button.studio-button.plain", { title: "Watch the round at this instant", onclick: () => trigger("play", { number: round.number, instant: check.instant ?? END }) }, check.instant === null ? "▶ show the end" : `▶ show at ${check.instant.toFixed(1)} s`))))),
     h("p.route", {}, h("b", {}, `Router: ${ROUTES[round.route] ?? (round.route || "no decision")}. `), round.reason),
     Object.entries(round.changes).map(([file, rows]) => h("details", { open: true }, h("summary", {}, `What changed in ${file} since round ${round.parent}`), diff(rows))),
     !Object.keys(round.changes).length && h("details", {}, h("summary", {}, "The code"), Object.entries(round.code).map(([file, text]) => [h("div.file", {}, file), h("pre", {}, text)])));

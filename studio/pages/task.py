@@ -5,14 +5,17 @@ import difflib
 import gradio as gr
 
 from components.steps import RoundTimeline, TaskCards
+from components.viewer import Viewer, view
 from pipeline.simulation import Program
+from studio.pages.scene import palette
 from studio.session import Session, SessionError
 from studio.shell import Shell
+from studio.watching import Watching
 
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
 
-def build(shell: Shell) -> None:
+def build(shell: Shell, watching: Watching) -> None:
     with gr.Row(elem_id="ask"):
         text = gr.Textbox(
             show_label=False, container=False, max_lines=1, placeholder="Write a task, or choose one below",
@@ -23,7 +26,6 @@ def build(shell: Shell) -> None:
         )
         generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
         stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
-    timeline = RoundTimeline()
     with gr.Column(visible=False, elem_id="editing") as editing:
         number = gr.State(0)
         with gr.Row():
@@ -33,10 +35,15 @@ def build(shell: Shell) -> None:
         with gr.Row(elem_id="codes"):
             simulation = gr.Code(language="python", label="simulation.py", lines=12, max_lines=28)
             checks = gr.Code(language="python", label="checks.py", lines=12, max_lines=28)
+    viewer = Viewer(height=340, min_height=0, elem_id="round")
+    timeline = RoundTimeline()
     cards = TaskCards()
 
     shell.shows(cards, proposed)
     shell.shows(timeline, rounds)
+    shell.shows(viewer, lambda session: played(session, watching))
+    shell.told(timeline.play, lambda session, told: session.play(int(told["number"]), told.get("instant")))
+    shell.told(timeline.leave, lambda session, _: session.leave())
     shell.shows(stop, lambda session: gr.Button(interactive=busy(session)))
     shell.shows(generate, lambda session: gr.Button(interactive=not busy(session)))
     shell.on(generate.click, lambda session, text, mode: session.generate(text, mode), [text, mode])
@@ -93,16 +100,28 @@ def rounds(session: Session | None) -> dict:
     return {
         "rounds": [_round(one, None if one.parent is None else known.get(one.parent)) for one in known.values()],
         "running": generating(session),
+        "playing": session.playing.number if session.playing else None,
+        "rolling": session.rolling,
     }
+
+
+def played(session: Session | None, watching: Watching) -> dict:
+    """The view of the round a person wants to see; away while there is none."""
+    token = watching.round(session) if session else ""
+    return view(token, palette=palette(session) if session and token else None) | {"away": not token}
 
 
 def _round(one, parent) -> dict:
     report = one.report
     return {
         "number": one.number,
+        "task": one.task,
         "parent": one.parent,
         "clean": report.clean,
-        "checks": [{"name": c.name, "passed": c.passed, "message": c.message, "line": c.line} for c in report.checks],
+        "checks": [
+            {"name": c.name, "passed": c.passed, "message": c.message, "line": c.line, "instant": c.instant}
+            for c in report.checks
+        ],
         "reward": list(report.reward),
         "crash": report.crash,
         "timed_out": report.timed_out,

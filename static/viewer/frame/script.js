@@ -29,6 +29,7 @@ export default function ({ element, trigger }) {
   addEventListener("message", hear);
   return (value) => {
     wanted = typeof value === "string" ? { token: value } : { ...value };
+    element.querySelector(".viewer-box").hidden = Boolean(wanted.away);
     if (frame.getAttribute("src")) pass();
     else if (wanted.token) {
       frame.hidden = false;
