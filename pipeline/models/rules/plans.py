@@ -24,6 +24,15 @@ from pipeline.models.rules.things import (
 ROOM = 0.04
 """Free metres beside each object in a zone or a container that the program sets out."""
 
+SAFE = 0.5
+"""Doubt up to which the richer of two plans goes first."""
+RICHES = {
+    "sort_by_size": 3, "sort_by_colour": 3, "stack": 3, "gather": 3,
+    "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2,
+    "put_in_tray": 1, "select": 1,
+}  # fmt: skip
+"""How much there is to a kind of task; those that only move one thing have least."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -224,12 +233,12 @@ def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]]
 
 
 def proposals(scene: Mapping[str, Any]) -> tuple[Plan, ...]:
-    """What these objects can be used for, the surest of each kind, surest first."""
+    """What these objects can be used for, the surest of each kind: the richest first, as far as they are safe."""
     objects, table = things(scene), Table.of(scene)
     plans = [p for family in _FAMILIES for p in family(objects, table) if not why_not(p.aims, scene)]
     known = {t.name: t for t in objects}
     sure = [replace(p, doubt=p.doubt + max(doubt_carry(known[n]) for a in p.aims for n in a.moving)) for p in plans]
-    return tuple(sorted(sure, key=lambda p: p.doubt))
+    return tuple(sorted(sure, key=lambda p: (p.doubt > SAFE, -RICHES.get(p.kind, 0) * (p.doubt <= SAFE), p.doubt)))
 
 
 def _shift(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
