@@ -61,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     run_ = commands.add_parser("run", help="from a frame as far as wanted")
     run_.add_argument("frame", type=Path)
     run_.add_argument("--out", type=Path, required=True, help="project folder to make, or to go on with")
+    run_.add_argument("--index", type=int, default=0, help="which frame of a recording (default the first)")
     run_.add_argument("--until", default="solution", choices=STAGES)
     run_.add_argument("--model", default=None, help="offline, openai, or replay:TRACE (default offline)")
     run_.add_argument("--segmenter", default="depth", choices=("depth", "sam2"))
@@ -112,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         project = Project.open(out)
         print(f"going on with the project in {out}", file=sys.stderr)
     else:
-        project = Project.create(out, load(arguments.frame))
+        project = Project.create(out, load(arguments.frame, arguments.index))
     for note in project.frame.notes:
         print(f"frame: {note}", file=sys.stderr)
     settings = Settings.from_environment(
