@@ -40,6 +40,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
         if one["is_object"] and id in matched:
             match = matched[id]
             one["match"] = _match(session, choose(match, chosen[id]) if id in chosen else match)
+            one["known_as"] = _known_as(one["name"], one["match"]["asset_name"])
         if one["is_object"] and id in placed:
             one["placed"] = _placed(placed[id])
         one["moved"] = id in moved
@@ -86,6 +87,12 @@ def _match(session: Session, match: Match) -> dict[str, Any]:
         "source": match.source,
         "candidates": [_candidate(session, one) for one in match.candidates],
     }
+
+
+def _known_as(name: str, asset: str) -> str:
+    """The asset's name, where it says more than the object's own."""
+    said = set(name.lower().split("_"))
+    return "" if set(asset.lower().replace("_", " ").split()) <= said else asset.replace("_", " ")
 
 
 def _candidate(session: Session, one: Candidate) -> dict[str, Any]:

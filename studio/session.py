@@ -21,6 +21,8 @@ from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
 from studio.work import StoppableSandbox, Work
+from studio.segmenters import Views
+from studio.wording import told
 
 T = TypeVar("T")
 READY: Stage = "task"
@@ -202,7 +204,7 @@ class Session:
             self._news()
 
     def _step(self, step: Progress) -> None:
-        self._note(f"{step.stage}: {step.message}")
+        self._note(told(step))
 
     def _end(self, work: Work, error: BaseException | None, stopped: bool) -> None:
         with self._changed:
@@ -391,12 +393,31 @@ def words(decision: Decision) -> str:
     data = decision.data
     return {
         "mask": lambda: f"mask of {data['id']} drawn",
+            "short": _short(one.verdict, one.name),
         "delete_segment": lambda: f"{data['id']} deleted",
         "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
         "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
         "rename": lambda: f"{data['id']} named {data['name']}",
         "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
         "move": lambda: f"{data['id']} moved",
+def _together(step: Callable[[], Decision | None], rest: Callable[[], Sequence[Decision]]) -> Decision | None:
+    """Takes one step back or forth, and those that were decided together with it."""
+    first = step()
+    group = first.data.get("together") if first else None
+    while group and (left := rest()) and left[-1].data.get("together") == group:
+        step()
+    return first
+
+
+def _short(verdict: str, name: str) -> str:
+    """A verdict without what is told beside it: the name before it, the figures behind it."""
+    return (
+        verdict.removeprefix(f"{name} ").partition(": ")[0]
+        if "outline" in verdict
+        else verdict.removeprefix(f"{name} ")
+    )
+
+
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "accept": lambda: f"{data['stage']} accepted",

@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.decisions import in_force, undone
 from pipeline.run import Services
 from studio.session import Session, words
+from studio.wording import STAGES, told
 
 
 def top(session: Session | None, services: Services) -> dict[str, Any]:
@@ -61,6 +62,14 @@ def live(services: Services) -> list[dict[str, Any]]:
     ]
 
 
+def _rest(session: Session, last: str) -> str:
+    """What the status bar says while nothing is worked out."""
+    if last.startswith(f"{STAGES['task']} · "):
+        tasks = len(session.project.tasks() or ())
+        return f"Ready. {tasks} {'task is' if tasks == 1 else 'tasks are'} proposed: choose one, or write your own."
+    return last or "Ready."
+
+
 def below(session: Session | None) -> dict[str, Any]:
     """What the status bar shows."""
     if session is None:
@@ -73,10 +82,10 @@ def below(session: Session | None) -> dict[str, Any]:
     said: dict[str, Any] = {
         "log": lines,
         "running": work is not None,
-        "message": lines[-1]["text"] if lines else "Ready",
+        "message": _rest(session, lines[-1]["text"] if lines else ""),
     }
     if work:
         said["halting"] = work.stopping
     if work and work.last:
-        said |= {"message": f"{work.last.stage}: {work.last.message}", "done": work.last.done, "of": work.last.of}
+        said |= {"message": told(work.last), "done": work.last.done, "of": work.last.of}
     return said

@@ -14,7 +14,7 @@ export default function mount({ element }) {
         h("td", {}, chip(row), " ", row.name),
         h("td", {}, row.iou === null ? "" : `${Math.round(row.iou * 100)} % overlap`),
         h("td", {}, row.depth_error === null ? "" : `${centimetres(row.depth_error)} off`),
-        h("td", {}, h(`span.tag.${row.ok ? "good" : "warn"}`, {}, row.ok ? "✓" : "!"), " ", row.verdict))))),
+        h("td", {}, h(`span.tag.${row.ok ? "good" : "warn"}`, {}, row.ok ? "✓" : "!"), " ", row.short ?? row.verdict))))),
       (value.notes ?? []).map((note) => h("p.note", {}, note)));
     mark();
   };

@@ -1,12 +1,15 @@
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 
+const SOURCES = { measured: "measured in the frame", human: "said by a person", rules: "offline rules" };
+
 export default function mount({ element, trigger }) {
   const panel = element.querySelector(".inspector");
   let objects = [];
   const decide = (kind, data) => trigger("decide", { kind, ...data });
   const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
 
+  const caption = (object) => (object.size ? object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "") : object.caption);
   const draw = () => {
     const one = objects.find((object) => object.id === selected());
     if (!one) return fill(panel, h("div.empty", {}, objects.length ? "Select an object in the list, the image or the viewer to see all that is known of it." : "What is known of the selected object stands here."));
@@ -17,14 +20,14 @@ export default function mount({ element, trigger }) {
         onchange: (event) => event.target.value.trim() && event.target.value !== one.name && decide("rename", { id: one.id, name: event.target.value.trim() }),
       })),
       one.crop && h("img.crop", { src: one.crop, alt: `The photograph of ${one.name}` }),
-      h("p.caption", {}, one.caption),
+      h("p.caption", {}, one.known_as ? [h("strong", {}, one.known_as), ` · ${caption(one)}`] : caption(one)),
       one.size && [
         h("h4", {}, "Measured"),
         fact("size", sizeText(one.size)),
         fact("shape", one.shape),
         fact("colour", h("i.swatch", { style: `background:rgb(${one.rgb})` }), one.colour_name),
         fact("sure", `${Math.round(one.confidence * 100)} %`),
-        fact("said by", one.source),
+        fact("source", SOURCES[one.source] ?? one.source),
       ],
       (one.warnings ?? []).map((text) => h("p.warning", {}, text)),
       one.match && [
@@ -41,7 +44,7 @@ export default function mount({ element, trigger }) {
         nudge("turn", one.placed.yaw, 180 / Math.PI, "°", (value) => move(one, { yaw: value })),
         one.moved && h("p.note", {}, "moved by a person"),
       ],
-      one.fit && [h("h4", {}, "Compared with the photograph"), fact("outline", `${Math.round(one.fit.iou * 100)} % overlap`), one.fit.depth_error !== null && fact("depth", `${centimetres(one.fit.depth_error)} off`), fact("verdict", one.fit.verdict)],
+      one.fit && [h("h4", {}, "Compared with the photograph"), fact("outline", `${Math.round(one.fit.iou * 100)} % overlap`), one.fit.depth_error !== null && fact("depth", `${centimetres(one.fit.depth_error)} off`), fact("verdict", one.fit.short)],
       h("div.actions", {},
         h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"),
         h("button.studio-button", { onclick: () => decide("delete_segment", { id: one.id }) }, "Delete")),

@@ -10,7 +10,7 @@ export default function mount({ element, trigger }) {
   const decide = (kind, data) => trigger("decide", { kind, ...data });
 
   const bars = (scores) => h("span.bars", {}, Object.entries(scores).map(([name, score]) =>
-    h("span.bar", { title: `${name}: ${Math.round(score * 100)} of 100` }, h("span.what", {}, name), h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })))));
+    h("span.bar", { title: `${name}: ${Math.round(score * 100)} of 100` }, h("span.what", {}, name === "appearance" ? "looks" : name), h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })))));
 
   const candidate = (object, one, rank) => {
     const on = object.match.asset_id === one.asset_id, machine = rank === 0;
@@ -27,9 +27,9 @@ export default function mount({ element, trigger }) {
       h("div.seen", {},
         h("div.crop", { style: `background-image:url("${object.crop}")` }, chip(object)),
         h("strong", {}, object.name),
-        h("span.muted", {}, object.caption),
+        h("span.muted", {}, object.size ? object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "") : object.caption),
         object.size && h("span.faint", {}, sizeText(object.size)),
-        h("span", {}, h("span.tag", {}, object.source === "measured" ? "measured" : `said by ${object.source}`)),
+        h("span", {}, h("span.tag", {}, object.source === "measured" ? "measured" : object.source === "human" ? "said by a person" : `said by ${object.source}`)),
         (object.warnings ?? []).map((text) => h("span.warn", {}, text))),
       h("div.found", {},
         !object.match ? h("p.muted", {}, object.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin.") : [

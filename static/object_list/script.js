@@ -25,8 +25,8 @@ export default function mount({ element }) {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
     const things = objects.filter((object) => object.is_object), others = objects.filter((object) => !object.is_object);
-    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.caption, onclick: () => select(object.id) },
-      chip(object), h("span.name", {}, object.name), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
+    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.known_as ? `${object.caption}; matched to ${object.known_as}` : object.caption, onclick: () => select(object.id) },
+      chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
     fill(list,
       h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),
       objects.length ? null : h("div.none", {}, value?.waiting ?? "None yet"),

@@ -20,6 +20,7 @@ export default function mount({ element, trigger }) {
         ? h("button.studio-button.on", { onclick: () => trigger("leave", {}) }, value.rolling ? "Running it again …" : "■ Close the replay")
         : h("button.studio-button", { title: "Run this round's simulation again and watch it", onclick: () => trigger("play", { number: round.number }) }, "▶ Watch"),
       h("button.studio-button.edit", { onclick: () => trigger("edit", { number: round.number }) }, "Edit the code")),
+    round.task && h("p.task", {}, h("b", {}, "Task: "), round.task),
     [["refused", round.violation], ["crashed", round.crash]].map(([what, text]) => text && h("p.fault", {}, h("b", {}, `${what}: `), text)),
     h("div.checks", {}, round.checks.map((check) => h(`div.check${check.passed ? "" : ".failed"}`, {},
       h("span.sign", {}, check.passed ? "✓" : "✕"), h("span.check-name", {}, check.name.replace(/^check_/, "").replaceAll("_", " ")),

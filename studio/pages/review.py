@@ -9,6 +9,8 @@ from studio.pages.scene import palette
 from studio.session import Session
 from studio.shell import Shell
 from studio.watching import Watching
+from studio.wording import STAGES as STAGE_WORDS
+from studio.wording import maker
 
 TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
 SAYS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", "todo": "○ to do"}
@@ -63,15 +65,14 @@ def stages(session: Session) -> list[dict[str, str]]:
     rows = []
     for stage in STAGES:
         decided = len(project.decided(*human.get(stage, "").split()))
-        note = (
-            project.error(stage) if states[stage] == "failed" else f"{decided} decided by a person" if decided else ""
-        )
+        times = "once" if decided == 1 else f"{decided} times"
+        note = project.error(stage) if states[stage] == "failed" else f"a person decided {times}" if decided else ""
         rows.append(
             {
-                "stage": stage,
+                "stage": STAGE_WORDS[stage],
                 "state": SAYS[states[stage]],
                 "tone": TONES[states[stage]],
-                "source": project.made_with(stage) or "",
+                "source": "" if states[stage] == "todo" else maker(stage, project.made_with(stage)),
                 "note": note,
             }
         )
