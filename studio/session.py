@@ -16,13 +16,12 @@ from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
 from pipeline.run import Progress, Services, advance, run_stage
 from pipeline.scene.fidelity import compare
-from pipeline.segmentation import Prompt, Segment
+from pipeline.segmentation import Prompt, Segment, View
 from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
-from studio.work import StoppableSandbox, Work
-from studio.segmenters import Views
 from studio.wording import told
+from studio.work import StoppableSandbox, Work
 
 T = TypeVar("T")
 READY: Stage = "task"
@@ -34,8 +33,6 @@ class SessionError(StudioError):
 
 
 @dataclass(frozen=True)
-class Line:
-@dataclass(frozen=True)
 class Play:
     """A person's wish to see a round again."""
 
@@ -45,6 +42,8 @@ class Play:
     serial: int
 
 
+@dataclass(frozen=True)
+class Line:
     """One line of the log."""
 
     at: float
@@ -62,10 +61,10 @@ class Session:
         self.version = 0
         """Rises whenever there is something new to show."""
         self.work: Work | None = None
-        self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
-        self._notices: deque[str] = deque(maxlen=8)
         self.playing: Play | None = None
         """The round that is shown again."""
+        self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
+        self._notices: deque[str] = deque(maxlen=8)
         self._changed = threading.Condition(threading.RLock())
         self._asking = threading.Lock()
         self._kept: dict[str, tuple[int, Any]] = {}
@@ -121,19 +120,6 @@ class Session:
         self._note(words(Decision("fork", data)), "person")
         self._begin(lambda services: self._try(replace(services, mode=mode)), "solution")
 
-    def stop(self) -> None:
-        """Ends the work at its next step; what was finished is kept."""
-        with self._changed:
-            if self.work:
-                self.work.stop()
-                self._news()
-
-    def _ready(self, services: Services) -> Iterator[Progress]:
-        yield from advance(self.project, services, "scene")
-        if not self.fits:
-            yield Progress("scene", "comparing the twin with the photograph")
-            self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
-        yield from advance(self.project, services, READY)
     def play(self, number: int, instant: float | None = None) -> None:
         """Shows the rollout of a round: its program is run again, which gives the same one."""
         if all(one.number != number for one in self.project.rounds()):
@@ -169,6 +155,19 @@ class Session:
             return None
         return record
 
+    def stop(self) -> None:
+        """Ends the work at its next step; what was finished is kept."""
+        with self._changed:
+            if self.work:
+                self.work.stop()
+                self._news()
+
+    def _ready(self, services: Services) -> Iterator[Progress]:
+        yield from advance(self.project, services, "scene")
+        if not self.fits:
+            yield Progress("scene", "comparing the twin with the photograph")
+            self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
+        yield from advance(self.project, services, READY)
         with self._asking:
             _ = self._view  # opened now, so that the first click is as quick as the others
 
@@ -382,31 +381,11 @@ def fits(project: Project) -> dict[int, dict[str, Any]]:
             "iou": one.mask_iou,
             "depth_error": one.depth_error,
             "verdict": one.verdict,
+            "short": _short(one.verdict, one.name),
             "ok": one.mask_iou >= 0.6,
         }
         for one in compare(project.frame, project.segments() or (), scene)
     }
-
-
-def words(decision: Decision) -> str:
-    """A decision as a person would say it."""
-    data = decision.data
-    return {
-        "mask": lambda: f"mask of {data['id']} drawn",
-            "short": _short(one.verdict, one.name),
-        "delete_segment": lambda: f"{data['id']} deleted",
-        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
-        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
-        "rename": lambda: f"{data['id']} named {data['name']}",
-        "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
-        "move": lambda: f"{data['id']} moved",
-def _together(step: Callable[[], Decision | None], rest: Callable[[], Sequence[Decision]]) -> Decision | None:
-    """Takes one step back or forth, and those that were decided together with it."""
-    first = step()
-    group = first.data.get("together") if first else None
-    while group and (left := rest()) and left[-1].data.get("together") == group:
-        step()
-    return first
 
 
 def _short(verdict: str, name: str) -> str:
@@ -418,6 +397,17 @@ def _short(verdict: str, name: str) -> str:
     )
 
 
+def words(decision: Decision) -> str:
+    """A decision as a person would say it."""
+    data = decision.data
+    return {
+        "mask": lambda: f"mask of {data['id']} drawn",
+        "delete_segment": lambda: f"{data['id']} deleted",
+        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
+        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
+        "rename": lambda: f"{data['id']} named {data['name']}",
+        "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
+        "move": lambda: f"{data['id']} moved",
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "accept": lambda: f"{data['stage']} accepted",
