@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support, find_support, register
+from pipeline.segmentation.parts import Parts, taken_apart
 from pipeline.segmentation.prompted import Prompted
 from pipeline.segmentation.refine import refine
 from pipeline.segmentation.segment import Prompt, Segment
@@ -32,9 +33,13 @@ class DepthView:
         self._prompted: Prompted | None = None
 
     @cached_property
+    def _parts(self) -> list[Parts]:
+        return [taken_apart(self._heights, mask) for mask in standing(self._heights)]
+
+    @cached_property
     def pieces(self) -> tuple[np.ndarray, ...]:
         """What stands on the table, a mask each of shape (H, W), bool, not overlapping."""
-        rough = standing(self._heights)
+        rough = [thing for parts in self._parts for thing in parts.things]
         owner = np.zeros(self._heights.depth.shape, np.uint16)
         for i, mask in enumerate(rough, 1):
             owner[mask & (owner == 0)] = i
@@ -58,5 +63,6 @@ class DepthView:
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
         """Readings of the prompt, best first."""
         if self._prompted is None:
-            self._prompted = Prompted(self._heights, self.pieces)
+            fine = [part for parts in self._parts for part in parts.fine]
+            self._prompted = Prompted(self._heights, self.pieces, fine)
         return self._prompted.segment(prompt)

@@ -16,13 +16,17 @@ FAR, REACH = 3.0, (5, 60)
 from that edge, and within these limits in pixels at working size."""
 LIKE = 9.0
 """Distance in 8-bit CIELAB up to which neighbours are of the clicked colour."""
+MOST = 0.6
+"""Share of the mask that a minus click can take away at once."""
 REMEMBERED = 64
 
 
 class Prompted:
     """Answers prompts on one frame. A prompt that goes on from an earlier one only works its new clicks out."""
 
-    def __init__(self, view: Heights, pieces: Sequence[np.ndarray]):
+    def __init__(self, view: Heights, pieces: Sequence[np.ndarray], fine: Sequence[np.ndarray] = ()):
+        """`pieces` are the things found, of shape (H, W); `fine` what they may be made of, of working size (h, w)."""
+        self._fine = tuple(fine)
         self._view, self._pieces, self._shape = view, tuple(pieces), view.picture.shape[:2]
         self._lab = cv2.cvtColor(cv2.bilateralFilter(view.picture, 5, 20, 3), cv2.COLOR_RGB2LAB)
         self._answers: dict[bytes, np.ndarray] = {}
@@ -52,9 +56,12 @@ class Prompted:
         whole = next((piece for piece in self._pieces if piece[y, x]), None)
         if whole is None:
             return [self._kept(key, lambda: self._elsewhere(x, y))]
-        part = np.zeros_like(whole)
-        window = crop(whole, 0)
-        part[window] = self._like(x, y, whole, window)
+        part = self._part(x, y)
+        if part is None or not 0.1 * whole.sum() < (part & whole).sum() < 0.8 * whole.sum():
+            window = crop(whole, 0)
+            part = np.zeros_like(whole)
+            part[window] = self._like(x, y, whole, window)
+        part = part & whole
         readings = [whole]
         if 0.1 * whole.sum() < part.sum() < 0.8 * whole.sum():
             readings.append(part)
@@ -76,7 +83,7 @@ class Prompted:
         disc = DISC * self._view.step
         for px, py, _ in (click for click in clicks[:-1] if bool(click[2]) != bool(label)):
             wrong[max(0, py - disc) : py + disc + 1, max(0, px - disc) : px + disc + 1] = False
-        region = self._own(mask, wrong, x, y)
+        region = self._own(mask, wrong, clicks)
         if region is None:
             region = np.zeros_like(mask)
             window = _around(self._shape, x, y, REACH[1] * self._view.step + 2)
@@ -85,14 +92,28 @@ class Prompted:
         region[y, x] = True
         return mask | region if label else mask & ~region
 
-    def _own(self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int) -> np.ndarray | None:
-        """The piece that the click speaks for: a thing of its own, clicked in its middle."""
-        own = next((piece for piece in self._pieces if piece[y, x]), None)
-        if own is None or (own & wrong).sum() <= 0.7 * own.sum() or own.sum() >= mask.sum():
-            return None
-        window = crop(own, 1)
-        depth = cv2.distanceTransform(own[window].astype(np.uint8), cv2.DIST_L2, 5)
-        return own if depth[y - window[0].start, x - window[1].start] > 0.5 * depth.max() else None
+    def _own(self, mask: np.ndarray, wrong: np.ndarray, clicks: list[tuple[int, int, int]]) -> np.ndarray | None:
+        """What the click speaks for as a whole: a thing of its own, or a part of one, clicked in its middle."""
+        x, y, label = clicks[-1]
+        whole = next((piece for piece in self._pieces if piece[y, x]), None)
+        for own, least in ((whole, 0.7), (self._part(x, y), 0.9)):
+            if own is None or (own & wrong).sum() <= least * own.sum():
+                continue
+            if (not label and own.sum() > MOST * mask.sum()) or any(own[q, p] and one != label for p, q, one in clicks):
+                continue
+            window = crop(own, 1)
+            depth = cv2.distanceTransform(own[window].astype(np.uint8), cv2.DIST_L2, 5)
+            if depth[y - window[0].start, x - window[1].start] > 0.5 * depth.max():
+                return own
+        return None
+
+    def _part(self, x: int, y: int) -> np.ndarray | None:
+        step = self._view.step
+        h, w = self._view.depth.shape
+        row, col = min(y // step, h - 1), min(x // step, w - 1)
+        small = next((part for part in self._fine if part[row, col]), None)
+        large = None if small is None or small.sum() < 60 else enlarge(small, self._shape, step)
+        return large if large is not None and large[y, x] else None
 
     def _region(
         self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int, label: bool, window: tuple[slice, slice]

@@ -1,0 +1,106 @@
+"""Touching things are told apart, one thing stays whole, and clicks act on parts."""
+
+import numpy as np
+import pytest
+
+from pipeline.frame import Frame, Intrinsics
+from pipeline.segmentation import DepthSegmenter, Prompt
+from pipeline.segmentation.borders import Borders
+from pipeline.segmentation.parts import labels_merged, same_thing, without_crumbs
+
+CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
+LEAN = np.radians(45)
+BOXES = {
+    "red": ((-0.05, -0.02, 0.03), (0.04, 0.04, 0.03), (190, 40, 40)),
+    "blue": ((-0.05, -0.02, 0.08), (0.022, 0.022, 0.02), (40, 60, 190)),
+    "green": ((0.16, 0.06, 0.04), (0.03, 0.03, 0.04), (50, 160, 60)),
+}
+"""Middle, half size and colour of boxes along the world's axes: blue stands on red, green by itself."""
+
+
+def photograph(boxes, rng):
+    """A table at z = 0 and boxes on it, seen from 0.8 m at 45 degrees: the frame, and the boxes' visible pixels."""
+    eye = np.array([0, -0.8 * np.cos(LEAN), 0.8 * np.sin(LEAN)])
+    rotation = np.stack([[1, 0, 0], [0, -np.sin(LEAN), -np.cos(LEAN)], [0, np.cos(LEAN), -np.sin(LEAN)]], 1)
+    v, u = np.mgrid[0:480, 0:640]
+    rays = np.stack([(u - CAMERA.cx) / CAMERA.fx, (v - CAMERA.cy) / CAMERA.fy, np.ones(u.shape)], -1) @ rotation.T
+    depth = np.where(rays[..., 2] < 0, -eye[2] / rays[..., 2], 0)
+    label = np.zeros(u.shape, int)
+    rgb = np.full((*u.shape, 3), (170, 150, 125), float)
+    for i, (middle, half, colour) in enumerate(boxes.values(), 1):
+        near, far = ((np.array(middle) + side * np.array(half) - eye) / rays for side in (-1, 1))
+        enter = np.minimum(near, far)
+        first, last = enter.max(-1), np.maximum(near, far).min(-1)
+        hit = (first < last) & (first < depth)
+        depth, label = np.where(hit, first, depth), np.where(hit, i, label)
+        shade = np.array([0.8, 0.65, 1.0])[enter.argmax(-1)]
+        rgb[hit] = (shade[..., None] * colour)[hit]
+    depth = depth + rng.normal(0, 0.0007, depth.shape)
+    rgb = (rgb + rng.normal(0, 3, rgb.shape)).clip(0, 255).astype(np.uint8)
+    truth = {name: label == i for i, name in enumerate(boxes, 1)}
+    return Frame(rgb, depth.astype(np.float32), CAMERA), truth
+
+
+def overlap(a, b):
+    return np.count_nonzero(a & b) / np.count_nonzero(a | b)
+
+
+def middle(mask):
+    rows, cols = np.nonzero(mask)
+    return float(np.median(cols)), float(np.median(rows))
+
+
+@pytest.fixture(scope="module")
+def stacked():
+    frame, truth = photograph(BOXES, np.random.default_rng(0))
+    return DepthSegmenter().open(frame), truth
+
+
+def test_a_box_by_itself_is_one_segment(stacked):
+    view, truth = stacked
+    assert sum(np.count_nonzero(segment.mask & truth["green"]) > 100 for segment in view.automatic()) == 1
+
+
+def test_a_click_on_the_upper_box_of_a_stack_gives_it_as_first_or_second_reading(stacked):
+    view, truth = stacked
+    readings = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([1])))
+    assert max(overlap(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
+
+
+def test_one_minus_click_takes_a_whole_part_away_and_leaves_the_rest(stacked):
+    view, truth = stacked
+    both = truth["red"] | truth["blue"]
+    after = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([0]), mask=both))[0].mask
+    assert overlap(after, truth["red"]) > 0.85
+
+
+def test_a_part_that_holds_an_earlier_plus_is_not_taken_by_a_minus(stacked):
+    view, truth = stacked
+    both = truth["red"] | truth["blue"]
+    x, y = middle(truth["blue"])
+    kept = view.segment(Prompt(np.array([[x, y - 8], [x, y]]), np.array([1, 0]), mask=both))[0].mask
+    assert kept[int(y) - 8, int(x)] and not kept[int(y), int(x)]
+
+
+def test_patches_merge_over_sure_borders_only_whatever_the_order_they_are_given_in():
+    labels = np.repeat(np.arange(1, 6), 3)[None]
+    pairs = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
+    judged = np.array([5.0, -5.0, 5.0, 5.0])
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        edges = Borders(pairs[order], np.ones(4), np.zeros((4, 14)))
+        merged = labels_merged(labels, edges, judged[order], 0.0)[0]
+        assert len(set(merged[:6])) == 1 and len(set(merged[6:])) == 1 and merged[0] != merged[6]
+
+
+def test_crumbs_go_to_the_neighbour_most_like_them():
+    labels = np.zeros((40, 90), int)
+    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
+    edges = Borders(np.array([[1, 2], [2, 3]]), np.array([40.0, 40.0]), np.zeros((2, 14)))
+    for judged, home in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
+        merged = without_crumbs(labels, labels, edges, np.array(judged))
+        assert (merged[:, 40:44] == home).all() and (merged[:, :40] == 1).all() and (merged[:, 44:] == 3).all()
+
+
+def test_what_a_border_is_judged_by_is_finite_and_bounded():
+    features = np.random.default_rng(0).normal(0, 50, (200, 14))
+    assert (np.abs(same_thing(features)) <= 8).all()
