@@ -1,4 +1,4 @@
-"""What a browser sends of clicks and boxes, made a Prompt; it is checked here, for anyone can send anything."""
+"""What a browser sends of clicks, boxes and masks; it is checked here, for anyone can send anything."""
 
 import numpy as np
 
@@ -7,6 +7,8 @@ from pipeline.segmentation import Prompt, SegmentationError
 from pipeline.segmentation.files import unrle
 
 MOST_CLICKS = 200
+KINDS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "move")
+"""Decisions about an object."""
 
 
 def prompt(request: dict, frame: Frame) -> Prompt:
@@ -26,3 +28,28 @@ def prompt(request: dict, frame: Frame) -> Prompt:
     if mask is not None and mask.shape != (height, width):
         raise SegmentationError("The mask is of another picture; reload the page.")
     return Prompt(points, labels, box, mask)
+
+
+def mask(runs: object, frame: Frame) -> np.ndarray:
+    """A mask (H, W) of the frame's size, bool. Raises SegmentationError."""
+    try:
+        found = unrle(runs)  # type: ignore[arg-type]
+    except (ValueError, TypeError, KeyError) as error:
+        raise SegmentationError(f"The mask cannot be read ({error}); reload the page.") from None
+    if found.shape != frame.depth.shape:
+        raise SegmentationError("The mask is of another picture; reload the page.")
+    return found
+
+
+def decision(told: dict, frame: Frame) -> tuple[str, dict]:
+    """Kind and data of a decision about an object: {"kind", ...its data}. Raises SegmentationError."""
+    data = {key: value for key, value in told.items() if key != "kind"}
+    kind = told.get("kind")
+    ids = data.get("ids", [data.get("id")])
+    if kind not in KINDS:
+        raise SegmentationError("That cannot be decided here; reload the page.")
+    if not isinstance(ids, list) or not all(isinstance(id, int) and 0 < id < 1 << 16 for id in ids):
+        raise SegmentationError(f"Objects are numbered from 1 to 65535, not {ids}; reload the page.")
+    if kind == "mask" and not mask(data.get("mask"), frame).any():
+        raise SegmentationError("The mask is empty: nothing to keep. Delete the object instead.")
+    return kind, data

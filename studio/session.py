@@ -4,22 +4,24 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.decisions import Decision
+from pipeline.decisions import Decision, in_force
+from pipeline.decisions import undone as undone_of
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
 from pipeline.run import Progress, Services, advance, run_stage
 from pipeline.scene.fidelity import compare
-from pipeline.segmentation import Prompt, Segment, View
+from pipeline.segmentation import Prompt, Segment
 from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
+from studio.segmenters import Views
 from studio.wording import told
 from studio.work import StoppableSandbox, Work
 
@@ -66,7 +68,6 @@ class Session:
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
         self._notices: deque[str] = deque(maxlen=8)
         self._changed = threading.Condition(threading.RLock())
-        self._asking = threading.Lock()
         self._kept: dict[str, tuple[int, Any]] = {}
         self._computing: set[str] = set()
         self._complained = ""
@@ -78,12 +79,24 @@ class Session:
         self._decided(self.project.decide, kind, **data)
         self._note(words(Decision(kind, data)), "person")
 
+    def decide_all(self, decisions: Sequence[tuple[str, dict[str, Any]]], said: str) -> None:
+        """Records several decisions, kind and data, that undo and redo take as one; `said` is what the log says."""
+        together = {"together": secrets.token_hex(4)}
+        made = [Decision(kind, data | together) for kind, data in decisions]
+
+        def act() -> None:
+            for one in made:
+                self.project.decide(one.kind, **one.data)
+
+        self._decided(act)
+        self._note(said, "person")
+
     def undo(self) -> None:
-        if undone := self._decided(self.project.undo):
+        if undone := self._decided(_together, self.project.undo, lambda: in_force(self.project.decisions)):
             self._note(f"undone: {words(undone)}", "person")
 
     def redo(self) -> None:
-        if redone := self._decided(self.project.redo):
+        if redone := self._decided(_together, self.project.redo, lambda: undone_of(self.project.decisions)):
             self._note(f"redone: {words(redone)}", "person")
 
     def _decided(self, act: Callable[..., T], /, *arguments: Any, **data: Any) -> T:
@@ -168,8 +181,7 @@ class Session:
             yield Progress("scene", "comparing the twin with the photograph")
             self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
         yield from advance(self.project, services, READY)
-        with self._asking:
-            _ = self._view  # opened now, so that the first click is as quick as the others
+        self.views.open(self.views.chosen)  # now, so that the first click is as quick as the others
 
     def _generate(self, text: str, services: Services) -> Iterator[Progress]:
         yield from advance(self.project, services, "scene")
@@ -309,14 +321,14 @@ class Session:
         return self.kept("fits", "scene.json", dict)
 
     @cached_property
-    def _view(self) -> View:
-        return self.services.segmenter.open(self.project.frame)
+    def views(self) -> Views:
+        """The frame as the segmenters see it, and which of them answers."""
+        return Views(self.project.frame, self.services.segmenter)
 
     def ask(self, prompt: Prompt) -> tuple[Segment, ...]:
-        """The segmenter's readings of a prompt, best first. Raises SegmentationError."""
+        """The chosen segmenter's readings of a prompt, best first. Raises SegmentationError."""
         self.touch()
-        with self._asking:
-            return self._view.segment(prompt)
+        return self.views.ask(prompt)
 
     def touch(self) -> None:
         self.last_used = time.monotonic()
@@ -386,6 +398,15 @@ def fits(project: Project) -> dict[int, dict[str, Any]]:
         }
         for one in compare(project.frame, project.segments() or (), scene)
     }
+
+
+def _together(step: Callable[[], Decision | None], rest: Callable[[], Sequence[Decision]]) -> Decision | None:
+    """Takes one step back or forth, and those that were decided together with it."""
+    first = step()
+    group = first.data.get("together") if first else None
+    while group and (left := rest()) and left[-1].data.get("together") == group:
+        step()
+    return first
 
 
 def _short(verdict: str, name: str) -> str:

@@ -1,163 +1,155 @@
 // Draws the photograph, the masks and what is being edited, under zoom and pan.
-import { decode } from "/static/studio/runlength.js";
+import { Mask } from "/static/mask_canvas/mask.js";
 
 export class Picture {
   constructor(canvas) {
-    this.canvas = canvas;
-    this.zoom = 1; this.left = 0; this.top = 0;
-    this.layers = new Map();
-    this.image = new Image();
-    this.scene = null;
+    Object.assign(this, { canvas, zoom: 1, left: 0, top: 0, moved: false, masks: new Map(), image: new Image(), scene: null });
   }
 
+  // What a person still edits is not overwritten: only masks whose runs differ are read anew.
   async open(scene) {
     const fresh = this.scene?.image !== scene.image;
     this.scene = scene;
-    const kept = new Set();
-    for (const segment of scene.segments) {
-      const key = `${segment.colour} ${JSON.stringify(segment.rle)}`;
-      if (this.layers.get(segment.id)?.key !== key)
-        this.layers.set(segment.id, { key, ...paint(decode(segment.rle), scene.width, scene.height, segment.colour) });
-      kept.add(segment.id);
+    const masks = new Map();
+    for (const { id, rle } of scene.segments) {
+      const key = JSON.stringify(rle), known = this.masks.get(id);
+      masks.set(id, known?.key === key ? known : { key, mask: Mask.decode(rle) });
     }
-    for (const id of this.layers.keys()) if (!kept.has(id)) this.layers.delete(id);
-    if (fresh) {
-      this.image.src = scene.image;
-      await this.image.decode();
-      this.fit();
-    }
+    this.masks = masks;
+    if (!fresh) return;
+    this.moved = false;
+    this.image.src = scene.image;
+    await this.image.decode();
+    this.fit();
   }
+
+  mask(id) { return this.masks.get(id)?.mask; }
+  // Canvas pixels to one of the page; photograph pixels to one of the page.
+  get ratio() { return this.canvas.width / (this.canvas.getBoundingClientRect().width || this.canvas.width); }
+  get unit() { return this.ratio / this.zoom; }
 
   fit() {
     const { clientWidth, clientHeight } = this.canvas.parentElement;
-    if (!this.scene || !clientWidth || !clientHeight) return;
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
-    this.canvas.width = clientWidth * ratio; this.canvas.height = clientHeight * ratio;
-    this.whole = Math.min(this.canvas.width / this.scene.width, this.canvas.height / this.scene.height);
-    if (!this.moved) {
-      this.zoom = this.whole;
-      this.left = (this.canvas.width - this.scene.width * this.zoom) / 2;
-      this.top = (this.canvas.height - this.scene.height * this.zoom) / 2;
-    }
+    if (!this.scene || !clientWidth || !clientHeight) return; // on a tab that is not shown
+    const ratio = Math.min(3, window.devicePixelRatio || 1), width = Math.round(clientWidth * ratio), height = Math.round(clientHeight * ratio);
+    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
+    this.whole = Math.min(width / this.scene.width, height / this.scene.height);
+    if (this.moved) return;
+    this.zoom = this.whole;
+    this.left = (width - this.scene.width * this.zoom) / 2;
+    this.top = (height - this.scene.height * this.zoom) / 2;
   }
 
-  // Pixels of the photograph under the pointer.
-  at(event) {
-    const box = this.canvas.getBoundingClientRect(), ratio = this.canvas.width / box.width;
-    return [((event.clientX - box.left) * ratio - this.left) / this.zoom, ((event.clientY - box.top) * ratio - this.top) / this.zoom];
+  // Pixels of the photograph at a place of the page.
+  at({ clientX, clientY }) {
+    const box = this.canvas.getBoundingClientRect(), ratio = this.ratio;
+    return [((clientX - box.left) * ratio - this.left) / this.zoom, ((clientY - box.top) * ratio - this.top) / this.zoom];
   }
 
-  zoomAt(event, factor) {
-    const [x, y] = this.at(event), zoom = Math.min(this.whole * 16, Math.max(this.whole, this.zoom * factor));
+  zoomAt(place, factor) {
+    const [x, y] = this.at(place), zoom = Math.min(Math.max(this.whole * 16, 8), Math.max(this.whole, this.zoom * factor));
     this.left += x * (this.zoom - zoom); this.top += y * (this.zoom - zoom);
     this.zoom = zoom;
     this.moved = zoom > this.whole;
     if (!this.moved) this.fit();
   }
 
+  zoomBy(factor) {
+    const box = this.canvas.getBoundingClientRect();
+    this.zoomAt({ clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }, factor);
+  }
+
   pan(dx, dy) {
-    const ratio = this.canvas.width / this.canvas.getBoundingClientRect().width;
-    this.left += dx * ratio; this.top += dy * ratio;
+    this.left += dx * this.ratio; this.top += dy * this.ratio;
     this.moved = true;
   }
 
-  // Id of the segment at a pixel, 0 where there is none.
+  // Id of the segment at a pixel, 0 where there is none; the smallest of those that lie over one another.
   hit([x, y]) {
-    const i = Math.floor(y) * this.scene.width + Math.floor(x);
-    for (const [id, layer] of this.layers) if (layer.mask[i]) return id;
-    return 0;
+    let found = 0, least = Infinity;
+    for (const [id, { mask }] of this.masks)
+      if (mask.at(x, y) && mask.bits.length < least) { found = id; least = mask.bits.length; }
+    return found;
   }
 
-  inside([x, y]) {
-    return x >= 0 && y >= 0 && x < this.scene.width && y < this.scene.height;
-  }
+  inside([x, y]) { return x >= 0 && y >= 0 && x < this.scene.width && y < this.scene.height; }
 
-  draw({ picked, hidden, edit, hover, drag }) {
-    const pen = this.canvas.getContext("2d");
+  draw({ picked, hidden, edit, hover, preview, drag, line, brush, blink }) {
+    const pen = this.canvas.getContext("2d"), unit = this.unit;
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
     pen.setTransform(this.zoom, 0, 0, this.zoom, this.left, this.top);
     pen.imageSmoothingEnabled = this.zoom < 3;
-    pen.drawImage(this.image, 0, 0);
+    pen.drawImage(this.image, 0, 0, this.scene.width, this.scene.height);
+    pen.lineCap = "square";
     for (const segment of this.scene.segments) {
       if (edit?.mask && edit.id === segment.id) continue;
-      const layer = this.layers.get(segment.id), chosen = picked.has(segment.id);
-      if (!hidden) {
-        pen.globalAlpha = segment.is_object ? (chosen || hover === segment.id ? 0.62 : 0.42) : 0.12;
-        pen.drawImage(layer.fill, 0, 0);
-      }
-      pen.globalAlpha = hidden && !chosen ? 0 : segment.is_object || chosen ? 1 : 0.35;
-      pen.drawImage(chosen ? layer.thick : layer.line, 0, 0);
+      const chosen = picked.has(segment.id), over = hover === segment.id, strength = segment.is_object ? 1 : 0.35;
+      if (hidden && !chosen && !over) continue;
+      this.area(pen, this.mask(segment.id), segment.colour, hidden ? 0 : (chosen || over ? 0.5 : 0.36) * strength, chosen || over ? 1 : strength, chosen ? 3 : over ? 2.4 : 1.6, unit);
     }
-    pen.globalAlpha = 1;
-    if (edit?.mask) { pen.globalAlpha = 0.5; pen.drawImage(edit.layer.fill, 0, 0); pen.globalAlpha = 1; pen.drawImage(edit.layer.thick, 0, 0); }
+    if (preview) this.area(pen, preview, "#ffffff", 0.18, 0.9, 1.6, unit);
+    if (edit?.mask) this.area(pen, edit.mask, edit.colour, hidden || blink ? 0 : 0.42, 1, 3, unit);
     this.labels(pen, picked, hidden, edit);
-    const unit = (this.canvas.width / this.canvas.getBoundingClientRect().width) / this.zoom;
     for (const [x, y, label] of edit?.clicks ?? []) dot(pen, x, y, label, unit);
     const box = drag ?? edit?.box;
-    if (box) {
-      for (const [colour, dash] of [["#000", []], ["#fff", [5 * unit, 4 * unit]]]) {
-        pen.strokeStyle = colour; pen.lineWidth = 1.5 * unit; pen.setLineDash(dash);
-        pen.strokeRect(Math.min(box[0], box[2]), Math.min(box[1], box[3]), Math.abs(box[2] - box[0]), Math.abs(box[3] - box[1]));
-      }
-      pen.setLineDash([]);
+    if (box) this.dashed(pen, unit, () => pen.rect(Math.min(box[0], box[2]), Math.min(box[1], box[3]), Math.abs(box[2] - box[0]), Math.abs(box[3] - box[1])));
+    if (line) this.dashed(pen, unit, () => { pen.moveTo(line[0], line[1]); pen.lineTo(line[2], line[3]); });
+    if (brush) this.dashed(pen, unit, () => pen.arc(brush.at[0], brush.at[1], brush.radius, 0, 2 * Math.PI));
+  }
+
+  // One mask: its colour over it, a light rim, its outline.
+  area(pen, mask, colour, filled, lined, wide, unit) {
+    if (!mask?.box.width) return;
+    if (filled) { pen.globalAlpha = filled; pen.drawImage(mask.filled(colour), mask.box.left, mask.box.top); }
+    pen.globalAlpha = lined * (wide > 2 ? 0.95 : 0.45);
+    pen.strokeStyle = wide > 2 ? "#fff" : "#000"; pen.lineWidth = (wide + 1.6) * unit; pen.stroke(mask.outline);
+    pen.globalAlpha = lined;
+    pen.strokeStyle = colour; pen.lineWidth = (wide > 2 ? wide - 1.2 : wide) * unit; pen.stroke(mask.outline);
+    pen.globalAlpha = 1;
+  }
+
+  dashed(pen, unit, trace) {
+    for (const [colour, dash] of [["#000", []], ["#fff", [5 * unit, 4 * unit]]]) {
+      pen.beginPath(); trace();
+      pen.strokeStyle = colour; pen.lineWidth = 1.5 * unit; pen.setLineDash(dash); pen.stroke();
     }
+    pen.setLineDash([]);
   }
 
   labels(pen, picked, hidden, edit) {
+    const ratio = this.ratio, side = 18 * ratio;
+    pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    const ratio = this.canvas.width / this.canvas.getBoundingClientRect().width;
     pen.font = `650 ${11.5 * ratio}px system-ui, sans-serif`;
     pen.textAlign = "center"; pen.textBaseline = "middle";
     for (const segment of this.scene.segments) {
       if (hidden && !picked.has(segment.id)) continue;
-      const { centre } = edit?.mask && edit.id === segment.id ? edit.layer : this.layers.get(segment.id);
-      const x = centre[0] * this.zoom + this.left, y = centre[1] * this.zoom + this.top, side = 18 * ratio;
+      const { centre } = edit?.mask && edit.id === segment.id ? edit.mask : this.mask(segment.id);
+      const x = centre[0] * this.zoom + this.left, y = centre[1] * this.zoom + this.top;
       pen.globalAlpha = segment.is_object ? 1 : 0.55;
       pen.fillStyle = segment.colour; pen.strokeStyle = "#fff"; pen.lineWidth = 1.5 * ratio;
       pen.beginPath(); pen.roundRect(x - side / 2, y - side / 2, side, side, 5 * ratio); pen.fill(); pen.stroke();
       pen.lineWidth = 2.5 * ratio; pen.strokeStyle = "#000b"; pen.strokeText(segment.id, x, y); pen.fillStyle = "#fff"; pen.fillText(segment.id, x, y);
+      if (!segment.review) continue;
+      pen.fillStyle = "#9a5200"; pen.strokeStyle = "#fff"; pen.lineWidth = 1.5 * ratio;
+      pen.beginPath(); pen.arc(x + side / 2, y - side / 2, 7 * ratio, 0, 2 * Math.PI); pen.fill(); pen.stroke();
+      pen.fillStyle = "#fff"; pen.fillText("!", x + side / 2, y - side / 2);
     }
-    pen.globalAlpha = 1;
-    pen.setTransform(this.zoom, 0, 0, this.zoom, this.left, this.top);
+    pen.restore();
   }
-}
 
-// One mask as three pictures: its area, its outline, a thick outline with a light rim.
-export function paint(mask, width, height, colour) {
-  const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
-  const area = new ImageData(width, height), line = new ImageData(width, height), thick = new ImageData(width, height);
-  let n = 0, sx = 0, sy = 0;
-  const on = (x, y) => x >= 0 && y >= 0 && x < width && y < height && mask[y * width + x];
-  for (let y = 0, i = 0; y < height; y++)
-    for (let x = 0; x < width; x++, i++) {
-      if (!mask[i]) continue;
-      n++; sx += x; sy += y;
-      area.data.set([r, g, b, 255], i * 4);
-      if (!(on(x - 1, y) && on(x + 1, y) && on(x, y - 1) && on(x, y + 1))) {
-        line.data.set([r, g, b, 255], i * 4);
-        for (let dy = -2; dy <= 2; dy++)
-          for (let dx = -2; dx <= 2; dx++) {
-            if (x + dx < 0 || y + dy < 0 || x + dx >= width || y + dy >= height) continue;
-            const k = ((y + dy) * width + x + dx) * 4;
-            thick.data.set(on(x + dx, y + dy) ? [r, g, b, 255] : [255, 255, 255, 235], k);
-          }
-      }
-    }
-  const picture = (data) => { const c = new OffscreenCanvas(width, height); c.getContext("2d").putImageData(data, 0, 0); return c; };
-  return { mask, centre: nearest(mask, width, height, sx / n, sy / n), fill: picture(area), line: picture(line), thick: picture(thick) };
-}
-
-// The middle of the mask's own pixels: a bowl's middle of mass may lie outside what is seen of it.
-function nearest(mask, width, height, x, y) {
-  if (mask[Math.round(y) * width + Math.round(x)]) return [x, y];
-  let best = [x || 0, y || 0], least = Infinity;
-  for (let i = 0; i < mask.length; i += 3)
-    if (mask[i]) {
-      const distance = (i % width - x) ** 2 + (Math.floor(i / width) - y) ** 2;
-      if (distance < least) { least = distance; best = [i % width, Math.floor(i / width)]; }
-    }
-  return best;
+  // A small picture of the photograph around a mask, as an address.
+  thumbnail(mask, colour, around, width = 112, height = 84) {
+    const small = document.createElement("canvas"), pen = small.getContext("2d");
+    small.width = width * 2; small.height = height * 2;
+    const pad = 0.2 * Math.max(around.width, around.height) + 8;
+    const zoom = Math.min(small.width / (around.width + 2 * pad), small.height / (around.height + 2 * pad));
+    pen.setTransform(zoom, 0, 0, zoom, small.width / 2 - (around.left + around.width / 2) * zoom, small.height / 2 - (around.top + around.height / 2) * zoom);
+    pen.drawImage(this.image, 0, 0, this.scene.width, this.scene.height);
+    this.area(pen, mask, colour, 0.45, 1, 2.4, 2 / zoom);
+    return small.toDataURL("image/jpeg", 0.85);
+  }
 }
 
 function dot(pen, x, y, label, unit) {

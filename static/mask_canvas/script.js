@@ -1,180 +1,261 @@
 import { chip, fill, h } from "/static/studio/dom.js";
-import { onSelect, select, selected } from "/static/studio/selection.js";
-import { decode, encode } from "/static/studio/runlength.js";
+import { also, onSelect, select, selected, selectMore } from "/static/studio/selection.js";
 import { Asking } from "/static/mask_canvas/asking.js";
-import { KEYS } from "/static/mask_canvas/keys.js";
-import { paint, Picture } from "/static/mask_canvas/picture.js";
+import { Edit } from "/static/mask_canvas/edit.js";
+import { files } from "/static/mask_canvas/files.js";
+import { gestures } from "/static/mask_canvas/gestures.js";
+import { KEYS, keyOf } from "/static/mask_canvas/keys.js";
+import { Mask } from "/static/mask_canvas/mask.js";
+import { Picture } from "/static/mask_canvas/picture.js";
+import { meter, strip } from "/static/mask_canvas/readings.js";
+import { Segmenters } from "/static/mask_canvas/segmenters.js";
+import { button, groups, TOOLS } from "/static/mask_canvas/toolbar.js";
+
+const ESCAPE = "Esc leaves it as it was.";
+const SOURCES = { human: "kept by a person", depth: "outlined by depth and colour", sam2: "outlined by SAM 2" };
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".mask-canvas");
   const canvas = h("canvas", { tabIndex: 0, "aria-label": "Masks: click to add, right-click to remove, drag a box" });
-  const tools = h("div.tools"), hint = h("div.hint", { role: "status" }), help = h("div.help", { hidden: true });
+  const tools = h("div.tools", { role: "toolbar" }), hint = h("div.hint", { role: "status" }), help = h("div.help", { hidden: true }), offered = h("div.readings", { hidden: true });
+  const size = h("input", { type: "range", min: "1", max: "60", value: "12", "aria-label": "Size of the brush", oninput: () => redraw() });
+  const sizer = h("label.sizer", { hidden: true }, "Size", size, h("output"));
   const picture = new Picture(canvas);
-  let value = null, picked = new Set(), edit = null, hidden = false, hover = 0, drag = null, down = null, space = false, problem = "";
+  let value = null, picked = new Set(), edit = null, tool = "add", hidden = false, space = false, keeping = false, problem = "", news = "";
+  let hover = 0, preview = null, at = null, drag = null, line = null;
 
+  // ---- asking
   const asking = new Asking((question) => server.ask(question), (answer, question, ms) => {
     if (!edit) return;
-    if (answer.error) {
-      problem = answer.error;
-      edit.clicks = edit.clicks.slice(0, edit.steps.at(-1)?.clicks ?? 0);
-      edit.box = edit.steps.at(-1)?.box ?? null;
-    } else {
-      problem = "";
-      edit.steps.push({ clicks: edit.clicks.length, box: edit.box, readings: answer.readings.map(decode), reading: 0 });
-      canvas.dataset.ms = ms.toFixed(0);
-    }
-    show();
+    const keep = keeping && !answer.error;
+    keeping = false;
+    if (answer.error) { edit.forget(); problem = answer.error; }
+    else { edit.step(answer.readings.map(({ rle, ...rest }) => ({ ...rest, mask: Mask.decode(rle) }))); news = (answer.missing ?? []).join(" "); }
+    if (keep) act.accept(); else redraw();
+    canvas.dataset.ms = ms.toFixed(0);
   });
+  const peeking = new Asking((question) => server.ask(question), (answer, question) => {
+    if (!at || edit || asking.busy || !answer.readings) return;
+    const mask = Mask.decode(answer.readings[0].rle);
+    preview = mask.at(...at) ? mask : null;
+    redraw();
+  });
+  const ask = () => { news = problem = ""; preview = null; peeking.forget(); asking.ask({ kind: "prompt", token: value.token, ...edit.question() }); redraw(); };
+  const segmenters = new Segmenters((question) => server.ask(question).catch(() => ({ error: "The server does not answer. Is it still running?" })), () => act.compare(), (text) => { if (text) problem = text; redraw(); });
+  const filing = files((question) => server.ask({ ...question, token: value.token }), (text, bad) => { problem = bad ? text : ""; news = bad ? "" : text; redraw(); },
+    () => { asking.forget(); edit = null; select(null); trigger("changed"); });
 
-  // ---- what is edited: a picked segment, or a new one (id 0)
+  // ---- what is picked and edited: a segment, or a new one (id 0)
   const segment = (id) => value.segments.find((one) => one.id === id);
-  const begin = (id) => {
-    edit = { id, clicks: [], box: null, steps: [], colour: segment(id)?.colour ?? value.next_colour };
-    if (id) edit.steps.push({ clicks: 0, box: null, readings: [decode(segment(id).rle)], reading: 0 });
-  };
-  const pick = (id, more = false) => {
-    asking.forget();
-    edit = null; problem = "";
-    if (!more) picked = new Set();
-    if (id) picked.has(id) ? picked.delete(id) : picked.add(id);
-    if (!more) select(id || null);
-    redraw();
-  };
-  const ask = () => {
-    const last = edit.steps.at(-1), from = last?.clicks ?? 0, fresh = edit.clicks.slice(from);
-    const mask = last && !(edit.box && edit.box !== last.box) ? last.readings[last.reading] : null;
-    asking.ask({ token: value.token, points: fresh.map(([x, y]) => [x, y]), labels: fresh.map((click) => click[2]),
-      box: edit.box !== last?.box ? edit.box : null, rle: mask && encode(mask, value.width, value.height) });
-    redraw();
-  };
-  const changed = () => edit && (edit.steps.length > (edit.id ? 1 : 0) || edit.clicks.length);
+  const only = () => (picked.size === 1 ? segment([...picked][0]) : null);
+  const begin = (id) => { edit = new Edit(id, segment(id)?.colour ?? value.next_colour, id ? picture.mask(id) : null); };
+  const drop = () => { asking.forget(); edit = null; keeping = false; problem = news = ""; };
+  const pick = (id, more = false) => { drop(); more && id ? selectMore(id) : select(id || null); taken(); };
+  // The selection is the page's: what is picked here follows it.
+  const taken = () => { picked = new Set([selected(), ...also()].filter((id) => id && segment(id))); redraw(); };
+  const decide = (kind, data) => trigger("decide", { kind, ...data });
+  const several = (said, decisions) => decisions.length === 1 ? trigger("decide", decisions[0]) : decide("several", { said, decisions });
+  // Shown at once; the server's answer says the same a moment later.
+  const assume = (shown) => { value = { ...value, next_id: Math.max(value.next_id, ...shown.map(({ id }) => id + 1)), segments: [...value.segments.filter((one) => !shown.some(({ id }) => id === one.id)), ...shown] }; picture.open(value); };
+  const masked = (id, mask, colour) => ({ ...(segment(id) ?? { name: "new", is_object: true, colour }), id, rle: mask.encode(), source: "human", quality: null, review: "" });
 
   const act = {
-    new() { pick(0); select(null); begin(0); redraw(); },
+    new() { pick(0); begin(0); if (tool !== "brush") tool = "add"; redraw(); },
     accept() {
-      const step = edit?.steps.at(-1);
-      if (!step || !changed()) return pick(0);
-      const mask = encode(step.readings[step.reading], value.width, value.height);
-      const id = edit.id || value.next_id;
-      trigger("decide", { kind: "mask", id, mask, clicks: edit.clicks });
-      // Shown at once; the server's answer says the same a moment later.
-      const shown = { ...(segment(id) ?? { name: "new", is_object: true, colour: edit.colour }), id, rle: mask, source: "human" };
-      value = { ...value, next_id: Math.max(value.next_id, id + 1), segments: [...value.segments.filter((one) => one.id !== id), shown] };
-      picture.open(value);
-      edit = null; picked = new Set([id]); select(id); redraw();
+      const one = only();
+      if (edit?.asked) { keeping = true; return redraw(); } // kept as soon as it is answered
+      const mask = edit?.changed ? edit.mask : one && one.source !== "human" && picture.mask(one.id);
+      if (!mask) return edit ? undefined : pick(0);
+      if (!mask.area) { problem = "The mask is empty: nothing to keep. Paint or click first, or delete the object."; return redraw(); }
+      const id = edit?.changed ? edit.id || value.next_id : one.id, shown = masked(id, mask, edit?.colour);
+      decide("mask", { id, mask: shown.rle, clicks: edit?.clicks ?? [] });
+      drop(); assume([shown]); select(id); taken();
     },
-    clear() { asking.forget(); if (edit) { edit = null; problem = ""; } else pick(0); redraw(); },
-    back() {
-      if (!changed()) return trigger("undo");
-      asking.forget();
-      const last = edit.steps.at(-1);
-      if (edit.clicks.length > (last?.clicks ?? 0) || (edit.box && edit.box !== last?.box)) edit.clicks = edit.clicks.slice(0, last?.clicks ?? 0);
-      else { edit.steps.pop(); edit.clicks = edit.clicks.slice(0, edit.steps.at(-1)?.clicks ?? 0); }
-      edit.box = edit.steps.at(-1)?.box ?? null;
-      if (!edit.steps.length && !edit.id) edit = null;
-      show();
+    clear() { if (!help.hidden) return act.help(); if (tool === "split") tool = "add"; else if (edit) drop(); else return pick(0); redraw(); },
+    back() { if (!edit?.changed) return trigger("undo"); asking.forget(); edit.back(); if (!edit.steps.length && !edit.id) edit = null; redraw(); },
+    forth() { if (!edit?.gone.length) return trigger("redo"); edit.forth(); redraw(); },
+    remove() { const ids = [...picked]; if (ids.length) { several(`${ids.join(" and ")} deleted`, ids.map((id) => ({ kind: "delete_segment", id }))); pick(0); } },
+    merge() { const ids = [...picked]; if (ids.length > 1) { decide("merge_segments", { ids, into: Math.min(...ids) }); pick(0); } },
+    split() {
+      const one = only();
+      if (!one) { problem = "Pick one object to split."; return redraw(); }
+      if (tool === "split") return act.neck();
+      drop(); tool = "split"; redraw();
     },
-    forth() { trigger("redo"); },
-    remove() { const ids = [...picked]; ids.forEach((id) => trigger("decide", { kind: "delete_segment", id })); pick(0); },
-    merge() { const ids = [...picked]; if (ids.length > 1) { trigger("decide", { kind: "merge_segments", ids, into: Math.min(...ids) }); pick(0); } },
-    other() { const one = segment([...picked][0]); if (one) trigger("decide", { kind: "not_object", id: one.id, value: one.is_object }); },
+    neck() { const one = only(); tool = "add"; if (one) decide("split", { id: one.id }); redraw(); },
+    other() { const one = only(); if (one) decide("not_object", { id: one.id, value: one.is_object }); },
     hide() { hidden = !hidden; redraw(); },
-    reading() { const step = edit?.steps.at(-1); if (step?.readings.length > 1) { step.reading = (step.reading + 1) % step.readings.length; show(); } },
+    reading(i) { const step = edit?.last; if (step?.readings.length > 1) { step.chosen = i ?? (step.chosen + 1) % step.readings.length; redraw(); } },
+    compare() {
+      const one = only(), mask = edit?.mask ?? (one && picture.mask(one.id));
+      if (!mask?.area) { problem = "Pick an object first, then compare what each segmenter takes for it."; return redraw(); }
+      if (!edit) begin(one.id);
+      problem = ""; news = "Asking each segmenter …";
+      asking.ask({ kind: "compare", token: value.token, rle: mask.encode() });
+      redraw();
+    },
+    smaller() { size.value = Math.max(1, Math.round(size.value * 0.8)); redraw(); },
+    larger() { size.value = Math.min(60, Math.ceil(size.value * 1.25)); redraw(); },
+    nearer() { picture.zoomBy(1.4); redraw(); },
+    farther() { picture.zoomBy(1 / 1.4); redraw(); },
     whole() { picture.moved = false; picture.fit(); redraw(); },
     help() { help.hidden = !help.hidden; },
   };
+  const press = (name) => { name.startsWith("tool:") ? use(name.slice(5)) : act[name](); canvas.focus({ preventScroll: true }); };
+  const use = (name) => { tool = name; problem = ""; redraw(); };
 
   // ---- drawing
-  const show = () => {
-    const step = edit?.steps.at(-1);
-    if (edit) {
-      edit.mask = step && (edit.id === 0 || edit.steps.length > 1) ? step.readings[step.reading] : null;
-      edit.layer = edit.mask && paint(edit.mask, value.width, value.height, edit.colour);
-    }
-    redraw();
-  };
+  let waiting = false;
   const redraw = () => {
-    if (!value?.image) return;
-    requestAnimationFrame(() => picture.scene && picture.draw({ picked, hidden, edit, hover, drag }));
-    const one = segment([...picked][0]), editing = edit && (changed() || edit.id === 0), step = edit?.steps.at(-1);
-    const button = (name, text, key, enabled = true, on = false, sign = text) =>
-      h(`button.studio-button${on ? ".on" : ""}`, { disabled: !enabled, title: `${text} (${key})`, "aria-label": text, "data-act": name, onclick: () => { act[name](); canvas.focus(); } }, sign, h("kbd", {}, key));
-    fill(tools,
-      editing ? [button("accept", "Keep", "Enter", Boolean(step)), button("clear", "Discard", "Esc"), step?.readings.length > 1 && button("reading", `Reading ${step.reading + 1} of ${step.readings.length}`, "R")]
-        : [button("new", "New", "N"), button("merge", "Merge", "M", picked.size > 1), button("other", one && !one.is_object ? "Is an object" : "Not an object", "O", picked.size === 1), button("remove", "Delete", "Del", picked.size > 0)],
-      h("span.gap"), button("back", "Undo", "Z", changed() || value.can_undo, false, "↶"), button("forth", "Redo", "⇧Z", value.can_redo, false, "↷"),
-      button("hide", "Hide", "H", true, hidden), button("whole", "Fit", "F"), button("help", "Keys", "?"));
-    const name = one && [chip(one), " ", one.name];
-    fill(hint, problem ? h("span.problem", {}, problem)
-      : edit && edit.id === 0 ? [h("strong", {}, "New object. "), step ? "Click adds, right-click or Alt-click removes. Enter keeps it." : "Click it, or drag a box around it."]
-      : editing ? [name, " changed. Click adds, right-click or Alt-click removes. Enter keeps it, Esc leaves it as it was."]
-      : picked.size > 1 ? [`${picked.size} picked. M merges them into one, Del deletes them.`]
-      : one ? [name, ": click to add what is missing, right-click or Alt-click to remove what is too much. Shift-click picks another to merge."]
-      : "Click an object to pick it. Click anything not outlined, or drag a box, to outline it as a new object.");
+    if (!value?.image || waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; if (!value?.image) return; paint(); bar(); });
+  };
+  const radius = () => Number(size.value) * Math.max(1, 0.5 / picture.whole * picture.ratio) / 2;
+  const painting = () => tool === "brush" || tool === "erase";
+  const paint = () => {
+    if (!picture.scene) return;
+    picture.draw({ picked, hidden, edit, hover: edit ? 0 : hover, preview: edit ? null : preview, drag, line, brush: painting() && at ? { at, radius: radius() } : null });
+    canvas.style.cursor = space || tool === "move" ? "grab" : painting() ? "none" : tool === "several" ? "pointer" : "crosshair";
+  };
+  let shown = "";
+  const bar = () => {
+    const one = only(), editing = edit && (edit.changed || edit.id === 0), step = edit?.last;
+    sizer.hidden = !painting(); sizer.lastChild.textContent = `${Math.max(1, Math.round(2 * radius()))} px`;
+    strip(offered, picture, edit, (i) => act.reading(i));
+    const told = say(one, editing, step);
+    // Buttons are made anew only when they differ, so that a press is not lost between down and up.
+    const state = JSON.stringify([tool, Boolean(editing), Boolean(step), edit?.asked, picked.size, one?.is_object, value.can_undo, value.can_redo, edit?.changed, edit?.gone.length, hidden]);
+    if (state !== shown) {
+      shown = state;
+      const objects = editing
+        ? [{ act: "accept", text: "Keep", key: "Enter", primary: true, off: !step && !edit.asked }, { act: "clear", text: "Discard", key: "Esc" }]
+        : [{ act: "new", text: "New", key: "N", title: "A new object" }, { act: "merge", text: "Merge", key: "M", title: "Merge the picked objects", off: picked.size < 2 }, { act: "split", text: "Split", key: "S", title: "Split the picked object", off: !one, on: tool === "split" },
+          { act: "other", text: one && !one.is_object ? "Is object" : "No object", title: one && !one.is_object ? "Is an object" : "Not an object", key: "O", off: !one }, { act: "remove", sign: "bin", text: "Delete", key: "Del", off: !picked.size }];
+      fill(tools, groups([["Tools", TOOLS.map((item) => ({ ...item, on: `tool:${tool}` === item.act }))], ["Object", objects],
+        ["View", [{ act: "back", text: "Undo", key: "Z", off: !(edit?.changed || value.can_undo) }, { act: "forth", text: "Redo", key: "Shift-Z", off: !(edit?.gone.length || value.can_redo) }, { act: "hide", text: "Hide", key: "H", title: "Hide the masks", on: hidden }, { act: "help", text: "Keys", key: "?" }]]], press));
+    }
+    fill(hint, told);
+  };
+  const say = (one, editing, step) => {
+    const name = one && [chip(one), " ", h("strong", {}, one.name)];
+    if (problem) return h("span.problem", {}, problem);
+    if (asking.busy && segmenters.waiting) return segmenters.waiting;
+    if (tool === "split" && one) return [name, ": drag a line across it to cut it there, or ", h("button.studio-button", { "data-act": "neck", onclick: () => press("neck") }, "split at its narrowest"), " (S again)."];
+    if (step?.readings.length > 1) return [news && `${news} `, step.readings[0].title ? "Choose an outline, or press R to blink between them. Enter keeps it. " : "Choose a reading, or click on. Enter keeps it. ", ESCAPE];
+    if (news) return news;
+    if (edit?.id === 0) return [h("strong", {}, "New object. "), step ? ["Click adds, right-click or Alt-click removes. Enter keeps it. ", meter(step.readings[step.chosen].quality)] : tool === "brush" ? "Paint it." : "Click it, drag a box around it, or paint it with the brush."];
+    if (editing) return [name, " changed. Click adds, right-click or Alt-click removes. Enter keeps it. ", ESCAPE, " ", meter(step?.readings[step.chosen].quality)];
+    if (picked.size > 1) return `${picked.size} picked. M merges them into one, Del deletes them.`;
+    if (one?.review) return [name, " ", h("span.review", {}, "! needs review"), ` ${one.review} Correct it, or press Enter to keep it as it is. `, meter(one.quality)];
+    if (one) return [name, `, ${SOURCES[one.source] ?? `outlined by ${one.source}`}. `, meter(one.quality), " Click adds what is missing, right-click or Alt-click removes what is too much."];
+    return "Click an object to pick it. Click anything not outlined, or drag a box, to outline it as a new object.";
   };
 
   // ---- pointer
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-  canvas.addEventListener("pointerdown", (event) => {
-    if (!value) return;
-    canvas.focus();
-    canvas.setPointerCapture(event.pointerId);
-    down = { x: event.clientX, y: event.clientY, at: picture.at(event), pan: space || event.button === 1, minus: event.button === 2 || event.altKey, shift: event.shiftKey };
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!value || !picture.scene) return;
-    if (down?.pan) { picture.pan(event.movementX, event.movementY); return redraw(); }
-    if (down && !down.minus && Math.hypot(event.clientX - down.x, event.clientY - down.y) > 5) { drag = [...down.at, ...picture.at(event)]; return redraw(); }
-    const id = picture.hit(picture.at(event));
-    if (id !== hover) { hover = id; requestAnimationFrame(() => picture.draw({ picked, hidden, edit, hover, drag })); }
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    const press = down;
-    down = null;
-    if (!press || press.pan) return;
-    if (drag) {
-      const [x0, y0, x1, y1] = drag, clamp = (v, most) => Math.min(most - 1, Math.max(0, v));
-      drag = null;
-      if (!edit) begin(0), (picked = new Set());
-      edit.box = [clamp(Math.min(x0, x1), value.width), clamp(Math.min(y0, y1), value.height), clamp(Math.max(x0, x1), value.width), clamp(Math.max(y0, y1), value.height)];
-      return ask();
-    }
-    const at = picture.at(event), id = picture.inside(at) ? picture.hit(at) : -1;
+  const clamp = ([x, y]) => [Math.min(value.width - 1, Math.max(0, x)), Math.min(value.height - 1, Math.max(0, y))];
+  const tap = (place, minus, more) => {
+    const spot = picture.at(place), id = picture.inside(spot) ? picture.hit(spot) : -1;
     if (id < 0) return pick(0);
-    if (press.shift && id) return pick(id, true);
-    if (!edit && !press.minus && id && !picked.has(id)) return pick(id);
-    if (!edit && press.minus && !picked.size) return id ? pick(id) : undefined;
-    if (!edit) begin(picked.size === 1 ? [...picked][0] : 0);
-    edit.clicks.push([at[0], at[1], press.minus ? 0 : 1]);
+    if (more || tool === "several") return id ? pick(id, true) : undefined;
+    if (!edit && id && !picked.has(id) && (!minus || !picked.size)) return pick(id);
+    if (!edit && minus && !picked.size) return;
+    if (!edit) { const one = only(); if (!one) select(null); begin(one?.id ?? 0); if (!one) taken(); }
+    if (minus && !edit.mask && !edit.asked) { if (!edit.id) edit = null; problem = "Nothing to remove from yet: click the object first."; return redraw(); }
+    edit.clicks.push([...spot, minus ? 0 : 1]);
     ask();
+  };
+  const stroke = (from, to, minus, begins) => {
+    if (begins) { asking.forget(); problem = news = ""; if (!edit) begin(only()?.id ?? 0); }
+    edit.paint([value.width, value.height], picture.at(from), picture.at(to), radius(), tool === "brush" && !minus ? 1 : 0, begins);
+    redraw();
+  };
+  const boxed = (from, to) => {
+    const [[x0, y0], [x1, y1]] = [clamp(picture.at(from)), clamp(picture.at(to))];
+    drag = null;
+    if (Math.abs(x1 - x0) < 2 || Math.abs(y1 - y0) < 2) return redraw();
+    if (!edit) { select(null); begin(0); taken(); }
+    edit.box = [Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1)];
+    ask();
+  };
+  const cut = (from, to) => {
+    const one = only(), parts = one ? picture.mask(one.id).cut(picture.at(from), picture.at(to)) : [];
+    line = null;
+    if (!one || !parts[1].area) { problem = "The line leaves all of it on one side: drag it across the object."; return redraw(); }
+    const shown = [masked(one.id, parts[0]), masked(value.next_id, parts[1], value.next_colour)];
+    several(`${one.id} split`, shown.map(({ id, rle }) => ({ kind: "mask", id, mask: rle, clicks: [] })));
+    tool = "add";
+    assume(shown); select(one.id); taken();
+  };
+  let still = 0;
+  gestures(canvas, {
+    pans: () => space || tool === "move",
+    press(start) { preview = null; if (value && painting()) stroke(start, start, start.minus, true); },
+    drag(start, before, now) {
+      if (!value) return;
+      at = picture.at(now);
+      if (painting()) return stroke(before, now, start.minus, false);
+      if (!start.dragged || tool === "several") return;
+      if (tool === "split") line = [...picture.at(start), ...at];
+      else if (!start.minus) drag = [...picture.at(start), ...at];
+      redraw();
+    },
+    release(start, event) {
+      if (!value || painting()) return;
+      if (start.dragged && tool === "split") return cut(start, event);
+      if (drag) return boxed(start, event);
+      if (tool !== "split") tap(event, start.minus || tool === "remove", start.more);
+    },
+    drop() { drag = line = null; redraw(); },
+    pan(dx, dy) { picture.pan(dx, dy); redraw(); },
+    zoom(place, factor) { if (value) { picture.zoomAt(place, factor); redraw(); } },
+    leave() { hover = 0; at = preview = null; clearTimeout(still); peeking.forget(); redraw(); },
+    hover(event) {
+      if (!value || !picture.scene) return;
+      at = picture.at(event);
+      const id = picture.inside(at) ? picture.hit(at) : 0;
+      if (preview && !preview.at(...at)) preview = null;
+      if (id !== hover || painting()) { hover = id; redraw(); }
+      clearTimeout(still);
+      // What a click on something not outlined would take, once the pointer rests there.
+      if (!id && !edit && !preview && tool === "add" && picture.inside(at) && event.pointerType === "mouse" && segmenters.chosen?.word === "ready")
+        still = setTimeout(() => { if (at && !edit && !asking.busy) peeking.ask({ kind: "prompt", token: value.token, points: [at], labels: [1] }); }, 140);
+    },
   });
-  canvas.addEventListener("wheel", (event) => { event.preventDefault(); picture.zoomAt(event, Math.exp(-event.deltaY / 400)); redraw(); }, { passive: false });
 
-  // ---- keys
-  canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey) return;
-    const key = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  // ---- keys, wherever the focus is while this step is shown
+  const keyed = (event) => {
+    if (!element.isConnected) { document.removeEventListener("keydown", keyed); document.removeEventListener("keyup", lifted); return; }
+    if (!value || !root.offsetParent) return;
+    const key = keyOf(event);
+    if (key === null) return;
     if (key === "Space") space = true;
-    else if (/^[1-9]$/.test(key)) segment(Number(key)) && pick(Number(key));
+    else if (/^[1-9]$/.test(key)) { if (segment(Number(key))) pick(Number(key)); }
     else if (key === "z") event.shiftKey ? act.forth() : act.back();
+    else if (KEYS[key]?.tool) use(KEYS[key].tool);
     else if (KEYS[key]?.act) act[KEYS[key].act]();
     else return;
     event.preventDefault();
-  });
-  canvas.addEventListener("keyup", (event) => { if (event.key === " ") space = false; });
+    redraw();
+  };
+  const lifted = (event) => { if (event.key === " ") { space = false; redraw(); } };
+  document.addEventListener("keydown", keyed);
+  document.addEventListener("keyup", lifted);
 
-  fill(help, Object.entries(KEYS).map(([key, { name, says }]) => h("div", {}, h("kbd", {}, name ?? key), says)));
-  fill(root, tools, h("div.stage", {}, canvas, help), hint);
+  fill(help, h("strong", {}, "Keys"), Object.values(KEYS).filter(({ name }) => name).map(({ name, says }) => h("div", {}, h("kbd", {}, name), says)));
+  const zooming = h("div.zooming", {}, [["nearer", "Zoom in", "+"], ["farther", "Zoom out", "−"], ["whole", "The whole picture", "F"]].map(([name, title, key]) => button({ act: name, text: "", title, key }, press)));
+  fill(root, tools, h("div.stage", {}, canvas, sizer, zooming, offered, help), h("div.foot", {}, hint, filing, segmenters.element));
+  root.addEventListener("pointerdown", (event) => root.querySelectorAll("details[open]").forEach((menu) => menu.contains(event.target) || (menu.open = false)));
   new ResizeObserver(() => { picture.fit(); redraw(); }).observe(canvas.parentElement);
-  onSelect(element, (id) => { if (!(picked.size === 1 && picked.has(id))) { picked = new Set(id ? [id] : []); if (!edit || edit.id !== id) edit = null; redraw(); } });
+  onSelect(element, () => { if (!value) return; if (edit && !(selected() === (edit.id || null) && !also().size)) drop(); taken(); });
 
   return async (next) => {
     root.classList.toggle("blank", !next?.image);
-    if (!next?.image) { value = null; return; }
+    if (!next?.image) { value = null; drop(); return; }
+    if (next.token !== value?.token) { drop(); tool = "add"; preview = null; shown = ""; }
     value = next;
+    segmenters.open(value.token);
     await picture.open(value);
-    picked = new Set([...picked].filter(segment));
-    if (!picked.size && segment(selected())) picked = new Set([selected()]);
-    redraw();
+    taken();
   };
 }

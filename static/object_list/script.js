@@ -1,11 +1,11 @@
 import { chip, fill, h } from "/static/studio/dom.js";
-import { idOf, nameObjects, nameOf, onSelect, select, selected } from "/static/studio/selection.js";
+import { also, idOf, nameObjects, nameOf, onSelect, select, selected, selectMore } from "/static/studio/selection.js";
 
 export default function mount({ element }) {
   const list = element.querySelector(".object-list");
   const show = () => {
     for (const row of list.querySelectorAll("[data-id]")) {
-      const on = Number(row.dataset.id) === selected();
+      const id = Number(row.dataset.id), on = id === selected() || also().has(id);
       row.classList.toggle("selected", on);
       row.setAttribute("aria-pressed", on);
     }
@@ -25,7 +25,7 @@ export default function mount({ element }) {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
     const things = objects.filter((object) => object.is_object), others = objects.filter((object) => !object.is_object);
-    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.known_as ? `${object.caption}; matched to ${object.known_as}` : object.caption, onclick: () => select(object.id) },
+    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.known_as ? `${object.caption}; matched to ${object.known_as}` : object.caption, onclick: (event) => (event.shiftKey ? selectMore(object.id) : select(object.id)) },
       chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
     fill(list,
       h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),

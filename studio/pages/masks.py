@@ -1,18 +1,20 @@
 """Step 2: which pixels are which thing. What a person keeps is a decision; the rest is the segmenter's."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 from components.steps import MaskCanvas
 from pipeline.errors import StudioError
+from pipeline.segmentation import Segment, SegmentationError, split
 from pipeline.segmentation.files import rle
+from pipeline.segmentation.review import doubts, predicted
+from studio import mask_files, prompts
 from studio.facts import objects
 from studio.notices import sentence
-from studio.prompts import prompt
-from studio.session import Session, SessionError, Sessions
+from studio.session import Session, Sessions
 from studio.shell import Shell
 from studio.theme import colour_of
-
-ABOUT_OBJECTS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "move")
 
 
 def build(shell: Shell) -> None:
@@ -21,27 +23,86 @@ def build(shell: Shell) -> None:
     shell.told(canvas.decide, decide)
     shell.told(canvas.undo, lambda session, _: session.undo())
     shell.told(canvas.redo, lambda session, _: session.redo())
+    shell.told(canvas.changed, lambda session, _: None)
 
 
-def decide(session: Session, decision: dict) -> None:
-    """Any decision about an object, from any component: {"kind", ...its data}."""
-    kind = decision.pop("kind", "")
-    if kind not in ABOUT_OBJECTS:
-        raise SessionError("That cannot be decided here; reload the page.")
-    session.decide(kind, **decision)
+def decide(session: Session, told: dict) -> None:
+    """Any decision about an object, from any component: {"kind", ...its data}; "several" {decisions, said} holds some
+    to be undone as one, "split" {id} takes an object apart where it is narrowest."""
+    frame = session.project.frame
+    if told.get("kind") == "several":
+        made = [prompts.decision(one, frame) for one in told.get("decisions", ())]
+        session.decide_all(made, str(told.get("said", "several decisions"))[:120])
+    elif told.get("kind") == "split":
+        session.decide_all(_split(session, told.get("id")), f"{told.get('id')} split")
+    else:
+        kind, data = prompts.decision(told, frame)
+        session.decide(kind, **data)
+
+
+def _split(session: Session, id: object) -> list[tuple[str, dict[str, Any]]]:
+    one = next((one for one in session.project.segments() or () if one.id == id), None)
+    if one is None:
+        raise SegmentationError("That object is not there any more; pick another.")
+    return [("mask", {"id": part.id, "mask": rle(part.mask), "clicks": []}) for part in split(one, next_id(session))]
+
+
+# ---------------------------------------------------------------------- outside Gradio's queue
 
 
 def answer(sessions: Sessions, request: dict) -> dict:
-    """The segmenter's readings of clicks and boxes; see MaskCanvas. Outside Gradio's queue, so it guards itself."""
+    """What the canvas asks for, at once and guarded here; see MaskCanvas."""
     began = time.perf_counter()
     seq = request.get("seq")
     try:
         session = sessions.get(request.get("token"))
-        readings = session.ask(prompt(request, session.project.frame))
+        said = ANSWERS.get(str(request.get("kind", "prompt")), _prompt)(session, request)
     except StudioError as error:
         return {"seq": seq, "error": sentence(error)}
-    found = [rle(reading.mask) for reading in readings]
-    return {"seq": seq, "readings": found, "ms": round((time.perf_counter() - began) * 1000)}
+    return {"seq": seq, **said, "ms": round((time.perf_counter() - began) * 1000)}
+
+
+def _prompt(session: Session, request: dict) -> dict:
+    readings = session.ask(prompts.prompt(request, session.project.frame))
+    return {"readings": [_reading(one) for one in readings]}
+
+
+def _compare(session: Session, request: dict) -> dict:
+    mask = prompts.mask(request.get("rle"), session.project.frame)
+    if not mask.any():
+        raise SegmentationError("There is nothing to compare: the mask is empty.")
+    found = session.views.compare(mask)
+    return {
+        "readings": [_reading(one) | {"title": title} for title, one in found if isinstance(one, Segment)],
+        "missing": [f"{title}: {why}" for title, why in found if isinstance(why, str)],
+    }
+
+
+def _reading(one: Segment) -> dict:
+    return {"rle": rle(one.mask), "source": one.source, "quality": predicted(one)}
+
+
+def _choose(session: Session, request: dict) -> dict:
+    session.views.choose(str(request.get("name")))
+    return session.views.standing()
+
+
+def _export(session: Session, request: dict) -> dict:
+    names = {one["id"]: one["name"] for one in objects(session)}
+    return mask_files.exported(session, request.get("form"), names)  # type: ignore[arg-type]
+
+
+ANSWERS: dict[str, Callable[[Session, dict], dict]] = {
+    "prompt": _prompt,
+    "compare": _compare,
+    "choose": _choose,
+    "standing": lambda session, _: session.views.standing(),
+    "export": _export,
+    "import": lambda session, request: {"said": mask_files.imported(session, str(request.get("data", "")))},
+}
+
+
+# ---------------------------------------------------------------------- what is shown
 
 
 def shown(session: Session | None) -> dict:
@@ -49,10 +110,9 @@ def shown(session: Session | None) -> dict:
         return {}
     project, k = session.project, session.project.frame.intrinsics
     segments = session.kept("segments", "segments/masks.png", project.segments) or ()
-    lengths = session.kept("lengths", "segments/masks.png", lambda: {one.id: rle(one.mask) for one in segments})
+    drawn = session.kept("drawn", "segments/masks.png", lambda: {one.id: _drawn(one) for one in segments})
     known = {one["id"]: one for one in objects(session)}
-    used = [d.data.get("id", 0) for d in project.decisions if d.kind in ("mask", "delete_segment")]
-    next_id = max([*known, *used, *(one.id for one in project.automatic_segments() or ())], default=0) + 1
+    new = next_id(session)
     return {
         "token": session.token,
         "image": f"/project/{session.token}/colour.jpg",
@@ -60,11 +120,31 @@ def shown(session: Session | None) -> dict:
         "height": k.height,
         "segments": [
             {key: known[one.id][key] for key in ("id", "name", "colour", "is_object")}
-            | {"rle": lengths[one.id], "source": one.source}
+            | drawn[one.id]
+            | {"review": _review(one, drawn[one.id]["review"], known[one.id])}
             for one in segments
         ],
-        "next_id": next_id,
-        "next_colour": colour_of(next_id),
+        "next_id": new,
+        "next_colour": colour_of(new),
         "can_undo": project.can_undo,
         "can_redo": project.can_redo,
     }
+
+
+def _drawn(one: Segment) -> dict[str, Any]:
+    return {"rle": rle(one.mask), "source": one.source, "quality": predicted(one), "review": " ".join(doubts(one))}
+
+
+def _review(one: Segment, doubted: str, known: dict[str, Any]) -> str:
+    """Why a person should look at it; empty where one has, or where nothing speaks against it."""
+    if one.source == "human" or not known["is_object"]:
+        return ""
+    return " ".join(filter(None, (doubted, *known.get("warnings", ()))))
+
+
+def next_id(session: Session) -> int:
+    """A number that no object has had."""
+    project = session.project
+    used = [one.id for one in (*(project.segments() or ()), *(project.automatic_segments() or ()))]
+    used += [d.data["id"] for d in project.decisions if d.kind in ("mask", "delete_segment")]
+    return max(used, default=0) + 1
