@@ -78,13 +78,25 @@ class Shell:
 
         self._later(event, handle, [self.token], lambda: list(outputs))
 
-    def opens(self, event: Callable[..., Any], find: Callable[..., Session | None], inputs: Sequence[Any] = ()) -> None:
-        """At the event another project is opened, or the gallery where `find` gives None. An error changes nothing."""
+    def opens(
+        self,
+        event: Callable[..., Any],
+        find: Callable[..., Session | None],
+        inputs: Sequence[Any] = (),
+        clears: Any = None,
+    ) -> None:
+        """At the event another project is opened, or the gallery where `find` gives None. An error changes nothing.
+
+        `clears` is empty again afterwards, error or not: a refused file must not stand where the next is dropped.
+        """
 
         def handle(*values: Any) -> Iterator[list[Any]]:
             yield from self._open(find(*values))
 
-        self._later(event, handle, list(inputs), self._all)
+        def clearing(*arguments: Any, **settings: Any) -> None:
+            event(*arguments, **settings).then(lambda: None, outputs=clears, **QUIET)
+
+        self._later(event if clears is None else clearing, handle, list(inputs), self._all)
 
     def opens_told(self, event: Callable[..., Any], find: Callable[[dict], Session | None]) -> None:
         """The same for what one of our components tells."""

@@ -67,6 +67,10 @@ def _rest(session: Session, last: str) -> str:
     if last.startswith(f"{STAGES['task']} · "):
         tasks = len(session.project.tasks() or ())
         return f"Ready. {tasks} {'task is' if tasks == 1 else 'tasks are'} proposed: choose one, or write your own."
+    if last.startswith(f"{STAGES['solution']} · ") and (solution := session.project.solution()):
+        good, all_ = sum(solution.success), len(solution.success)
+        verdict = "Solved" if solution.solved else "Not solved"
+        return f"{verdict}: {good} of {all_} seeds. Watch it in Review and export."
     return last or "Ready."
 
 

@@ -13,7 +13,8 @@ from studio.samples import projects, sample_folder, samples
 from studio.session import Session, SessionError, Sessions
 from studio.shell import Shell
 
-WANTED = "a zip of a frame folder, or its rgb, depth and camera.json together"
+WANTED = "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .ply or .glb"
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 
 
 def build(shell: Shell) -> None:
@@ -26,7 +27,7 @@ def build(shell: Shell) -> None:
     gallery = Gallery()
     shell.shows(gallery, lambda session: shown(shell.sessions) if session is None else None)
     shell.opens_told(gallery.open, lambda told: opened(shell.sessions, told))
-    shell.opens(drop.upload, lambda paths: dropped(shell.sessions, paths), [drop])
+    shell.opens(drop.upload, lambda paths: dropped(shell.sessions, paths), [drop], clears=drop)
     shell.greets(drop, lambda session: None)
 
 
@@ -53,10 +54,10 @@ def dropped(sessions: Sessions, paths: Sequence[str] | None) -> Session:
 
 
 def read(files: Sequence[Path]) -> Frame:
-    """The frame in one zip, or in files told apart by their names. Raises FrameError."""
-    if len(files) == 1 and files[0].suffix.lower() == ".zip":
+    """The frame in one file, or in files told apart by their names. Raises FrameError."""
+    if len(files) == 1 and files[0].suffix.lower() not in (*PICTURES, ".json", ".txt"):
         return load(files[0])
-    pictures = [file for file in files if file.suffix.lower() in (".png", ".jpg", ".jpeg", ".tif", ".tiff")]
+    pictures = [file for file in files if file.suffix.lower() in PICTURES]
     depth = next((file for file in pictures if re.search("depth", file.stem, re.IGNORECASE)), None)
     colour = next((file for file in pictures if file != depth), None)
     camera = next((file for file in files if file.suffix.lower() == ".json"), None)
