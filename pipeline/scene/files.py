@@ -12,6 +12,7 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
 from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.store import write_json
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
           "fixed", "foot", "licence", "provenance")  # fmt: skip
@@ -24,14 +25,13 @@ def write_scene(scene: Scene, project_dir: Path) -> Scene:
     staged = project_dir / ".scene"  # the meshes read may be the very ones that are replaced
     mjcf.write(scene, staged)
     folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        if old.is_file():
-            old.unlink()
-    for new in staged.iterdir():
-        new.replace(folder / new.name)
+    written = {new.replace(folder / new.name).name for new in list(staged.iterdir())}
     staged.rmdir()
+    for old in folder.iterdir():
+        if old.is_file() and old.name not in written:
+            old.unlink()
     kept = replace(scene, placements=tuple(_own(p, folder) for p in scene.placements))
-    (project_dir / "scene.json").write_text(json.dumps(scene_to_json(kept, project_dir), indent=1), encoding="utf-8")
+    write_json(project_dir / "scene.json", scene_to_json(kept, project_dir))
     return kept
 
 

@@ -11,6 +11,7 @@ from PIL import Image
 from pipeline.frame import Frame
 from pipeline.segmentation.prompted import check_prompt
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
+from pipeline.store import write_text
 
 FORM = '{"objects": [{"id": 1, "points": [[x, y, label], ...], "box": [x0, y0, x1, y1] or null}, ...]}'
 
@@ -26,7 +27,7 @@ def write_segments(segments: Iterable[Segment], shape: tuple[int, int], folder: 
     for segment in segments:
         labels[segment.mask] = segment.id
     Image.fromarray(labels).save(folder / "masks.png")
-    (folder / "coco.json").write_text(json.dumps(coco(segments, shape)), encoding="utf-8")
+    write_text(folder / "coco.json", json.dumps(coco(segments, shape)))
 
 
 def read_segments(folder: str | Path) -> tuple[Segment, ...]:
