@@ -152,15 +152,16 @@ def _as_decided(project: Project, described: list[Description]) -> list[Descript
     """Descriptions with a person's names and verdicts, every name once."""
     verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.decided("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
-    taken: set[str] = set(names.values())
+    human: set[str] = set(names.values())
+    taken: set[str] = set()
     result = []
     for one in described:
         if one.segment_id in verdicts:
             one = replace(one, is_object=not verdicts[one.segment_id], source="human")
         if one.segment_id in names:
-            one = replace(one, name=names[one.segment_id], source="human")
+            one = replace(one, name=_free(names[one.segment_id], taken), source="human")
         else:
-            one = replace(one, name=_free(one.name, taken))
+            one = replace(one, name=_free(one.name, taken | human))
         taken.add(one.name)
         result.append(one)
     return result

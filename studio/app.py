@@ -102,6 +102,7 @@ def page(sessions: Sessions, watching: Watching) -> gr.Blocks:
         shell.told(bar.undo, lambda session, _: session.undo())
         shell.told(bar.redo, lambda session, _: session.redo())
         shell.told(status.halt, lambda session, _: session.stop())
+        shell.looks(bar.seen)
         shell.opens(bar.home, lambda: None)
         shell.opens_asked(blocks.load, lambda request: from_address(sessions, request))
         shell.connect()

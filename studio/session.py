@@ -14,7 +14,7 @@ from pipeline.decisions import Decision, in_force
 from pipeline.decisions import undone as undone_of
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
-from pipeline.project import STAGES, Project, Stage
+from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.run import Progress, Services, advance, run_stage
 from pipeline.scene.fidelity import compare
 from pipeline.segmentation import Prompt, Segment
@@ -28,6 +28,10 @@ from studio.work import StoppableSandbox, Work
 T = TypeVar("T")
 READY: Stage = "task"
 """How far a project is worked out by itself: up to the tasks that are proposed."""
+
+
+TAKEN = ("world", "table", "floor", "gripper")
+"""What no object can be called."""
 
 
 class SessionError(StudioError):
@@ -75,7 +79,9 @@ class Session:
     # ------------------------------------------------------------------ deciding
 
     def decide(self, kind: str, /, **data: Any) -> None:
-        """Records a person's decision and brings what depends on it up to date."""
+        """Records a person's decision and brings what depends on it up to date. Raises SessionError."""
+        if kind == "rename":
+            self._free(data["id"], safe_name(data["name"]))
         self._decided(self.project.decide, kind, **data)
         self._note(words(Decision(kind, data)), "person")
 
@@ -90,6 +96,16 @@ class Session:
 
         self._decided(act)
         self._note(said, "person")
+
+    def _free(self, id: int, name: str) -> None:
+        """Raises SessionError where an object may not be called that."""
+        if name in TAKEN:
+            raise SessionError(f'"{name}" stands for a part of every scene; choose another name.')
+        names = {d.segment_id: d.name for d in self.project.descriptions() or ()}
+        names |= {d.data["id"]: safe_name(d.data["name"]) for d in self.project.decided("rename")}
+        other = next((n for n, known in names.items() if known == name and n != id), None)
+        if other is not None:
+            raise SessionError(f'Object {other} is called "{name}" already; choose another name.')
 
     def undo(self) -> None:
         if undone := self._decided(_together, self.project.undo, lambda: in_force(self.project.decisions)):

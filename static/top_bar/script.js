@@ -8,6 +8,17 @@ export default function mount({ element, trigger }) {
     event.preventDefault();
     if (event.shiftKey ? current.can_redo : current.can_undo) trigger(event.shiftKey ? "redo" : "undo");
   });
+  // A page left alone shows what another window did; one whose server is gone says so, and opens anew when it is back.
+  addEventListener("focus", () => current.project && trigger("seen"));
+  let gone = false;
+  const lost = h("div.lost", { role: "alert", hidden: true }, "The studio does not answer. Is it still running? What you decided is saved; this page goes on by itself when it is back.");
+  document.body.append(lost);
+  setInterval(async () => {
+    const answers = await fetch("/static/studio/icon.svg", { method: "HEAD", cache: "no-store" }).then(() => true, () => false);
+    if (gone && answers) location.reload();
+    gone = !answers;
+    lost.hidden = answers;
+  }, 3000);
   return (value) => {
     current = value ?? {};
     const { project, title, saved, services = [] } = current;
