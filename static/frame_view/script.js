@@ -57,7 +57,7 @@ export default function mount({ element }) {
     let height = "";
     if (z && frame.plane) {
       const [a, b, c, d] = frame.plane;
-      height = `${((a * (x - cx) / fx * z + b * (y - cy) / fy * z + c * z + d) * 100).toFixed(1)} cm above the table`;
+      height = `${((a * (x - cx) / fx * z + b * (y - cy) / fy * z + c * z + d) * 100).toFixed(1).replace(/^-0\.0$/, "0.0")} cm above the table`;
     }
     fill(readout, h("span", {}, `x ${x}  y ${y}`), h("strong", {}, metres(z)), h("span", {}, height));
   };
