@@ -13,8 +13,8 @@ from studio.services import Settings
 
 TITLES = {"depth": "Depth and colour", "sam2": "SAM 2"}
 GET = (
-    "Get weights once with 'hf download facebook/sam2.1-hiera-tiny' (or small, base-plus, large), or set GRS_SAM2 to a "
-    "checkpoint file, and start the studio again. It runs on cpu, cuda or mps."
+    "Or set GRS_SAM2 to a checkpoint file or to another hub name (facebook/sam2.1-hiera-small, base-plus, large) and "
+    "start the studio again. Runs on cpu, cuda or mps."
 )
 
 
@@ -67,7 +67,7 @@ class Views:
         found: list[tuple[str, Segment | str]] = []
         for name in self.names:
             if name == "sam2" and self._missing:
-                found.append((TITLES[name], self._missing))
+                found.append((TITLES[name], "weights not found, see Segmenter for how to get them."))
                 continue
             try:
                 readings = self.ask(Prompt(box=box), name)

@@ -84,23 +84,27 @@ export class Mask {
     return sides.map((bits) => new Mask(this.width, this.height, this.box, bits)).sort((a, b) => b.area - a.area);
   }
 
-  // Edges between its pixels and others as one path, to be stroked at any zoom.
-  get outline() {
-    if (this.path) return this.path;
-    const path = (this.path = new Path2D()), { left, top, width, height } = this.box, bit = (x, y) => x >= 0 && y >= 0 && x < width && y < height ? this.bits[y * width + x] : 0;
-    for (let y = 0; y <= height; y++)
-      for (let x = 0, from = -1; x <= width; x++) {
-        const edge = x < width && bit(x, y) !== bit(x, y - 1);
-        if (edge && from < 0) from = x;
-        if (!edge && from >= 0) { path.moveTo(left + from, top + y); path.lineTo(left + x, top + y); from = -1; }
-      }
-    for (let x = 0; x <= width; x++)
-      for (let y = 0, from = -1; y <= height; y++) {
-        const edge = y < height && bit(x, y) !== bit(x - 1, y);
-        if (edge && from < 0) from = y;
-        if (!edge && from >= 0) { path.moveTo(left + x, top + from); path.lineTo(left + x, top + y); from = -1; }
-      }
-    return path;
+  // Its outermost pixels, as places in its box.
+  get edge() {
+    if (this.rim) return this.rim;
+    const { width, height } = this.box, bit = (x, y) => x >= 0 && y >= 0 && x < width && y < height && this.bits[y * width + x];
+    this.rim = [];
+    for (let y = 0, i = 0; y < height; y++)
+      for (let x = 0; x < width; x++, i++) if (this.bits[i] && !(bit(x - 1, y) && bit(x + 1, y) && bit(x, y - 1) && bit(x, y + 1))) this.rim.push(x, y);
+    return this.rim;
+  }
+
+  // Its outline as a picture, to be drawn `pad` before its box: so many pixels wide, in a rim of another colour.
+  lined(colour, reach, rim, around) {
+    const key = `${colour} ${reach} ${rim} ${around}`, pad = reach + rim;
+    if (this.line?.key === key) return this.line;
+    const width = this.box.width + 2 * pad, height = this.box.height + 2 * pad, data = new ImageData(width, height), ink = new Uint32Array(data.data.buffer), edge = this.edge;
+    for (const [r, word] of [[pad, word32(around)], [reach, word32(colour)]])
+      for (let i = 0; i < edge.length; i += 2)
+        for (let y = edge[i + 1] + pad - r; y <= edge[i + 1] + pad + r; y++) ink.fill(word, y * width + edge[i] + pad - r, y * width + edge[i] + pad + r + 1);
+    const picture = new OffscreenCanvas(width, height);
+    picture.getContext("2d").putImageData(data, 0, 0);
+    return (this.line = { key, pad, picture });
   }
 
   // Its area as a picture of one colour, to be drawn at box.left, box.top; null when empty.
@@ -108,8 +112,7 @@ export class Mask {
     if (this.fill?.colour === colour) return this.fill.picture;
     const { width, height } = this.box;
     if (!width || !height) return null;
-    const data = new ImageData(width, height), [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
-    const ink = new Uint32Array(data.data.buffer), word = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const data = new ImageData(width, height), ink = new Uint32Array(data.data.buffer), word = word32(colour);
     for (let i = 0; i < ink.length; i++) if (this.bits[i]) ink[i] = word;
     const picture = new OffscreenCanvas(width, height);
     picture.getContext("2d").putImageData(data, 0, 0);
@@ -132,6 +135,12 @@ export class Mask {
     });
     return (this.middle = [best[0] + left, best[1] + top]);
   }
+}
+
+// "#rrggbb" as a pixel.
+function word32(colour) {
+  const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 function runs(counts, each) {

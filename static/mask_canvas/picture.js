@@ -81,15 +81,14 @@ export class Picture {
     pen.setTransform(this.zoom, 0, 0, this.zoom, this.left, this.top);
     pen.imageSmoothingEnabled = this.zoom < 3;
     pen.drawImage(this.image, 0, 0, this.scene.width, this.scene.height);
-    pen.lineCap = "square";
     for (const segment of this.scene.segments) {
       if (edit?.mask && edit.id === segment.id) continue;
       const chosen = picked.has(segment.id), over = hover === segment.id, strength = segment.is_object ? 1 : 0.35;
       if (hidden && !chosen && !over) continue;
-      this.area(pen, this.mask(segment.id), segment.colour, hidden ? 0 : (chosen || over ? 0.5 : 0.36) * strength, chosen || over ? 1 : strength, chosen ? 3 : over ? 2.4 : 1.6, unit);
+      this.area(pen, this.mask(segment.id), segment.colour, hidden ? 0 : (chosen || over ? 0.5 : 0.36) * strength, chosen || over ? 1 : strength, chosen ? 2.6 : over ? 2.2 : 1.2, unit);
     }
-    if (preview) this.area(pen, preview, "#ffffff", 0.18, 0.9, 1.6, unit);
-    if (edit?.mask) this.area(pen, edit.mask, edit.colour, hidden || blink ? 0 : 0.42, 1, 3, unit);
+    if (preview) this.area(pen, preview, "#ffffff", 0.18, 0.9, 1.2, unit);
+    if (edit?.mask) this.area(pen, edit.mask, edit.colour, hidden || blink ? 0 : 0.42, 1, 2.6, unit);
     this.labels(pen, picked, hidden, edit);
     for (const [x, y, label] of edit?.clicks ?? []) dot(pen, x, y, label, unit);
     const box = drag ?? edit?.box;
@@ -102,10 +101,11 @@ export class Picture {
   area(pen, mask, colour, filled, lined, wide, unit) {
     if (!mask?.box.width) return;
     if (filled) { pen.globalAlpha = filled; pen.drawImage(mask.filled(colour), mask.box.left, mask.box.top); }
-    pen.globalAlpha = lined * (wide > 2 ? 0.95 : 0.45);
-    pen.strokeStyle = wide > 2 ? "#fff" : "#000"; pen.lineWidth = (wide + 1.6) * unit; pen.stroke(mask.outline);
+    // In pixels of the photograph, the same for nearby zooms so that it is drawn once.
+    const pixel = 2 ** Math.round(Math.log2(unit)), reach = Math.max(0, Math.round((wide * pixel - 1) / 2));
+    const line = mask.lined(colour, reach, Math.max(1, Math.round(pixel)), wide > 2 ? "#ffffff" : "#20262d");
     pen.globalAlpha = lined;
-    pen.strokeStyle = colour; pen.lineWidth = (wide > 2 ? wide - 1.2 : wide) * unit; pen.stroke(mask.outline);
+    pen.drawImage(line.picture, mask.box.left - line.pad, mask.box.top - line.pad);
     pen.globalAlpha = 1;
   }
 

@@ -30,7 +30,11 @@ export default function mount({ element, trigger, server }) {
     const keep = keeping && !answer.error;
     keeping = false;
     if (answer.error) { edit.forget(); problem = answer.error; }
-    else { edit.step(answer.readings.map(({ rle, ...rest }) => ({ ...rest, mask: Mask.decode(rle) }))); news = (answer.missing ?? []).join(" "); }
+    else {
+      const readings = answer.readings.map(({ rle, ...rest }) => ({ ...rest, mask: Mask.decode(rle) }));
+      edit.step(question.kind === "compare" ? [{ title: "as it is", mask: edit.mask }, ...readings] : readings);
+      news = (answer.missing ?? []).join(" ");
+    }
     if (keep) act.accept(); else redraw();
     canvas.dataset.ms = ms.toFixed(0);
   });
@@ -223,12 +227,21 @@ export default function mount({ element, trigger, server }) {
     },
   });
 
+  // Closes the open menus but the one that holds the target; tells whether there was one.
+  const shut = (target = null) => {
+    const open = [...root.querySelectorAll("details[open]")].filter((menu) => !menu.contains(target));
+    open.forEach((menu) => (menu.open = false));
+    return open.length > 0;
+  };
+
   // ---- keys, wherever the focus is while this step is shown
   const keyed = (event) => {
     if (!element.isConnected) { document.removeEventListener("keydown", keyed); document.removeEventListener("keyup", lifted); return; }
     if (!value || !root.offsetParent) return;
     const key = keyOf(event);
     if (key === null) return;
+    const closed = shut();
+    if (key === "Escape" && closed) return;
     if (key === "Space") space = true;
     else if (/^[1-9]$/.test(key)) { if (segment(Number(key))) pick(Number(key)); }
     else if (key === "z") event.shiftKey ? act.forth() : act.back();
@@ -245,7 +258,7 @@ export default function mount({ element, trigger, server }) {
   fill(help, h("strong", {}, "Keys"), Object.values(KEYS).filter(({ name }) => name).map(({ name, says }) => h("div", {}, h("kbd", {}, name), says)));
   const zooming = h("div.zooming", {}, [["nearer", "Zoom in", "+"], ["farther", "Zoom out", "−"], ["whole", "The whole picture", "F"]].map(([name, title, key]) => button({ act: name, text: "", title, key }, press)));
   fill(root, tools, h("div.stage", {}, canvas, sizer, zooming, offered, help), h("div.foot", {}, hint, filing, segmenters.element));
-  root.addEventListener("pointerdown", (event) => root.querySelectorAll("details[open]").forEach((menu) => menu.contains(event.target) || (menu.open = false)));
+  root.addEventListener("pointerdown", (event) => shut(event.target));
   new ResizeObserver(() => { picture.fit(); redraw(); }).observe(canvas.parentElement);
   onSelect(element, () => { if (!value) return; if (edit && !(selected() === (edit.id || null) && !also().size)) drop(); taken(); });
 
