@@ -57,7 +57,7 @@ class UnderstoodAnswer(TaskAnswer):
 
 
 def propose(scene: Any, model: Model, count: int = 8, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
-    """Tasks that these objects support, surest first; empty where nothing was found on the table.
+    """Tasks that these objects support, best first; empty where nothing was found on the table.
 
     `scene` is a kit.Scene or its objects; `about` tells more of each by name (a caption). Raises ModelError.
     """

@@ -9,7 +9,7 @@ export default function mount({ element, trigger }) {
     if (event.shiftKey ? current.can_redo : current.can_undo) trigger(event.shiftKey ? "redo" : "undo");
   });
   // A page left alone shows what another window did; one whose server is gone says so, and opens anew when it is back.
-  addEventListener("focus", () => current.project && trigger("seen"));
+  document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("seen"));
   let gone = false;
   const lost = h("div.lost", { role: "alert", hidden: true }, "The studio does not answer. Is it still running? What you decided is saved; this page goes on by itself when it is back.");
   document.body.append(lost);

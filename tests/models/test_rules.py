@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.models import ModelError, Question
 from pipeline.models.rules import RulesModel, source, writer
 from pipeline.models.rules.aims import Aim, read, sentences
-from pipeline.models.rules.plans import proposals, why_not
+from pipeline.models.rules.plans import RICHES, SAFE, proposals, why_not
 from pipeline.router import ProgramAnswer
 from pipeline.simulation.guard import guard
 from pipeline.simulation.kit import Scene
@@ -181,9 +181,13 @@ def tables(draw):
 
 @settings(max_examples=30, deadline=None)
 @given(tables())
-def test_what_is_proposed_can_be_done_and_is_sorted_by_doubt(table):
+def test_what_is_proposed_can_be_done_and_the_safe_comes_first_the_richest_of_it_before_all(table):
     plans = proposals(table)
-    assert [p.doubt for p in plans] == sorted(p.doubt for p in plans)
+    safe, unsafe = [p for p in plans if p.doubt <= SAFE], [p for p in plans if p.doubt > SAFE]
+    assert plans == (*safe, *unsafe)
+    riches = [RICHES.get(p.kind, 0) for p in safe]
+    assert riches == sorted(riches, reverse=True)
+    assert [p.doubt for p in unsafe] == sorted(p.doubt for p in unsafe)
     for plan in plans:
         assert why_not(plan.aims, table) == ""
         assert read(plan.answer()["goals"]) == plan.aims

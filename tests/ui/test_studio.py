@@ -119,6 +119,10 @@ def test_a_task_is_generated_solved_and_taken_home(studio: Studio, page: Page, t
     expect(timeline.locator(".check").first).to_be_visible()
     shot(page, "5_task")
     settled(page)
+    timeline.get_by_role("button", name="Watch").click()
+    expect(page.frame_locator("#round iframe").get_by_text("recording")).to_be_visible()
+    timeline.get_by_role("button", name="Close the replay").click()
+    expect(page.locator("#round iframe")).to_be_hidden()
     tab(page, "Review").click()
     expect(page.locator(".results .verdict")).to_contain_text("Solved")
     expect(page.locator(".results .seed")).to_have_count(8)
@@ -142,7 +146,7 @@ def test_an_impossible_task_is_refused_with_the_reason(page: Page):
 def test_work_stops_when_a_person_says_so(page: Page):
     page.locator("#task-text textarea, #task-text input").fill("")
     page.locator("#generate").click()
-    page.locator(".status-bar .stop").click()
+    page.locator(".status-bar .stop").dispatch_event("click")  # at once: the work may be short
     expect(page.locator(".status-bar .message")).to_contain_text("stopped")
     settled(page)
 
@@ -156,6 +160,8 @@ def test_a_frame_that_cannot_be_read_is_refused_in_one_line(studio: Studio, page
     expect(page.get_by_text("lacks depth.png and camera.json")).to_be_visible()
     shot(page, "7_notice")
     assert not (studio.workspace / "broken").exists()
+    expect(page.locator("#drop")).to_contain_text("Click to Upload")  # room for the next one
+    page.wait_for_timeout(500)
     expect(page.locator(f".gallery [data-name={SCENE}]").first).to_be_visible()
 
 
