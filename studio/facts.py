@@ -40,7 +40,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
         if one["is_object"] and id in matched:
             match = matched[id]
             one["match"] = _match(session, choose(match, chosen[id]) if id in chosen else match)
-            one["known_as"] = _known_as(one["name"], one["match"]["asset_name"])
+            one["known_as"] = _known_as(str(one["name"]), one["match"]["asset_name"])
         if one["is_object"] and id in placed:
             one["placed"] = _placed(placed[id])
         one["moved"] = id in moved
