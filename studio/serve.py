@@ -39,7 +39,8 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
         threading.Timer(WARM_AFTER, warm, [services]).start()
-        uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20)
+        # Pages keep streams open; nobody who stops the studio wants to wait for them.
+        uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20, timeout_graceful_shutdown=2)
 
 
 def _check_address(host: str, port: int) -> None:

@@ -54,7 +54,10 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     running = Studio(tmp_path_factory.mktemp("workspace"))
     yield running
     running.process.terminate()
-    running.process.wait(20)
+    try:
+        running.process.wait(60)
+    finally:
+        running.process.kill()
 
 
 @pytest.fixture(scope="module")

@@ -192,6 +192,7 @@ def test_what_is_no_object_says_so_and_deleting_several_is_one_step(studio: Stud
     tool(page, "tool:several").click()
     for id in ids[:2]:
         click(page, middle(found[id]), found[id].shape)
+    expect(page.locator(".mask-canvas .hint")).to_contain_text("2 picked")
     canvas.press("Delete")
     expect(rows).to_have_count(len(found) - 2)
     canvas.press("z")
