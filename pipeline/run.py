@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline import description, matching
 from pipeline.assets.library import Library
-from pipeline.description import Description, describe
+from pipeline.description import Description, describe, unused
 from pipeline.errors import StudioError
 from pipeline.matching import Features, Match, match
 from pipeline.models import Model
@@ -159,20 +159,12 @@ def _as_decided(project: Project, described: list[Description]) -> list[Descript
         if one.segment_id in verdicts:
             one = replace(one, is_object=not verdicts[one.segment_id], source="human")
         if one.segment_id in names:
-            one = replace(one, name=_free(names[one.segment_id], taken), source="human")
+            one = replace(one, name=unused(names[one.segment_id], taken), source="human")
         else:
-            one = replace(one, name=_free(one.name, taken | human))
+            one = replace(one, name=unused(one.name, taken | human))
         taken.add(one.name)
         result.append(one)
     return result
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number = 2
-    free = name
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    return free
 
 
 def _matches(project: Project, services: Services) -> Iterator[Progress]:

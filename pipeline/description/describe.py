@@ -42,14 +42,14 @@ def describe(frame: Frame, support: Support, segment: Segment, taken: Collection
     noun = {"irregular": "object", "sphere": "ball"}.get(fit.shape, fit.shape)
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
-    name = _unused(f"{colour}_{noun}", taken)
+    name = unused(f"{colour}_{noun}", taken)
     return Description(segment.id, is_object, name, caption, seen, confidence, "measured", doubts)
 
 
 def renamed(description: Description, name: str, taken: Collection[str]) -> Description:
     """The same under another name, made fit for a MuJoCo body and unique."""
     words = "".join(letter if letter.isalnum() else "_" for letter in name.strip().lower()).strip("_")
-    return replace(description, name=_unused(words or "object", taken))
+    return replace(description, name=unused(words or "object", taken))
 
 
 def _points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarray, int]:
@@ -143,7 +143,8 @@ def _centimetres(extent: float) -> str:
     return f"{extent * 100:.0f}" if extent >= 0.02 else f"{extent * 100:.1f}"
 
 
-def _unused(name: str, taken: Collection[str]) -> str:
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, numbered where it is taken: "red_cube", "red_cube_2"."""
     number = 2
     unique = name
     while unique in taken:
