@@ -2,12 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel
 
 from pipeline.errors import StudioError
+
+Service = Literal["offline", "openai", "replay"]
+Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
+STAGE_OF = {
+    "describe_segment": "descriptions",
+    "describe_asset": "matches",
+    "choose_match": "matches",
+    "propose_tasks": "task",
+    "understand_task": "task",
+    "write_program": "rounds",
+    "route": "rounds",
+    "repair_simulation": "rounds",
+    "repair_checks": "rounds",
+}
+"""Every kind of question, and the stage of a project that asks it."""
+CODE = ("write_program", "route", "repair_simulation", "repair_checks")
+"""Kinds that are put to the model for code."""
 
 
 class ModelError(StudioError):
@@ -19,26 +36,46 @@ class ModelError(StudioError):
         """The reply as it came, for a person to read."""
 
 
+class Stopped(ModelError):
+    """A person stopped the call; its connection is closed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """One question of the method."""
 
     kind: str
-    """Names the prompt, models/prompts/<kind>.md, and the rule that answers offline: "describe_segment",
-    "propose_tasks", "understand_task", "write_program", "route", "repair_simulation", "repair_checks"."""
+    """Names the prompt, models/prompts/<kind>.md, and the rule that answers offline: a key of STAGE_OF."""
     data: Mapping[str, Any]
     """Fills the prompt's holes; JSON values. What the offline rules reason on."""
     answer: type[BaseModel]
     pictures: tuple[np.ndarray, ...] = ()
     """Each of shape (H, W, 3), uint8."""
     about: str = ""
-    """Object or round the question is about, for the trace."""
+    """Object or round the question is about, for the trace: "object 3", "round 2"."""
+    shows: str = ""
+    """A hash of what the pictures were made from, the same on every machine; empty: the pixels themselves count."""
+    attempt: int = 0
+    """How often a person asked it anew: another question for the memo and the record, the same one for the model."""
+    wording: str = ""
+    """A person's own text in the place of the filled prompt; empty for the prompt."""
 
 
 class Model(Protocol):
     name: str
-    """Shown as the source of its answers: "rules", "gpt-...", "replay of ..."."""
+    """Shown as the source of its answers: "rules", "gpt-..."."""
 
     def ask(self, question: Question) -> BaseModel:
         """An instance of question.answer. Raises ModelError."""
         ...
+
+
+def source_of(model: Model, kind: str) -> str:
+    """Name of the model that answers this kind of question, where several do."""
+    named = getattr(model, "source_of", None)
+    return named(kind) if named else model.name
+
+
+def sees(model: Model) -> bool:
+    """Whether a model looks at pictures, so that it is asked what objects are and what they match."""
+    return bool(getattr(model, "sees", False))
