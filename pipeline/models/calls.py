@@ -12,18 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-STAGES = {
-    "describe_segment": "descriptions",
-    "describe_asset": "library",
-    "choose_match": "matches",
-    "propose_tasks": "task",
-    "understand_task": "task",
-    "write_program": "rounds",
-    "route": "rounds",
-    "repair_simulation": "rounds",
-    "repair_checks": "rounds",
-}
-"""Which stage of the method asks which kind of question."""
+from pipeline.models.model import STAGE_OF
+
 MESSAGES = "llm.input_messages."
 
 
@@ -59,7 +49,7 @@ class Call:
 
     @property
     def stage(self) -> str:
-        return STAGES.get(self.kind, "other")
+        return self._text("stage") or STAGE_OF.get(self.kind, "other")
 
     @property
     def model(self) -> str:
@@ -101,6 +91,19 @@ class Call:
         """What was sent, in order; empty where the model was not asked in words."""
         numbers = {int(n) for n in self._numbers(MESSAGES)}
         return tuple(self._message(f"{MESSAGES}{n}.message.") for n in sorted(numbers))
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """What was shown with the question: data URLs, or files beside the trace, which the record may not hold."""
+        kept = self.attributes.get("input.pictures")
+        beside = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
+        return tuple(beside or (one for message in self.messages for one in message.pictures))
+
+    @property
+    def attempts(self) -> tuple[Mapping[str, Any], ...]:
+        """Replies before the last one that could not be used, each with what was wrong with it."""
+        kept = self.attributes.get("attempts")
+        return tuple(one for one in kept if isinstance(one, dict)) if isinstance(kept, list) else ()
 
     @property
     def asked(self) -> str:
@@ -239,7 +242,7 @@ def totals(calls: Iterable[Call]) -> Totals:
 
 def grouped(calls: Iterable[Call]) -> dict[str, dict[str, list[Call]]]:
     """Calls by stage, then by the object or round they are about, each in the order they were asked."""
-    stages: dict[str, dict[str, list[Call]]] = {stage: {} for stage in dict.fromkeys(STAGES.values())}
+    stages: dict[str, dict[str, list[Call]]] = {stage: {} for stage in dict.fromkeys(STAGE_OF.values())}
     for call in calls:
         stages.setdefault(call.stage, {}).setdefault(call.about, []).append(call)
     return {stage: groups for stage, groups in stages.items() if groups}

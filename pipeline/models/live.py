@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pipeline.models.budget import Purse
 from pipeline.models.model import Question
 
 
@@ -29,6 +30,8 @@ class Flight:
         self.kind, self.about, self.started = question.kind, question.about, time.time()
         self.notes: dict[str, Any] = {}
         """What goes into the trace of its answer."""
+        self.purse = Purse()
+        """What it may still cost."""
         self._live, self._cancelled, self._text = live, threading.Event(), [""]
 
     @property

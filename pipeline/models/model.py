@@ -79,3 +79,8 @@ def source_of(model: Model, kind: str) -> str:
 def sees(model: Model) -> bool:
     """Whether a model looks at pictures, so that it is asked what objects are and what they match."""
     return bool(getattr(model, "sees", False))
+
+
+def label_of(model: Model) -> str:
+    """What the app calls a model: its name, but for a replay, whose answers are another's."""
+    return getattr(model, "label", model.name)

@@ -1,95 +1,163 @@
-"""Writes down every question a model is asked, and how it went: trace.jsonl, two lines a call.
+"""Writes down every question a model is asked, and how it went: trace.jsonl, a start and an end line for each.
 
-Attribute names are OpenInference's (https://github.com/Arize-ai/openinference/tree/main/spec), so that its viewers
-can read the file. A call in flight when the studio dies leaves its start line. Keys and headers never get here.
+Attribute names are OpenInference's (https://github.com/Arize-ai/openinference/tree/main/spec), flattened, so that its
+viewers can read the file (docs/models.md says how). Beside them: `event`, `stage`, `about`, `question` (what the record
+is searched by), `asked` (the same with model and prompt: what the memo is searched by), `attempts` (every reply before
+the last with what was wrong with it). Pictures lie beside the file in trace/, each once. A call in flight when the
+studio dies leaves its start line. Keys and headers never get here.
 """
 
-import contextvars
+import contextlib
 import hashlib
 import json
 import threading
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from pipeline.models.model import Model, ModelError, Question
+from pipeline.models.budget import Purse, spent
+from pipeline.models.live import Flight, Live, current, enter, leave
+from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Stopped, label_of, sees, source_of
+from pipeline.models.pictures import jpeg
 
-_notes: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("notes", default=None)
 _writing = threading.Lock()
 
 
 def note(**attributes: Any) -> None:
     """Called by a model while it answers: adds to the trace of that answer; "__" in a name stands for "."."""
-    notes = _notes.get()
-    if notes is not None:
-        notes.update({name.replace("__", "."): value for name, value in attributes.items()})
+    flight = current()
+    if flight is not None:
+        flight.notes.update({name.replace("__", "."): value for name, value in attributes.items()})
 
 
 def fingerprint(question: Question) -> str:
-    """The same for the same question, pictures included."""
-    told = json.dumps([question.kind, dict(question.data)], sort_keys=True, default=str)
-    digest = hashlib.sha256(told.encode())
+    """The same for the same question, pictures included, whoever is asked."""
+    told: list[Any] = [question.kind, dict(question.data)]
+    if question.attempt or question.wording:
+        told += [question.attempt, question.wording]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode())
+    if question.shows:
+        digest.update(question.shows.encode())
+        return digest.hexdigest()[:32]
     for picture in question.pictures:
         digest.update(repr(picture.shape).encode() + picture.tobytes())
     return digest.hexdigest()[:32]
 
 
 class Traced:
-    """A model that writes down what it is asked and answers."""
+    """A model that writes down what it is asked and answers, and asks another nothing that is on record already."""
 
-    def __init__(self, model: Model, path: Path):
+    def __init__(self, model: Model, path: Path, live: Live | None = None):
+        """`live` tells of calls in flight and stops them."""
         self.name = model.name
-        self._model = model
-        self._path = path
+        self.sees = sees(model)
+        self.label = label_of(model)
+        self._model, self._path, self._live = model, path, live or Live()
         self._session = uuid.uuid4().hex
+        self._known: dict[str, str] = {}
+        self.purse = Purse()
+        if hasattr(model, "memo_key"):  # answers from outside: dear, so nothing is asked twice
+            ends = list(read(path))
+            self._known = {end["asked"]: end["output.value"] for end in ends if _is_answer(end)}
+            self.purse = Purse(getattr(model, "ceiling_usd", None), spent(ends))
+
+    def source_of(self, kind: str) -> str:
+        return source_of(self._model, kind)
 
     def ask(self, question: Question) -> BaseModel:
-        span = uuid.uuid4().hex[:16]
-        self._write(
-            span,
-            "start",
-            start_time=_now(),
-            name=question.kind,
-            about=question.about,
-            question=fingerprint(question),
-            **{
-                "openinference.span.kind": "CHAIN" if self.name == "rules" else "LLM",
-                "llm.model_name": self.name,
-                "input.value": json.dumps(dict(question.data), default=str, ensure_ascii=False),
-                "input.mime_type": "application/json",
-                "input.pictures": len(question.pictures),
-            },
-        )
-        notes: dict[str, Any] = {}
-        token = _notes.set(notes)
-        try:
+        """What the model answers, or answered before to the very same question. Raises ModelError, Stopped."""
+        asked = self._model.memo_key(question) if hasattr(self._model, "memo_key") else ""  # type: ignore[attr-defined]
+        if (known := self._recall(asked, question)) is not None:
+            return known
+        with self._span(question, asked) as (flight, end):
             answer = self._model.ask(question)
-        except BaseException as error:
-            raw = error.raw if isinstance(error, ModelError) else ""
-            told = f"{type(error).__name__}: {error}"
-            end = {
-                "status_code": "ERROR",
-                "status_message": told,
-                "output.value": raw,
-                "output.mime_type": "text/plain",
-            }
-            self._write(span, "end", end_time=_now(), **notes, **end)
-            raise
-        finally:
-            _notes.reset(token)
-        end = {"status_code": "OK", "output.value": answer.model_dump_json(), "output.mime_type": "application/json"}
-        self._write(span, "end", end_time=_now(), **notes, **end)
+            end |= {"status_code": "OK", "output.value": answer.model_dump_json()}
+            flight.notes.setdefault("output.mime_type", "application/json")
+        if asked:
+            self._known[asked] = answer.model_dump_json()
         return answer
 
+    def _recall(self, asked: str, question: Question) -> BaseModel | None:
+        try:
+            return question.answer.model_validate_json(self._known[asked]) if asked in self._known else None
+        except ValidationError:
+            return None
+
+    @contextlib.contextmanager
+    def _span(self, question: Question, asked: str) -> Iterator[tuple[Flight, dict[str, Any]]]:
+        """The start line, and the end line whatever happens in between."""
+        span, end = uuid.uuid4().hex[:16], {}
+        self._write(span, "start", start_time=_now(), **self._start(question, asked))
+        flight = self._live.begin(span, question)
+        flight.purse = self.purse
+        token = enter(flight)
+        try:
+            if flight.cancelled:
+                raise Stopped("The call was stopped.")
+            yield flight, end
+        except BaseException as error:
+            end |= {"status_code": "ERROR", "status_message": f"{type(error).__name__}: {error}"}
+            end |= {"output.value": error.raw if isinstance(error, ModelError) else ""}
+            flight.notes["output.mime_type"] = "text/plain"
+            raise
+        finally:
+            leave(token)
+            self._live.end(flight)
+            self._write(span, "end", end_time=_now(), asked=asked, **flight.notes, **end)
+
+    def _start(self, question: Question, asked: str) -> dict[str, Any]:
+        name = self.source_of(question.kind)
+        return {
+            "name": question.kind,
+            "stage": STAGE_OF.get(question.kind, ""),
+            "about": question.about,
+            "question": fingerprint(question),
+            "asked": asked,
+            "openinference.span.kind": "CHAIN" if name == "rules" else "LLM",
+            "llm.model_name": name,
+            "input.value": json.dumps(dict(question.data), default=str, ensure_ascii=False),
+            "input.mime_type": "application/json",
+            "input.pictures": self._keep(question),
+        }
+
+    def _keep(self, question: Question) -> list[str]:
+        """Writes the pictures beside the trace, each once; returns their names, relative to the trace."""
+        names = []
+        for picture in question.pictures:
+            data = jpeg(picture)
+            file = self._path.parent / "trace" / f"{hashlib.sha256(data).hexdigest()[:16]}.jpg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if not file.exists():
+                file.write_bytes(data)
+            names.append(f"trace/{file.name}")
+        return names
+
     def _write(self, span: str, event: str, **attributes: Any) -> None:
-        line = {"event": event, "session.id": self._session, "span_id": span, **attributes}
+        line = {"event": event, "session.id": self._session, "trace_id": self._session, "span_id": span, **attributes}
         with _writing:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a trace that can be read; a crash may have cut the last one off."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with contextlib.suppress(ValueError):
+                said = json.loads(line)
+                if isinstance(said, dict):
+                    yield said
+
+
+def _is_answer(line: dict[str, Any]) -> bool:
+    return line.get("event") == "end" and line.get("status_code") == "OK" and bool(line.get("asked"))
 
 
 def _now() -> str:

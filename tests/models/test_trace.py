@@ -68,7 +68,7 @@ def test_a_record_answers_the_same_questions_in_order_and_no_others(tmp_path):
     picture = np.zeros((2, 2, 3), np.uint8)
     recorded = [model.ask(question(a=1)), model.ask(question(a=1)), model.ask(question((picture,), a=1))]
     replay = ReplayModel(tmp_path / "trace.jsonl")
-    assert replay.name == "replay of counting"
+    assert (replay.name, replay.label) == ("counting", "replay of counting")
     assert [replay.ask(question(a=1)), replay.ask(question(a=1)), replay.ask(question((picture,), a=1))] == recorded
     assert replay.ask(question(a=1)) == recorded[1]
     for other in (question(a=2), question((picture + 1,), a=1), Question("weigh", {"a": 1}, Number)):
