@@ -6,13 +6,16 @@ It is a generator of what it did. What it cannot do it says, with the reason.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from pipeline.simulation import grasping, landing
 from pipeline.simulation.goals import Goal, Inside, On, Stacked
-from pipeline.simulation.gripper import Gripper
+from pipeline.simulation.gripper import Gripper, add_gripper
+from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.planning import Move, Planner, Refusal
+from pipeline.simulation.planning import GAP, Move, Planner, Refusal
+from pipeline.simulation.robot import Hand
 
 ABOVE = 0.04
 """Kept between what is carried and everything else, in metres."""
@@ -34,17 +37,48 @@ class Event:
     message: str = ""
 
 
+class FloatingGripper:
+    """The quick robot: a suction cup that flies."""
+
+    source = "oracle, floating gripper"
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+        home = np.array([*table.centre, max([o.top for o in objects], default=0.0) + 0.15])
+        add_gripper(spec, home, [o.name for o in objects if not o.fixed])
+        return home
+
+    def hand(self, physics: Physics) -> Hand:
+        return Cup(physics)
+
+
+class Cup(Gripper):
+    """The floating gripper as the oracle's hand."""
+
+    gap = GAP
+
+    def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
+        return pick(self, move.object, attempt, covers)
+
+    def place(self, move: Move) -> str:
+        place(self, move)
+        return ""
+
+    def retreat(self) -> None:
+        self.go(np.array([*self.tip[:2], max(self.tip[2], _ceiling(self) + 0.1)]))
+
+
 def act(physics: Physics, stages: Sequence[tuple[str, tuple[Goal, ...]]]) -> Iterator[Event]:
     """Pursues the stages in order, keeping what was met."""
-    hand, planner = Gripper(physics), Planner(physics)
+    hand = physics.bench.robot.hand(physics)
+    planner = Planner(physics, hand.gap)
     goals: list[Goal] = []
     for _, stage in stages:
         goals += [part for goal in stage for part in (goal.parts if isinstance(goal, Stacked) else (goal,))]
         yield from _pursue(hand, planner, goals)
-    _retreat(hand)
+    hand.retreat()
 
 
-def _pursue(hand: Gripper, planner: Planner, goals: list[Goal]) -> Iterator[Event]:
+def _pursue(hand: Hand, planner: Planner, goals: list[Goal]) -> Iterator[Event]:
     physics = hand.physics
     for _ in range(8 + 6 * len(goals)):
         state = physics.state()
@@ -62,22 +96,22 @@ def _pursue(hand: Gripper, planner: Planner, goals: list[Goal]) -> Iterator[Even
     yield Event(physics.time, "give up", goals[0].objects[0], goals[0].name, False, "it goes round in circles")
 
 
-def _carry(hand: Gripper, planner: Planner, move: Move) -> Iterator[Event]:
+def _carry(hand: Hand, planner: Planner, move: Move) -> Iterator[Event]:
     key = (move.goal, move.object)
     tried = planner.tries.get(key, 0)
     planner.tries[key] = tried + (1 if move.verb == "place" else 0)
-    message = pick(hand, move.object, tried, planner.covers)
+    message = hand.pick(move, tried, planner.covers)
     yield Event(hand.physics.time, "pick", move.object, "", not message, message)
     if message:
         planner.tries[key], planner.troubles[key] = tried + 1, message
         return
-    place(hand, move)
+    trouble = hand.place(move)
     state = hand.physics.state()
     off = float(np.linalg.norm(state[move.object].position[:2] - move.xy))
     strict = move.verb == "place" and isinstance(move.goal, On | Inside)
     ok = move.goal.met(state) if strict else off < 0.015
-    said = f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
-    if strict and off < 0.015:
+    said = trouble or f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
+    if strict and off < 0.015 and not trouble:
         short = move.goal.miss(state) * 100
         said = f"{move.object} stayed where it was set down, {short:.1f} cm short of {move.goal.name}"
     yield Event(hand.physics.time, move.verb, move.object, move.target, ok, "" if ok else said)
@@ -137,10 +171,6 @@ def _tip_for(hand: Gripper, name: str, xy: np.ndarray, turn: float, high: float)
 def _ceiling(hand: Gripper, without: str = "") -> float:
     state = hand.physics.state()
     return max([o.top for o in state.objects.values() if o.name != without], default=0.0)
-
-
-def _retreat(hand: Gripper) -> None:
-    hand.go(np.array([*hand.tip[:2], max(hand.tip[2], _ceiling(hand) + 0.1)]))
 
 
 def _shortest(angle: float) -> float:

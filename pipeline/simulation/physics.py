@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
 from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.robot import Robot
 from pipeline.simulation.state import State, Zone
 
 TIMESTEP = 0.002
@@ -41,6 +42,8 @@ class Bench:
     away: np.ndarray
     home: np.ndarray
     """Where the gripper's tip waits, of shape (3,)."""
+    robot: Robot
+    """Who acts."""
 
 
 @dataclass(eq=False)
@@ -152,7 +155,7 @@ class Physics:
         """
         heights, labels, normals = np.full(len(points), np.nan), np.full(len(points), -1), np.zeros(len(points))
         geom, normal, down = np.zeros(1, np.int32), np.zeros(3), np.array([0, 0, -1.0])
-        groups = np.array([1, 0, 0, 1, 1, 1], np.uint8)  # looks live in group 2, the gripper in group 1
+        groups = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # looks live in group 2, robots in groups 1 and 5
         skip = self._bodies.get(without, -1)
         for i, (x, y) in enumerate(points):
             start = np.array([x, y, 2.0])

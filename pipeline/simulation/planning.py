@@ -69,6 +69,8 @@ class Planner:
     """Remembers what was tried, which goals were given up and where rows were laid out."""
 
     physics: Physics
+    gap: float = GAP
+    """Kept free around what is set down on the table, in metres."""
     tries: dict[tuple[Goal, str], int] = field(default_factory=dict)
     refused: set[Goal] = field(default_factory=set)
     rows: dict[InRow, dict[str, np.ndarray]] = field(default_factory=dict)
@@ -175,7 +177,7 @@ class Planner:
             others = [o for o in state.objects.values() if o.name not in aside]
             if isinstance(goal, On):
                 others = [o for o in others if o.top > state[place].top + 0.002]
-            gaps = (0.012, 0.006, 0.003)
+            gaps = (self.gap, GAP, GAP / 2, GAP / 4) if self.gap > GAP else (GAP, GAP / 2, GAP / 4)
             plans = (spots.pack(region, missing, others, turn, gap) for gap in gaps)
             self.packs[place] = next((plan for plan in plans if plan), {})
         return goal.a in self.packs[place]
@@ -251,7 +253,7 @@ class Planner:
                 xy, yaw = self.packs[goal.zone][name]
                 if spots.fits(xy[None], thing.moved(yaw=yaw), others, 0.002)[0] and _holds(state, name, xy, about):
                     return Move(name, xy, yaw, "place", goal.zone, goal)
-        free = spots.fits(points, thing, others, GAP)
+        free = spots.fits(points, thing, others, self.gap)
         centre = state.zones[goal.zone].xy if isinstance(goal, InZone) else thing.position[:2]
         prices = np.linalg.norm(points - centre, axis=1)
         for possible in (free, ~free):
@@ -281,7 +283,7 @@ class Planner:
         taken = [state[n].moved(xy) for n, xy in (reserved or {}).items()] + [
             state[g.a].moved(g.xy) for g in goals if isinstance(g, At) and g.a != top
         ]
-        room = spots.fits(points, thing, [*others, *taken], GAP)
+        room = spots.fits(points, thing, [*others, *taken], self.gap)
         if not room.any():
             room = spots.fits(points, thing, others, 0.006)
         places = points[room]

@@ -9,9 +9,10 @@ import numpy as np
 
 from pipeline.simulation import spots
 from pipeline.simulation.goals import Goal
-from pipeline.simulation.gripper import add_gripper
 from pipeline.simulation.objects import KitError, Object, Region, Scene, named, outline
+from pipeline.simulation.oracle import FloatingGripper
 from pipeline.simulation.physics import TIMESTEP, Bench, Physics
+from pipeline.simulation.robot import Robot
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.state import State, Zone
 
@@ -44,6 +45,7 @@ class Simulation:
         self._stages: list[tuple[str, tuple[Goal, ...]]] = []
         self._bench: Bench | None = None
         self._run: Run | None = None
+        self._robot: Robot = FloatingGripper()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -242,9 +244,7 @@ class Simulation:
             self._place(spec, thing)
         for zone, rgb in zip(self._zones.values(), COLOURS * 20, strict=False):
             _draw(spec, zone, rgb)
-        above = max([o.top for o in self.objects], default=0.0)
-        home = np.array([*self.scene.table.centre, above + 0.15])
-        add_gripper(spec, home, [o.name for o in self.objects if not o.fixed])
+        home = self._robot.add(spec, self.objects, self.scene.table, self.scene.away)
         spec.option.timestep = TIMESTEP
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
@@ -252,9 +252,8 @@ class Simulation:
             model = spec.compile()
         except ValueError as error:
             raise KitError(f"MuJoCo cannot build this world: {error}") from error
-        scene = self.scene
-        objects = dict(self._objects)
-        return Bench(model, spec.to_xml(), objects, self._zones, scene.table, scene.right, scene.away, home)
+        scene, objects, xml = self.scene, dict(self._objects), spec.to_xml()
+        return Bench(model, xml, objects, self._zones, scene.table, scene.right, scene.away, home, self._robot)
 
     def _place(self, spec: mujoco.MjSpec, thing: Object) -> None:
         if thing.name not in self._origins:
@@ -264,6 +263,11 @@ class Simulation:
         body.pos, body.quat = thing.position, thing.quat_wxyz
         if self._origins[thing.name].factor != 1:
             _scale(spec, body, self._origins[thing.name].factor)
+
+
+def equip(simulation: Simulation, robot: Robot) -> None:
+    """Lets another robot act; what an earlier one did is forgotten."""
+    simulation._robot, simulation._bench, simulation._run = robot, None, None
 
 
 def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
