@@ -52,7 +52,8 @@ def things(kind, lib, rng):
     out = []
 
     def put(i, x, y, z, quat):
-        out.append((i, np.array([x, y, z]), quat))
+        if all(i != o[0] for o in out):
+            out.append((i, np.array([x, y, z]), quat))
 
     def up():
         a = rng.uniform(0, 2 * np.pi)
