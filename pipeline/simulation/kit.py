@@ -25,7 +25,7 @@ what it found. Do not write an oracle or a reward of your own: goals make the re
 
 scene
     scene.objects, scene["red_cube"]           Objects as photographed
-    scene.table.contains((x, y), margin=0.02)  also .centre, .bounds (xmin, ymin, xmax, ymax), .polygon
+    scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (xmin, ymin, xmax, ymax), .polygon
     scene.right, scene.away                    unit (x, y): to the camera's right, away from the camera
 Object
     .name .category .colour .rgb .container .fixed
@@ -34,51 +34,75 @@ Object
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
     .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
 
-Simulation(scene, seed): arrange before any rollout
-    sim.keep("a", "b")                         leave all others out
-    sim.remove("c")                            leave it out
-    sim.copy("a", "a_2", xy)                   a second one of the same
-    sim.move("a", xy=None, z=None, yaw=None)   another start pose; on the table unless z of its bottom is given
-    sim.resize("a", 0.8)                       0.5 to 2
-    sim.scatter("a", "b", gap=0.03)            collision-free places drawn by the seed
-    sim.add_zone("zone", xy, (0.2, 0.15))      flat area, sides along right and away; one number: a disc's diameter
-    sim.add_container("bin", xy, (0.2, 0.15), height=0.05)    an open box that stands fast
-    sim.free_spot(radius)                      (x, y) of an empty place, nearest to the table's middle
-    sim.goal(kit.on("a", "b"), ...)            one stage; call again for the next stage in order
-    sim.objects, sim["a"]                      Objects as now placed;  sim.scene as photographed
-    sim.zones["zone"]                          .xy;  .outside(xy) metres a point is outside it, negative within
-    sim.rollout()                              a Run;  sim.reward_at_start() the reward before anything moved
+Simulation: arrange before any rollout. Where a place is taken by something else, choose another or move that away.
+    sim = kit.Simulation(scene, seed)          everything as photographed
+    sim.remove("yellow_can")                   leave it out;  sim.keep("red_cube", "blue_cube") leaves all others out
+    sim.copy("red_cube", "red_cube_2", xy=(0.2, -0.15))      a second one of the same
+    sim.move("red_cube", xy=(0.0, 0.05), yaw=0.5)            another start; z= its bottom's height, else the table
+    sim.resize("blue_cube", 0.8)               0.5 to 2 times as large
+    sim.add_zone("goal_zone", xy=(0.1, 0.1), size=(0.2, 0.15))    flat, sides along right and away; one number: a disc
+    sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    an open box that stands fast
+    sim.scatter("red_cube", "green_cube", gap=0.03)          places drawn by the seed: free, apart, wholly on the table
+    sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone
+    sim.free_spot(0.06)                        (x, y) of an empty place for a disc of that radius, nearest to the middle
+    sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged about their middle
+    sim.goal(kit.on("red_cube", "blue_cube"), name="first")  one stage; call again for the next stage in order
+    sim.objects, sim["red_cube"], sim.zones["goal_zone"]     as now placed; a zone: .xy, .outside((x, y)) metres
+    sim.scene                                  as photographed;  sim.rollout() a Run;  sim.reward_at_start()
 
 Goals. The reward is the share of goals met at rest at the end; a stage counts once the stages before it were met.
-Distances between objects are between their centres on the ground.
-    kit.on("a", "b", tolerance=0.02)           a rests on top of b
-    kit.inside("a", "bowl", tolerance=0.01)    a's centre within the rim, its bottom below the rim
-    kit.stacked(["base", "middle", "top"])     each on the one before
-    kit.in_row(["a", "b", "c"], along="right", spacing=None, tolerance=0.03)    this order, one line, on the table
-    kit.in_zone("a", "zone", tolerance=0.0)    a's whole footprint in the zone
-    kit.at("a", (0.1, 0.2), tolerance=0.03)    a's centre is there
-    kit.near("a", "b", distance=0.15)          kit.away("a", "b", distance=0.25)
-    kit.left_of("a", "b")                      right_of, in_front_of, behind: as the camera sees it
-    kit.upright("a")                           kit.on_table("a")
+Distances between objects are between their centres on the ground; a goal is met when it misses by 0 metres.
+    kit.on("red_cube", "blue_cube", tolerance=0.02)          rests on top, its centre over it, off the table
+    kit.inside("red_cube", "white_bowl", tolerance=0.01)     centre within the rim, lowest point below it
+    kit.stacked(["blue_cube", "red_cube", "green_cube"])     each on the one before; bottom first
+    kit.in_row(["red_cube", "green_cube", "blue_cube"], along="right", spacing=None, tolerance=0.03)    this order
+    kit.sorted_by(["red_cube", "green_cube", "blue_cube"], "size", along="right", falling=False)    a row, least first:
+                                               by "size" "height" "width" "mass" "colour" (rainbow) "name"
+    kit.in_zone("red_cube", "goal_zone", tolerance=0.0)      its whole footprint in the zone
+    kit.outside("red_cube", "goal_zone", tolerance=0.0)      no part of its footprint in the zone
+    kit.at("red_cube", (0.1, 0.2), tolerance=0.03)           its centre is there
+    kit.near("red_cube", "blue_cube", distance=0.15)         at most so far apart
+    kit.away("red_cube", "blue_cube", distance=0.25)         at least so far apart
+    kit.left_of("red_cube", "blue_cube")                     as the camera sees it, by 1 cm or more
+    kit.right_of("red_cube", "blue_cube")
+    kit.in_front_of("red_cube", "blue_cube")                 nearer to the camera
+    kit.behind("red_cube", "blue_cube")
+    kit.upright("yellow_can", tolerance=0.26)                tilted by at most so many radians
+    kit.on_table("red_cube")                                 stands on the table's top, on nothing else
+    kit.count([kit.inside(n, "white_bowl") for n in ("red_cube", "green_cube")], exactly=1)    so many of these hold,
+                                               whichever; or at_least=, at_most=: exactly=0 none, at_least=1 any
 A goal has .name, .met(state), .miss(state) in metres, .value(state) in [0, 1]; states: run.state_at_start/_at_end.
+
+Three more tasks
+    sim.goal(kit.inside("red_cube", "white_bowl"))           in two stages: first this,
+    sim.goal(kit.near("blue_cube", "white_bowl"))            then that
+    image = sim.mirrored("red_cube", "blue_cube")            mirror the arrangement
+    sim.goal(kit.at("red_cube", image["red_cube"]), kit.at("blue_cube", image["blue_cube"]))
+    place_of_can = sim["yellow_can"].position[:2]            put one where another stood
+    sim.goal(kit.at("red_cube", place_of_can), kit.away("yellow_can", "red_cube", distance=0.2))
 
 Run
     run.reward, run.solved, run.why            why: the first goal not met and what the oracle says about it
     run.rewards, run.times                     at each recorded instant (T,)
-    run.start("a"), run.end("a")               Objects at rest before and after
-    run.path("a")                              centres (T, 3);  run.moved("a") metres from start to end
-    run.touching("a", "b")                     at the end; the table is "table"
+    run.start("red_cube"), run.end("red_cube") Objects at rest before and after
+    run.path("red_cube")                       centres (T, 3);  run.moved("red_cube") metres from start to end
+    run.touching("red_cube", "blue_cube")      at the end; the table is "table"
     run.grasps                                 ((time, name), ...)
     run.events                                 each with .time .verb .object .target .ok .message
     run.goals                                  per goal {"name", "met", "value", "miss", "nearest_miss", "stage"}
     run.at_rest                                everything lies still at the end
 """
 
-from pipeline.simulation.goals import (
-    Goal,
+from pipeline.simulation.goals import Goal
+from pipeline.simulation.objects import KitError, Object, Region, Scene
+from pipeline.simulation.oracle import Event
+from pipeline.simulation.rollout import Run
+from pipeline.simulation.state import State
+from pipeline.simulation.verbs import (
     at,
     away,
     behind,
+    count,
     in_front_of,
     in_row,
     in_zone,
@@ -87,14 +111,12 @@ from pipeline.simulation.goals import (
     near,
     on,
     on_table,
+    outside,
     right_of,
+    sorted_by,
     stacked,
     upright,
 )
-from pipeline.simulation.objects import KitError, Object, Region, Scene
-from pipeline.simulation.oracle import Event
-from pipeline.simulation.rollout import Run
-from pipeline.simulation.state import State
 from pipeline.simulation.world import Simulation
 
 __all__ = [
@@ -110,6 +132,7 @@ __all__ = [
     "at",
     "away",
     "behind",
+    "count",
     "in_front_of",
     "in_row",
     "in_zone",
@@ -118,7 +141,9 @@ __all__ = [
     "near",
     "on",
     "on_table",
+    "outside",
     "right_of",
+    "sorted_by",
     "stacked",
     "upright",
 ]

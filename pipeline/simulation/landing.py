@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from pipeline.simulation import spots
-from pipeline.simulation.goals import Goal, InRow
+from pipeline.simulation.goals import Goal
+from pipeline.simulation.groups import InRow
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State

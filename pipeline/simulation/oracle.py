@@ -10,8 +10,9 @@ import mujoco
 import numpy as np
 
 from pipeline.simulation import grasping, landing
-from pipeline.simulation.goals import Goal, Inside, On, Stacked
+from pipeline.simulation.goals import Goal, Inside, On
 from pipeline.simulation.gripper import Gripper, add_gripper
+from pipeline.simulation.groups import Stacked
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.planning import GAP, Move, Planner, Refusal

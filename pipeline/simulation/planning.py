@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.simulation import landing, spots
-from pipeline.simulation.goals import At, Away, Beside, Goal, InRow, Inside, InZone, Near, On, Upright
+from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, Outside, Upright
+from pipeline.simulation.groups import Count, InRow
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.ordering import in_order, pursued, wanted_above
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
 
@@ -82,8 +84,14 @@ class Planner:
 
     def next(self, state: State, goals: Sequence[Goal]) -> Move | Refusal | None:
         """The next move towards the first goal not met; None when there is nothing left to do."""
-        live = [g for g in goals if g not in self.refused]
-        for goal in _in_order(live):
+        live = pursued(state, goals, self.refused)
+        for goal in goals:
+            if isinstance(goal, Count) and goal not in self.refused and (many := goal.surplus(state)):
+                try:
+                    return self._aside(state, many[-1].objects[0], goal, live)
+                except Blocked as blocked:
+                    return Refusal(many[-1].objects[0], goal, str(blocked))
+        for goal in in_order(live):
             if goal.met(state):
                 continue
             try:
@@ -130,7 +138,7 @@ class Planner:
         self._free_top(state, a, goal, goals)
         on_b = [n for n in riders(state, b.name) if n != a.name]
         wanted = {g.a for g in goals if isinstance(g, On) and g.b == b.name}
-        strangers = [n for n in on_b if n not in wanted and not _wanted_above(n, wanted, goals)]
+        strangers = [n for n in on_b if n not in wanted and not wanted_above(n, wanted, goals)]
         if strangers:
             return self._aside(state, strangers[-1], goal, goals)
         if above := self._load(state, a.name):
@@ -236,7 +244,7 @@ class Planner:
     def _place_for(self, state: State, name: str, goal: Goal, goals: list[Goal]) -> Move | None:
         thing = state[name]
         about: list[Goal] = [
-            g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near)
+            g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near | Outside)
         ]
         points = _candidates(state, thing, about)
         if any(isinstance(g, At) for g in about):
@@ -336,24 +344,6 @@ class Planner:
         for name in names:
             if not self._mobile(state, name):
                 raise Blocked(f"{name} stands fast and cannot be moved")
-
-
-def _in_order(goals: list[Goal]) -> list[Goal]:
-    """Places on the table first, then stacks from the bottom up, then containers."""
-    simple = [g for g in goals if not isinstance(g, On | Inside)]
-    stacks, inside = [g for g in goals if isinstance(g, On)], [g for g in goals if isinstance(g, Inside)]
-    ordered: list[On] = []
-    while stacks:
-        raised = {g.a for g in stacks}
-        ready = [g for g in stacks if g.b not in raised] or stacks[:1]
-        ordered += ready
-        stacks = [g for g in stacks if g not in ready]
-    return [*simple, *ordered, *inside]
-
-
-def _wanted_above(name: str, wanted: set[str], goals: list[Goal]) -> bool:
-    """Whether something stands there because other goals put it on what belongs here."""
-    return any(isinstance(g, On | Inside) and g.objects[0] == name and g.objects[1] in wanted for g in goals)
 
 
 def _candidates(state: State, thing: Object, about: list[Goal]) -> np.ndarray:

@@ -58,8 +58,9 @@ class Simulation:
 
     @property
     def stages(self) -> tuple[tuple[str, tuple[Goal, ...]], ...]:
-        """Name and goals of each stage, in order."""
-        return tuple(self._stages)
+        """Name and goals of each stage, in order; rows in the order that their key gives, as things now stand."""
+        right, away = self.scene.right, self.scene.away
+        return tuple((name, tuple(g.bound(self._objects, right, away) for g in goals)) for name, goals in self._stages)
 
     def __getitem__(self, name: str) -> Object:
         return named(self.objects, name)
@@ -128,27 +129,41 @@ class Simulation:
             top=thing.bottom + thing.height * grow,
         )
 
-    def scatter(self, *names: str, gap: float = 0.03) -> None:
-        """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed."""
+    def scatter(self, *names: str, gap: float = 0.03, within: str = "") -> None:
+        """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed.
+
+        `within` is a zone that the centres then lie in.
+        """
         self._open()
         things = sorted((self[name] for name in names if not self[name].fixed), key=lambda o: -o.reach)
         if self.seed == 0:
             return
         standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
         for thing in things:
-            places = self._places(thing, standing, gap)
+            places = self._places(thing, standing, gap, within)
             xy = places[self._rng.integers(len(places))]
             self.move(thing.name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
             standing.append(self[thing.name])
 
-    def _places(self, thing: Object, standing: list[Object], gap: float) -> np.ndarray:
+    def _places(self, thing: Object, standing: list[Object], gap: float, within: str) -> np.ndarray:
+        if within and within not in self._zones:
+            raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
         for room in (gap, gap / 2, 0.01, 0.004):
             places = spots.free(self.scene.table, standing, thing.reach, min(room, gap))
+            if within:
+                places = places[self._zones[within].outside(places) <= 0]
             if len(places):
                 return places
         raise KitError(
             f"scatter finds no free place of {thing.reach * 200:.0f} cm for {thing.name}: keep or scatter fewer objects"
         )
+
+    def mirrored(self, *names: str) -> dict[str, np.ndarray]:
+        """By name the place, of shape (2,), where each stands with left and right exchanged about their middle."""
+        places = {name: self[name].position[:2] for name in names}
+        ahead = [float(xy @ self.scene.right) for xy in places.values()]
+        middle = (max(ahead) + min(ahead)) / 2 if ahead else 0.0
+        return {n: xy + 2 * (middle - float(xy @ self.scene.right)) * self.scene.right for n, xy in places.items()}
 
     def free_spot(self, radius: float) -> tuple[float, float]:
         """An empty place on the table that holds a disc of that radius: the one nearest to the middle."""
@@ -191,9 +206,9 @@ class Simulation:
         for goal in goals:
             for mentioned in goal.objects:
                 self[mentioned]
-            zone = getattr(goal, "zone", None)
-            if zone is not None and zone not in self._zones:
-                raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
+            for zone in _zones(goal):
+                if zone not in self._zones:
+                    raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
         self._stages.append((name or f"stage {len(self._stages) + 1}", tuple(goals)))
 
     def rollout(self) -> Run:
@@ -282,6 +297,12 @@ def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
         if below:
             carriers[a.name] = max(below, key=lambda b: b.top).name
     return carriers
+
+
+def _zones(goal: Goal) -> list[str]:
+    """Every zone that a goal names."""
+    zones = [zone for zone in (getattr(goal, "zone", None),) if zone]
+    return zones + [zone for part in getattr(goal, "goals", ()) for zone in _zones(part)]
 
 
 def _xy(xy: Any) -> np.ndarray:

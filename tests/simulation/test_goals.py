@@ -1,9 +1,15 @@
 """A goal is met exactly where it misses by nothing, and its value tells how near it is."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+import tabletop
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pipeline.simulation import kit
+from pipeline.models.rules.things import RAINBOW
+from pipeline.simulation import keys, kit
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,10 @@ CASES = [
     (kit.in_zone("red_cube", "zone"), {"red_cube": (0.07, 0.02, 0)}, True),
     (kit.in_zone("red_cube", "zone"), {"red_cube": (0.09, 0.02, 0)}, False),
     (kit.in_zone("red_cube", "zone", tolerance=0.03), {"red_cube": (0.09, 0.02, 0)}, True),
+    (kit.outside("red_cube", "zone"), {"red_cube": (0.14, 0, 0)}, True),
+    (kit.outside("red_cube", "zone"), {"red_cube": (0.11, 0, 0)}, False),
+    (kit.outside("red_cube", "zone", tolerance=0.02), {"red_cube": (0.11, 0, 0)}, True),
+    (kit.outside("red_cube", "zone"), {"red_cube": (0, 0, 0)}, False),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.14, 0, 0), "blue_cube": (0, 0, 0)}, True),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.16, 0, 0), "blue_cube": (0, 0, 0)}, False),
     (kit.away("red_cube", "blue_cube"), {"red_cube": (0.26, 0, 0), "blue_cube": (0, 0, 0)}, True),
@@ -87,3 +97,130 @@ def test_a_stack_is_each_on_the_one_before(scene):
     assert [part.name for part in goal.parts] == ["red_cube on blue_cube", "green_cube on red_cube"]
     assert goal.met(placed(scene, **poses))
     assert not goal.met(placed(scene, **(poses | {"green_cube": (0.1, 0, 0)})))
+
+
+NAMES = ["red_cube", "green_cube", "blue_cube", "yellow_can"]
+PLACES = st.tuples(st.floats(-0.25, 0.25), st.floats(-0.15, 0.15))
+TABLES = st.fixed_dictionaries({name: PLACES for name in NAMES})
+
+
+@cache
+def four(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.keep(*NAMES)
+    sim.add_zone("zone", scene.table.centre, (0.2, 0.1))
+    return sim.state()
+
+
+def lying(scene, places):
+    """The state with things set down at those places: steps right and away from the table's centre; no physics."""
+    state = four(scene)
+    for name, (right, away) in places.items():
+        state = state.put(name, scene.table.centre + right * scene.right + away * scene.away)
+    return state
+
+
+GOALS = [
+    kit.on("red_cube", "blue_cube"), kit.inside("red_cube", "yellow_can"), kit.stacked(NAMES), kit.in_row(NAMES),
+    kit.in_row(NAMES[:3], along="away", spacing=0.1), kit.sorted_by(NAMES, "height"), kit.in_zone("red_cube", "zone"),
+    kit.outside("red_cube", "zone"), kit.at("red_cube", (0, 0)), kit.near("red_cube", "blue_cube"),
+    kit.away("red_cube", "blue_cube"), kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube"),
+    kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube"), kit.upright("yellow_can"),
+    kit.on_table("red_cube"), kit.count([kit.in_zone(n, "zone") for n in NAMES], at_least=1, at_most=2),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
+    """The same table, the camera on another side of it."""
+    return kit.Scene.load(tabletop.write(tmp_path_factory.mktemp("turned"), turn=2.1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(places=TABLES)
+def test_every_goal_is_met_where_it_misses_by_nothing_and_is_worth_as_much_as_is_met(scene, places):
+    state = lying(scene, places)
+    for goal in GOALS:
+        miss, met = goal.miss(state), goal.met(state)
+        assert miss >= 0 and met is (miss == 0), goal.name
+        assert (goal.value(state) == 1) is met and (goal.share(state) == 1) is met, goal.name
+        assert 0 <= goal.value(state) <= 1 and 0 <= goal.share(state) <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(places=TABLES)
+def test_goals_are_as_the_camera_sees_them_wherever_it_stands(scene, turned, places):
+    here, there = lying(scene, places), lying(turned, places)
+    for goal in GOALS:
+        if goal.name.startswith("red_cube at"):
+            continue
+        assert goal.miss(here) == pytest.approx(goal.miss(there), abs=1e-6), goal.name
+
+
+@settings(max_examples=40, deadline=None)
+@given(places=TABLES)
+def test_opposites_are_never_met_together(scene, places):
+    state = lying(scene, places)
+    for one, other in (
+        (kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube")),
+        (kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube")),
+        (kit.left_of("red_cube", "blue_cube"), kit.left_of("blue_cube", "red_cube")),
+        (kit.in_zone("red_cube", "zone"), kit.outside("red_cube", "zone")),
+        (kit.near("red_cube", "blue_cube"), kit.away("red_cube", "blue_cube", distance=0.16)),
+        (kit.in_row(NAMES), kit.in_row(NAMES[::-1])),
+    ):
+        assert not (one.met(state) and other.met(state)), (one.name, other.name)
+
+
+@settings(max_examples=40, deadline=None)
+@given(places=TABLES)
+def test_a_count_counts_what_holds(scene, places):
+    state = lying(scene, places)
+    goals = [kit.in_zone(name, "zone") for name in NAMES]
+    many = sum(goal.met(state) for goal in goals)
+    for number in range(len(goals) + 1):
+        assert kit.count(goals, exactly=number).met(state) is (number == many)
+        assert kit.count(goals, at_least=number).met(state) is (many >= number)
+        assert kit.count(goals, at_most=number).met(state) is (many <= number)
+
+
+@pytest.mark.parametrize("key, order", [
+    ("size", ["green_cube", "red_cube", "blue_cube", "yellow_can"]),
+    ("height", ["green_cube", "red_cube", "blue_cube", "yellow_can"]),
+    ("mass", ["green_cube", "red_cube", "blue_cube", "yellow_can"]),
+    ("colour", ["red_cube", "yellow_can", "green_cube", "blue_cube"]),
+    ("name", ["blue_cube", "green_cube", "red_cube", "yellow_can"]),
+])  # fmt: skip
+def test_a_row_sorted_by_a_key_is_the_row_in_that_order(scene, key, order):
+    def row(names):
+        return lying(scene, {name: (0.1 * place - 0.15, 0.0) for place, name in enumerate(names)})
+
+    rising, falling = kit.sorted_by(NAMES, key), kit.sorted_by(NAMES, key, falling=True)
+    assert rising.met(row(order)) and not rising.met(row(order[::-1]))
+    assert falling.met(row(order[::-1])) and not falling.met(row(order))
+
+
+def test_what_is_equal_may_stand_either_way_round(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("red_cube", "blue_cube")
+    sim.copy("red_cube", "twin", scene.table.centre)
+    state, goal = sim.state(), kit.sorted_by(["blue_cube", "red_cube", "twin"], "size")
+    for names in (("red_cube", "twin", "blue_cube"), ("twin", "red_cube", "blue_cube")):
+        for place, name in enumerate(names):
+            state = state.put(name, scene.table.centre + (0.1 * place - 0.1) * scene.right)
+        assert goal.met(state)
+
+
+@pytest.mark.parametrize("make, why", [
+    (lambda: kit.sorted_by(["a", "b"], "beauty"), r"it may be size, height"),
+    (lambda: kit.count([]), "takes a list of goals"),
+    (lambda: kit.count([kit.on_table("a")]), "needs exactly=, at_least= or at_most="),
+    (lambda: kit.count([kit.on_table("a")], at_least=2), "cannot be; ask for 0 to 1"),
+])  # fmt: skip
+def test_a_goal_that_makes_no_sense_says_what_would(make, why):
+    with pytest.raises(kit.KitError, match=why):
+        make()
+
+
+def test_the_keys_order_colours_as_the_rules_do():
+    assert keys.RAINBOW == RAINBOW

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from pipeline.simulation import kit
 
 
@@ -17,8 +19,52 @@ def test_every_name_in_the_text_exists_and_every_name_there_is_is_told():
 
 
 def test_the_text_is_short_enough_to_be_read():
-    assert len(kit.__doc__.splitlines()) < 150
+    assert len(kit.__doc__.splitlines()) < 110
     assert max(map(len, kit.__doc__.splitlines())) <= 120
+
+
+def examples(verb: str) -> list[str]:
+    """The calls that the text shows for that verb, such as `kit.on("red_cube", "blue_cube")`."""
+    lines = [line.strip() for line in kit.__doc__.splitlines() if line.startswith("    ")]
+    found = [line[: _end(line)] for line in lines if re.match(rf"(\w+ = )?{re.escape(verb)}\(", line)]
+    assert found, f"the text shows no {verb}"
+    return found
+
+
+def _end(line: str) -> int:
+    """Where the call that a line begins with ends."""
+    depth = 0
+    for place, letter in enumerate(line):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in ")]" and line[place + 1 : place + 2] not in ("[", ".", ","):
+            return place + 1
+    return len(line)
+
+
+@pytest.fixture
+def sim(table):
+    made = kit.Simulation(kit.Scene.load(table), 3)
+    made.add_zone("goal_zone", (0.1, 0.1), (0.2, 0.15))
+    return made
+
+
+@pytest.mark.parametrize("verb", [n for n in kit.__all__ if n[0].islower()])
+def test_every_goal_is_shown_by_an_example_that_runs_and_can_be_missed(sim, verb):
+    for example in examples(f"kit.{verb}"):
+        goal = eval(example, {"kit": kit})
+        sim.goal(goal)
+        assert goal.miss(sim.state()) >= 0 and isinstance(goal.met(sim.state()), bool)
+        return
+
+
+@pytest.mark.parametrize("verb", [n for n in vars(kit.Simulation) if n[0] != "_" and callable(vars(kit.Simulation)[n])])
+def test_every_verb_of_the_simulation_is_shown_by_an_example_that_runs(sim, verb):
+    if verb in ("bench", "state", "reward_at_start", "keep", "rollout"):  # told without an example, or at the start
+        assert verb in kit.__doc__ or verb in ("bench", "state")
+        return
+    for example in examples(f"sim.{verb}"):
+        example = example.replace("goal_zone", "other_zone") if verb == "add_zone" else example
+        exec(example, {"kit": kit, "sim": sim, "image": sim.mirrored("red_cube", "blue_cube"), "place_of_can": (0, 0)})
 
 
 def test_the_example_in_the_text_runs_and_holds(table):

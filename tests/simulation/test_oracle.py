@@ -67,7 +67,35 @@ def in_stages(sim):
     sim.goal(kit.inside("green_cube", "white_bowl"), name="then")
 
 
-FAMILIES = (stack, row_by_size, row_by_colour, put_in_bowl, pack_bin, fill_zone, swap, move_away, put_on, in_stages)
+def sort_by_key(sim):
+    sim.goal(kit.sorted_by(["red_cube", "yellow_can", "green_cube", "blue_cube"], "height", falling=True))
+
+
+def make_room(sim):
+    sim.add_zone("room", sim["blue_cube"].position[:2], (0.16, 0.16))
+    sim.goal(*[kit.outside(o.name, "room") for o in sim.objects])
+
+
+def mirror(sim):
+    image = sim.mirrored("red_cube", "blue_cube", "green_cube")
+    sim.goal(*[kit.at(name, xy) for name, xy in image.items()])
+
+
+def two_of_three(sim):
+    cubes = ("red_cube", "green_cube", "orange_ball")
+    sim.goal(kit.count([kit.inside(name, "white_bowl") for name in cubes], exactly=2))
+
+
+def none_left(sim):
+    sim.move("green_cube", xy=sim["white_bowl"].position[:2], z=0.0062)
+    sim.move("orange_ball", xy=sim.free_spot(0.05))
+    sim.goal(kit.count([kit.inside(name, "white_bowl") for name in ("green_cube", "orange_ball")], exactly=0))
+
+
+FAMILIES = (
+    stack, row_by_size, row_by_colour, put_in_bowl, pack_bin, fill_zone, swap, move_away, put_on, in_stages,
+    sort_by_key, make_room, mirror, two_of_three, none_left,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [0, 1])
