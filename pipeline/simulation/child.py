@@ -1,8 +1,13 @@
-"""What happens inside the sandboxed child: the program is confined, built, rolled out, checked, and told about.
+"""What happens inside the sandbox's confined children.
 
-The child answers in JSON lines, as things happen, so that a run stopped half-way still says how far it came:
-`{"doing": sentence}`, `{"reward": r}` per seed, `{"check": {...}}` per check, `{"crash": text}`, `{"refused": text}`,
-`{"broken": text}` (our own fault), `{"evidence": {...}}` and `{"record": {...}}` of the first seed's rollout, and
+There are two kinds. One *arranges*: generated code builds the simulation of every seed, and what it did is told as data
+(recipe.py). The other *performs*: from that data alone it makes the simulation again and lets the oracle act, and
+only when that is told, past recall, does the checks' code run in it. No reward is ever told by a process in which
+generated code has run.
+
+A child answers in JSON lines, as things happen, so that one stopped half-way still says how far it came:
+`{"doing": sentence}`, `{"recipe": {...}}` per seed, `{"reward": r}`, `{"evidence": {...}}` and `{"record": {...}}` of a
+rollout, `{"check": {...}}` per check, `{"crash": text}`, `{"refused": text}`, `{"broken": text}` (our own fault), and
 `{"finished": true}`.
 """
 
@@ -16,15 +21,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pipeline.simulation import kit
+from pipeline.simulation import alteration, kit
 from pipeline.simulation.confine import confine
 from pipeline.simulation.inside import Inside, Refused, place
+from pipeline.simulation.recipe import Recipe, follow, recipe
+from pipeline.simulation.rollout import Run
+
+Say = Callable[..., None]
 
 
 def answer(job: dict, out: BinaryIO) -> None:
-    """Runs the job's program, and says what came of it on `out`."""
+    """Does the job's part, "arrange" or "perform", and says what came of it on `out`."""
+    doing = "starting"
 
     def say(**line) -> None:
+        nonlocal doing
+        doing = line.get("doing", doing)
         out.write(json.dumps(_plain(line), allow_nan=False).encode() + b"\n")
         out.flush()
 
@@ -35,56 +47,66 @@ def answer(job: dict, out: BinaryIO) -> None:
     except Exception as error:  # never run a program less confined than we say
         return say(broken=f"The sandbox cannot confine its child ({type(error).__name__}: {error}); nothing was run.")
     inside = Inside(readable, refused=lambda text: say(refused=text))
-    doing = "reading the program"
     try:
-        doing = "reading simulation.py"
-        say(doing=doing)
-        build = inside.read("simulation.py", job["simulation"]).get("build")
-        if not callable(build):
-            raise SyntaxError("simulation.py defines no build(scene, seed)")
-        first = None
-        for seed in job["seeds"]:
-            doing = f"building the simulation, seed {seed}"
-            say(doing=doing)
-            sim = _build(build, project, seed)
-            doing = f"rolling out the oracle, seed {seed}"
-            say(doing=doing)
-            inside.untouched(sim)
-            run = kit.Simulation.rollout(sim)
-            say(reward=run.reward)
-            first = first or (sim, run)
-        if first:
-            _say_first(say, *first)
-        if first and job["checks_too"]:
-            doing = "reading checks.py"
-            say(doing=doing)
-            names = inside.read("checks.py", job["checks"])
-            for name, check in list(names.items()):
-                if name.startswith("check_") and callable(check):
-                    say(doing=f"running {name}")
-                    say(check=_check(name, check, first[0], inside, say))
-                    inside.untouched(first[0])
+        (_arrange if job["part"] == "arrange" else _perform)(job, project, inside, say)
     except Refused as refusal:
         say(refused=str(refusal))
     except MemoryError:
         say(refused=f"the program used more than {job['memory_mb']} MB of memory")
     except BaseException as error:
-        side = "checks.py" if "checks.py" in doing else "simulation.py"
-        say(crash=place(error, side))
+        say(crash=place(error, "checks.py" if "checks.py" in doing else "simulation.py"))
     if inside.printed:
         say(evidence={"printed": inside.printed})
     say(finished=True)
 
 
-def _build(build: Callable, project: Path, seed: int):
-    np.random.seed(seed)
-    sim = build(kit.Scene.load(project), seed)
-    if type(sim) is not kit.Simulation:
-        raise kit.KitError(f"build returned {type(sim).__name__}; return the kit.Simulation it made")
-    return sim
+def _arrange(job: dict, project: Path, inside: Inside, say: Say) -> None:
+    """Generated code builds the simulation of each seed; what it did is told as data."""
+    say(doing="reading simulation.py")
+    build = inside.read("simulation.py", job["simulation"]).get("build")
+    if not callable(build):
+        raise SyntaxError("simulation.py defines no build(scene, seed)")
+    for seed in job["seeds"]:
+        say(doing=f"building the simulation, seed {seed}")
+        np.random.seed(seed)
+        sim = build(kit.Scene.load(project), seed)
+        if type(sim) is not kit.Simulation:
+            raise kit.KitError(f"build returned {type(sim).__name__}; return the kit.Simulation it made")
+        inside.untouched(sim)
+        if not sim.stages:
+            raise kit.KitError("there is nothing to do yet: call sim.goal(...) in build(scene, seed)")
+        say(recipe=recipe(sim).model_dump())
 
 
-def _check(name: str, check: Callable, sim, inside: Inside, say: Callable) -> dict:
+def _perform(job: dict, project: Path, inside: Inside, say: Say) -> None:
+    """The oracle acts on what was arranged; then, where there are checks, they look at it."""
+    say(doing=f"rolling out the oracle, seed {job['seed']}")
+    said = Recipe.model_validate(job["recipe"])
+    sim = kit.Simulation(kit.Scene.load(project), said.seed)
+    follow(sim, said)
+    if job["alteration"]:
+        changed = alteration.perform(sim, job["alteration"])
+        say(evidence={"altered": changed})
+        if not changed["applies"]:
+            return
+    else:
+        run = sim.rollout()
+        say(reward=run.reward)
+        _say_run(say, sim, run)
+    if job["checks"] is not None:
+        say(doing="reading checks.py")
+        names = inside.read("checks.py", job["checks"])
+        for name, check in list(names.items()):
+            if name.startswith("check_") and callable(check):
+                say(doing=f"running {name}")
+                result = _check(name, check, sim, inside, say)
+                say(check=result)
+                inside.untouched(sim)
+                if job["alteration"] and not result["passed"]:
+                    return
+
+
+def _check(name: str, check: Callable, sim: kit.Simulation, inside: Inside, say: Say) -> dict:
     """One check's result. An assertion that fails is a finding; any other error is also a crash of checks.py."""
     began = time.monotonic()
     result: dict[str, Any] = {"name": name, "passed": False, "message": "", "instant": None, "line": None}
@@ -109,8 +131,8 @@ def _check(name: str, check: Callable, sim, inside: Inside, say: Callable) -> di
     return result | {"seconds": time.monotonic() - began}
 
 
-def _say_first(say: Callable, sim, run) -> None:
-    """Evidence and the record of the rollout that the checks look at."""
+def _say_run(say: Say, sim: kit.Simulation, run: Run) -> None:
+    """Evidence and the record of a rollout."""
     try:
         say(evidence=_evidence(sim, run))
         say(record=_record(run))
@@ -118,7 +140,7 @@ def _say_first(say: Callable, sim, run) -> None:
         say(broken=f"the rollout cannot be told: {type(error).__name__}: {error}")
 
 
-def _evidence(sim, run) -> dict:
+def _evidence(sim: kit.Simulation, run: Run) -> dict:
     names = [thing.name for thing in sim.objects]
     return {
         "why": run.why,
@@ -137,7 +159,7 @@ def _event(event) -> dict:
     return {key: getattr(event, key) for key in ("time", "verb", "object", "target", "ok", "message")}
 
 
-def _record(run) -> dict:
+def _record(run: Run) -> dict:
     return {
         "times": _array(run.times),
         "qpos": _array(run.qpos),

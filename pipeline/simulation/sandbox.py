@@ -14,11 +14,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Literal, TypeVar
 
-from pipeline.simulation.program import Program, Report
-from pipeline.simulation.testimony import Limits, RunRecord, SandboxError, read
+from pipeline.simulation.program import CheckResult, Program, Report
+from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.testimony import Limits, RunRecord, SandboxError, Story, hear, report
 
 __all__ = ["Cancelled", "Limits", "RunRecord", "Sandbox", "SandboxError"]
 
@@ -41,6 +46,9 @@ ENVIRONMENT = {
 """All that the server and its children know of ours: no keys, no paths."""
 
 USUAL = Limits()
+ALTERED_SECONDS = 10.0
+"""Wall clock for one altered task; the oracle may try in vain for long."""
+_Answer = TypeVar("_Answer")
 
 
 class Cancelled(SandboxError):
@@ -97,29 +105,37 @@ class Sandbox:
         checks: bool = True,
         limits: Limits = USUAL,
         cancel: threading.Event | None = None,
+        alterations: Sequence[str] = (),
     ) -> tuple[Report, RunRecord | None]:
-        """Builds and rolls out the program for each seed, then runs its checks on the first seed's simulation.
+        """Builds and rolls out the program for each seed, and runs its checks on the first seed's rollout.
 
+        Where all is well, the checks look at `alterations` of the task too (names of alteration.KINDS): each that
+        applies becomes a result "meaning ...", passed where some check noticed.
         The record is of the first seed's rollout, None where it did not come to that. Raises SandboxError where the
         machinery is broken, Cancelled where `cancel` was set.
         """
-        job = {
-            "simulation": program.simulation,
-            "checks": program.checks,
-            "project": str(Path(project_dir).resolve()),
-            "seeds": [int(seed) for seed in seeds],
-            "checks_too": checks,
-            "seconds": limits.seconds,
-            "memory_mb": limits.memory_mb,
-            "output_mb": limits.output_mb,
-        }
+        run = _Run(self, program, Path(project_dir).resolve(), limits, cancel)
+        arranged = run.arrange([int(seed) for seed in seeds])
+        whole = not arranged.faulty and len(arranged.recipes) == len(seeds)
+        jobs = list(zip(seeds, arranged.recipes, strict=True)) if whole else []
+        performed = run.side_by_side(
+            [partial(run.perform, recipe, seed, checks and not i) for i, (seed, recipe) in enumerate(jobs)]
+        )
+        said = report(arranged, performed, run.seconds)
+        if said.clean and alterations:
+            altered = run.side_by_side([partial(run.alter, arranged.recipes[0], kind) for kind in alterations])
+            found = tuple(result for result in altered if result)
+            said = replace(said, checks=(*said.checks, *found), seconds=run.seconds)
+        return said, performed[0].record if performed else None
+
+    def ask(self, job: dict, limits: Limits, cancel: threading.Event | None) -> bytes:
+        """What a confined child answers, after a line of its warden's. Raises SandboxError, Cancelled."""
         while not self._places.acquire(timeout=0.05):
             _stop_if(cancel)
         try:
-            answer = self._ask(json.dumps(job).encode() + b"\n", limits, cancel)
+            return self._ask(json.dumps(job).encode() + b"\n", limits, cancel)
         finally:
             self._places.release()
-        return read(answer, limits)
 
     def _ask(self, job: bytes, limits: Limits, cancel: threading.Event | None) -> bytes:
         """The warden's answer; a server found dead is started again, once."""
@@ -142,6 +158,54 @@ class Sandbox:
             if self._server is None:
                 self._server = _Server()
             return self._server
+
+
+class _Run:
+    """One program on its way: children one after another and side by side, within one limit of time."""
+
+    def __init__(
+        self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, cancel: threading.Event | None
+    ):
+        self.sandbox, self.program, self.project, self.limits, self.cancel = sandbox, program, project, limits, cancel
+        self.began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock so far."""
+        return time.monotonic() - self.began
+
+    def arrange(self, seeds: Sequence[int]) -> Story:
+        return self._story("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, self.limits)
+
+    def perform(self, recipe: Recipe, seed: int, checks: bool, alteration: str = "", seconds: float = 1e9) -> Story:
+        job = {"recipe": recipe.model_dump(), "seed": seed, "alteration": alteration}
+        job["checks"] = self.program.checks if checks else None
+        return self._story("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
+
+    def alter(self, recipe: Recipe, kind: str) -> CheckResult | None:
+        """Whether the checks notice one alteration; None where it does not apply, or takes too long."""
+        story = self.perform(recipe, recipe.seed, True, kind, ALTERED_SECONDS)
+        altered = story.evidence.get("altered") or {}
+        if not altered.get("applies") or (story.timed_out and not story.checking):
+            return None
+        caught = next((check.name for check in story.checks if not check.passed), None) or story.crash or story.refused
+        told = str(altered.get("told"))[:200]
+        if caught:
+            return CheckResult(f"meaning {kind}", True, f"noticed by {caught}")
+        wrong = f"every check passes although this happens instead: {told}"
+        return CheckResult(f"meaning {kind}", False, wrong, instant=None)
+
+    def side_by_side(self, jobs: Sequence[Callable[[], _Answer]]) -> list[_Answer]:
+        if len(jobs) < 2:
+            return [job() for job in jobs]
+        with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+            return list(pool.map(lambda job: job(), jobs))
+
+    def _story(self, part: Literal["arrange", "perform"], job: dict, limits: Limits) -> Story:
+        job |= {"part": part, "project": str(self.project), "memory_mb": limits.memory_mb}
+        left = limits.seconds if job.get("alteration") else max(0.1, limits.seconds - self.seconds)
+        job |= {"seconds": left, "output_mb": limits.output_mb}
+        return hear(part, self.sandbox.ask(job, limits, self.cancel), limits)
 
 
 class _Server:

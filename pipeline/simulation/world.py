@@ -12,6 +12,7 @@ from pipeline.simulation.goals import Goal
 from pipeline.simulation.objects import KitError, Object, Region, Scene, named, outline
 from pipeline.simulation.oracle import FloatingGripper
 from pipeline.simulation.physics import TIMESTEP, Bench, Physics
+from pipeline.simulation.recipe import recorded
 from pipeline.simulation.robot import Robot
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.state import State, Zone
@@ -29,6 +30,7 @@ class _Origin:
     factor: float = 1.0
 
 
+@recorded
 class Simulation:
     """A twin being arranged; the first rollout closes it."""
 
@@ -46,6 +48,7 @@ class Simulation:
         self._bench: Bench | None = None
         self._run: Run | None = None
         self._robot: Robot = FloatingGripper()
+        self._calls: list[tuple[str, tuple, dict[str, Any]]] | None = []
 
     @property
     def objects(self) -> tuple[Object, ...]:
