@@ -1,33 +1,42 @@
 """The one seam around every model: a question goes in, a checked value comes out.
 
-`choose` picks the model once, at start-up. Nothing here imports a client before it is needed.
+`open_model` makes the model that settings choose, once at start-up or anew from the Models panel. Nothing here imports
+a client before it is needed.
 """
 
 import os
 from pathlib import Path
 
-from pipeline.models.model import Model, ModelError, Question
+from pipeline.models.model import Model, ModelError, Question, Stopped, label_of, sees, source_of
+from pipeline.models.settings import ModelSettings, named
 
-__all__ = ["Model", "ModelError", "Question", "choose"]
+__all__ = [
+    "Model", "ModelError", "ModelSettings", "Question", "Stopped", "choose", "label_of", "open_model", "sees",
+    "source_of",
+]  # fmt: skip
 
 
-def choose(name: str, timeout: float = 60.0, prompts: Path | None = None) -> Model:
-    """The model of that name: "offline", "openai", or "replay:TRACE".
-
-    "openai" is any server that speaks its API: GRS_MODEL names the model, GRS_BASE_URL the server, OPENAI_API_KEY the
-    key. `timeout` is seconds for one call; `prompts` a folder whose files win over our own. Raises ModelError.
-    """
-    if name == "offline":
-        from pipeline.models.rules import RulesModel
-
-        return RulesModel()
-    if name == "openai":
+def open_model(settings: ModelSettings, key: str = "", prompts: Path | None = None) -> Model:
+    """The model of these settings. `key` is the server's, empty for OPENAI_API_KEY; `prompts` a folder that wins
+    over our own. Raises ModelError."""
+    if settings.service == "openai":
         from pipeline.models.openai_client import OpenAIModel
 
-        settings = (os.environ.get(key, "") for key in ("GRS_MODEL", "GRS_BASE_URL", "OPENAI_API_KEY"))
-        return OpenAIModel(*settings, timeout=timeout, prompts=prompts)
-    if name.startswith("replay:"):
+        return OpenAIModel(settings, key or os.environ.get("OPENAI_API_KEY", ""), prompts)
+    if settings.service == "replay":
         from pipeline.models.replay import ReplayModel
 
-        return ReplayModel(Path(name.removeprefix("replay:")))
-    raise ModelError(f"There is no model '{name}'; choose offline, openai, or replay:TRACE.")
+        return ReplayModel(Path(settings.trace))
+    from pipeline.models.rules import RulesModel
+
+    return RulesModel()
+
+
+def choose(name: str, timeout: float | None = None, prompts: Path | None = None) -> Model:
+    """The model of that name: "offline", "openai", or "replay:TRACE"; all else from the environment."""
+    if name not in ("offline", "openai") and not name.startswith("replay:"):
+        raise ModelError(f"There is no model '{name}'; choose offline, openai, or replay:TRACE.")
+    chosen = named(name)
+    if name == "openai":
+        del chosen["model"]  # the environment names it
+    return open_model(ModelSettings.from_environment(None, timeout=timeout, **chosen), prompts=prompts)

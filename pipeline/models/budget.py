@@ -86,8 +86,8 @@ class Purse:
 
 
 def spent(ends: Iterable[Mapping[str, Any]]) -> float:
-    """USD that a trace's end lines tell of."""
-    return sum(float(end.get("llm.cost.total") or 0.0) for end in ends)
+    """USD that a trace's end lines tell of; what was set aside for calls of unknown cost counts."""
+    return sum(float(end.get("counted_usd") or 0.0) for end in ends)
 
 
 def dollars(usd: float) -> str:

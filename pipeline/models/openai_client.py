@@ -1,164 +1,257 @@
 """Any server that speaks the OpenAI API, asked for an answer that fits a type."""
 
-import base64
-import io
+import asyncio
+import hashlib
 import json
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import numpy as np
 import openai
 from openai.types.chat import ChatCompletion
-from PIL import Image
 from pydantic import BaseModel, ValidationError
 
-from pipeline.models.model import ModelError, Question
+from pipeline.models import connection
+from pipeline.models.breaker import Breaker
+from pipeline.models.budget import price
+from pipeline.models.connection import Bounded
+from pipeline.models.failures import BrokenOff, Failures, Refused, host, kept
+from pipeline.models.live import Flight, Live, current
+from pipeline.models.model import CODE, ModelError, Question, Stopped
 from pipeline.models.prompts import load
-from pipeline.models.trace import note
+from pipeline.models.reading import recover
+from pipeline.models.request import Request, Shape
+from pipeline.models.settings import ModelSettings
+from pipeline.models.trace import fingerprint, note
+from pipeline.models.usage import Usage
 
 AGAIN = 2
 """How often an answer that does not fit is asked for again."""
 DEFAULT = "gpt-4o"
 """The model GRS reports its numbers with."""
-SHAPE = "\n\nAnswer with one JSON object and nothing else. It must fit this JSON schema:\n```json\n{schema}\n```"
 WRONG = "That answer cannot be used: {error}\nAnswer again with one JSON object that fits the schema, nothing else."
 
 
-class OpenAIModel:
-    """One model on one server. The key goes to that server and nowhere else: no message or trace ever shows it."""
+@dataclass(frozen=True)
+class Reply:
+    """One reply as it came."""
 
-    def __init__(
-        self,
-        model: str = "",
-        base_url: str = "",
-        api_key: str = "",
-        timeout: float = 60.0,
-        prompts: Path | None = None,
-    ):
-        """`timeout`: seconds for one question with all its repetitions. `prompts`: a folder that wins over ours."""
-        if not api_key and not base_url:
+    text: str
+    finish: str
+    """The server's word for why it ended: "stop", "length" ...; empty where it did not say."""
+    usage: Usage
+    """Its cost included, once it is known."""
+
+
+class OpenAIModel:
+    """One server and one or two models on it. The key goes to that server and nowhere else: nothing ever shows it."""
+
+    def __init__(self, settings: ModelSettings, key: str = "", prompts: Path | None = None):
+        """`prompts`: a folder whose prompts win over ours. Raises ModelError where there is neither key nor server."""
+        if not key and not settings.base_url:
             raise ModelError("There is no OPENAI_API_KEY; set it, or GRS_BASE_URL for a server of your own.")
-        self.name = model or DEFAULT
-        self._where = _host(base_url)
-        self._key = api_key
-        self._timeout = timeout
+        self.settings = settings
+        self.name = settings.model or DEFAULT
+        self.sees = settings.pictures
+        self.ceiling_usd = settings.ceiling_usd
+        self._where = host(settings.base_url)
         self._prompts = prompts
-        self._schemas = True
-        self._client = openai.OpenAI(
-            api_key=api_key or "none", base_url=base_url or None, timeout=timeout, max_retries=0
+        self._shapes: dict[str, Shape] = {}
+        self._blind: dict[str, str] = {}
+        self._failures = Failures(self._where, key, settings.timeout)
+        self._breaker = Breaker(self._where, settings.give_up_after, settings.rest)
+        self._gate = asyncio.Semaphore(settings.concurrency)
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=settings.base_url or None,
+            timeout=settings.timeout + 5,  # the whole call has its own limit, which comes first
+            max_retries=settings.retries,
+            http_client=openai.DefaultAsyncHttpxClient(transport=Bounded(4_000_000 + 1000 * settings.longest_answer)),
         )
+
+    def source_of(self, kind: str) -> str:
+        """Name of the model that answers this kind of question."""
+        return (kind in CODE and self.settings.code_model) or self.name
+
+    def memo_key(self, question: Question) -> str:
+        """The same for requests that are the same: model, wording, pictures, settings."""
+        try:
+            text, _ = self._wording(question)
+        except ModelError:
+            return ""
+        s = self.settings
+        told = [self._where, self.source_of(question.kind), s.temperature, s.reasoning_effort, s.picture_side, text]
+        told += [question.answer.model_json_schema(), fingerprint(question)]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    def shown(self, question: Question) -> dict[str, Any]:
+        """What the trace says of a request before it is answered. Raises ModelError."""
+        text, version = self._wording(question)
+        told = {
+            "llm.provider": self._where,
+            "llm.prompt_template.version": version,
+            "llm.invocation_parameters": json.dumps(self._request(question, text).parameters),
+            "llm.input_messages.0.message.role": "user",
+            "llm.input_messages.0.message.contents.0.message_content.type": "text",
+            "llm.input_messages.0.message.contents.0.message_content.text": text,
+        }
+        return told
 
     def ask(self, question: Question) -> BaseModel:
-        """An instance of question.answer. Raises ModelError, with the reply as it came where there was one."""
-        prompt = load(question.kind, self._prompts)
-        schema = question.answer.model_json_schema()
-        text = prompt.fill(question.data) + SHAPE.format(schema=json.dumps(schema))
-        note(llm__prompt_template__version=prompt.version, llm__input_messages__0__message__content=text)
-        messages: list[Any] = [{"role": "user", "content": [_words(text), *map(_picture, question.pictures)]}]
-        until = time.monotonic() + self._timeout
-        problem, reply = "", ""
+        """An instance of question.answer. Raises ModelError, with the reply as it came where there was one; Stopped."""
+        flight = current() or Flight("", question, Live())
+        text, _ = self._wording(question)
+        request = self._request(question, text)
+        fields = tuple(question.answer.model_fields)
+        problem, reply, attempts = "", Reply("", "", Usage()), []
+        total = Usage(0, 0, 0.0)
         for _ in range(1 + AGAIN):
-            reply = self._complete(messages, question, schema, until)
+            reply = self._answered(request, flight)
+            total = total.plus(reply.usage)
+            flight.notes |= _told(reply, total)
             try:
-                return question.answer.model_validate(_json(reply))
-            except (ValidationError, ValueError) as error:
-                problem = str(error)[:1000]
-                wrong = WRONG.format(error=problem)
-                messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": wrong}]
+                return question.answer.model_validate(recover(reply.text, fields))
+            except ValueError as error:  # a ValidationError is one too
+                problem = _said(error) + (
+                    " (the answer was cut off at its longest)" if reply.finish == "length" else ""
+                )
+            attempts.append({"output": kept(reply.text), "problem": problem})
+            note(attempts=attempts)
+            request = request.again(reply.text, WRONG.format(error=problem))
         first = " ".join(problem.split())[:200]
-        raise ModelError(f"{self.name} answered {1 + AGAIN} times with what cannot be used: {first}", reply)
-
-    def _complete(self, messages: list[Any], question: Question, schema: dict, until: float) -> str:
-        """One reply's text; a busy server is asked again while there is time."""
-        wait = 1.0
-        while True:
-            try:
-                return self._once(messages, question, schema, until)
-            except (openai.RateLimitError, openai.InternalServerError) as error:
-                if time.monotonic() + wait >= until or getattr(error, "code", "") == "insufficient_quota":
-                    raise self._error(error) from None
-                time.sleep(wait)
-                wait *= 2
-            except openai.BadRequestError as error:
-                schemas_are_at_fault = "response_format" in str(error) or "json_schema" in str(error)
-                if not (self._schemas and schemas_are_at_fault):
-                    raise self._error(error) from None
-                self._schemas = False  # an older server: the prompt asks for JSON in words
-            except (openai.OpenAIError, json.JSONDecodeError) as error:
-                # `from None`: the cause may carry the request, and with it the key
-                raise self._error(error) from None
-
-    def _once(self, messages: list[Any], question: Question, schema: dict, until: float) -> str:
-        form = {"type": "json_schema", "json_schema": {"name": question.kind, "schema": schema}}
-        wanted: dict[str, Any] = {"response_format": form} if self._schemas else {}
-        left = max(until - time.monotonic(), 0.01)
-        completion = self._client.chat.completions.create(
-            model=self.name,
-            messages=messages,
-            timeout=left,
-            **wanted,
+        raise ModelError(
+            self._failures.hide(f"{request.model} answered {1 + AGAIN} times with what cannot be used: {first}"),
+            self._failures.hide(kept(reply.text)),
         )
-        if not isinstance(completion, ChatCompletion) or not completion.choices:
-            raise ModelError(
-                f"{self._where} does not speak the OpenAI API; check GRS_BASE_URL.", self._hide(completion)
-            )
-        if usage := completion.usage:
-            note(
-                llm__token_count__prompt=usage.prompt_tokens,
-                llm__token_count__completion=usage.completion_tokens,
-                llm__token_count__total=usage.total_tokens,
-            )
+
+    def close(self) -> None:
+        """Closes its connections."""
+        asyncio.run_coroutine_threadsafe(self._client.close(), connection.loop()).result(5)
+
+    def _wording(self, question: Question) -> tuple[str, str]:
+        """The prompt as it is sent, and its version."""
+        if question.wording:
+            return question.wording, f"own {hashlib.sha256(question.wording.encode()).hexdigest()[:12]}"
+        prompt = load(question.kind, self._prompts)
+        return prompt.fill(question.data), prompt.version
+
+    def _request(self, question: Question, text: str) -> Request:
+        model = self.source_of(question.kind)
+        shape = self._shapes.setdefault(model, Shape.first(self.settings))
+        return Request.of(model, question, text, self.settings, shape)
+
+    def _answered(self, request: Request, flight: Flight) -> Reply:
+        """One reply; counted, paid, and its failures told. Raises ModelError, Stopped."""
+        if request.picture_tokens and (why := self._blind.get(request.model)):
+            raise ModelError(why)
+        self._breaker.check()
+        cost = price(self.settings, request.model)
+        reserved = flight.purse.reserve(cost and cost.of(request.most_tokens, self.settings.longest_answer))
+        paid: float | None = None
+        try:
+            reply = connection.run(self._call(request, flight), flight)
+            usage = reply.usage.plausible(request.most_tokens, self.settings.longest_answer, reply.text).priced(cost)
+            paid = usage.cost
+            self._breaker.worked()
+            return replace(reply, usage=usage)
+        except Stopped:
+            raise
+        except Exception as error:
+            # `from None`: the cause may carry the request, and with it the key
+            failure = self._failures.told(error, request.model, flight.text)
+            paid = 0.0 if isinstance(error, openai.APIStatusError) else None  # refused before any work
+            self._learn(error, failure, request)
+            flight.notes = {name: v for name, v in flight.notes.items() if not name.startswith("llm.token_count")}
+            raise failure from None
+        finally:
+            flight.notes["counted_usd"] = flight.notes.get("counted_usd", 0.0) + (reserved if paid is None else paid)
+            flight.purse.settle(reserved, paid)
+
+    def _learn(self, error: Exception, failure: ModelError, request: Request) -> None:
+        """What a failure says about the server: that it sees no pictures, that it is in trouble."""
+        status = getattr(error, "status_code", 0)
+        said = str(getattr(error, "message", "")).lower()
+        if request.picture_tokens and status and any(word in said for word in ("image", "vision", "multimodal")):
+            self._blind[request.model] = f"{request.model} sees no pictures: {failure}"
+        elif not isinstance(error, Refused) and status not in (400, 422):
+            self._breaker.failed(str(failure))
+
+    async def _call(self, request: Request, flight: Flight) -> Reply:
+        """One reply, whatever form of question the server turns out to understand."""
+        async with self._gate, asyncio.timeout(self.settings.timeout):
+            left = self.settings.retries
+            while True:
+                flight.anew()
+                try:
+                    return await self._streamed(request, flight)
+                except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                    shape = request.shape.without(str(error))
+                    if shape is None:
+                        raise
+                    self._shapes[request.model] = shape
+                    request = request.shaped(shape)
+                except BrokenOff:
+                    if not left:
+                        raise
+                    left -= 1
+
+    async def _streamed(self, request: Request, flight: Flight) -> Reply:
+        create = self._client.chat.completions.with_streaming_response.create
+        async with create(**request.body()) as response:
+            if "event-stream" not in response.headers.get("content-type", ""):
+                return _whole(await response.text(), flight, self._where)
+            try:
+                return await self._read(await response.parse(), request, flight)
+            except openai.APIConnectionError:
+                raise BrokenOff from None
+
+    async def _read(self, stream: Any, request: Request, flight: Flight) -> Reply:
+        text, refusal, finish, usage, began = "", "", "", Usage(), time.monotonic()
+        async for chunk in stream:
+            usage = Usage.of(chunk.usage) if chunk.usage else usage
+            for choice in (chunk.choices or [])[:1]:
+                if piece := request.piece(choice.delta):
+                    if not text:
+                        flight.notes["first_token_seconds"] = round(time.monotonic() - began, 3)
+                    text += piece
+                    flight.arrived(piece)
+                refusal += getattr(choice.delta, "refusal", None) or ""
+                finish = choice.finish_reason or finish
+        if refusal:
+            raise Refused(f"{request.model} refused to answer: {refusal[:200]}", refusal)
+        return Reply(text, finish, usage)
+
+
+def _whole(body: str, flight: Flight, where: str) -> Reply:
+    """The reply of a server that does not stream. Raises ModelError for what is none."""
+    try:
+        completion = ChatCompletion.model_validate_json(body)
         message = completion.choices[0].message
-        if message.refusal:
-            raise ModelError(f"{self.name} refused to answer: {message.refusal[:200]}", message.refusal)
-        return message.content or ""
-
-    def _error(self, error: Exception) -> ModelError:
-        match error:
-            case openai.AuthenticationError() | openai.PermissionDeniedError():
-                text = f"{self._where} refused the key ({error.status_code}); check OPENAI_API_KEY."
-            case openai.NotFoundError():
-                text = f"{self._where} has no model {self.name} (404); check GRS_MODEL and GRS_BASE_URL."
-            case openai.APITimeoutError():
-                text = f"{self.name} did not answer within {self._timeout:g} s; raise GRS_TIMEOUT or try again."
-            case openai.APIStatusError():
-                said = " ".join(str(error).split())[:200]
-                text = f"{self._where} answered {error.status_code}: {said}"
-            case openai.APIConnectionError():
-                text = f"{self._where} cannot be reached; check GRS_BASE_URL and the network, or use --model offline."
-            case _:
-                text = f"{self._where} answered with what cannot be read; check GRS_BASE_URL."
-        raw = error.response.text if isinstance(error, openai.APIStatusError) else ""
-        return ModelError(self._hide(text), self._hide(raw))
-
-    def _hide(self, said: object) -> str:
-        text = str(said)[:20_000]
-        return text.replace(self._key, "***") if self._key else text
+    except (ValidationError, IndexError):
+        raise ModelError(f"{where} does not speak the OpenAI API; check GRS_BASE_URL.", kept(body)) from None
+    if message.refusal:
+        raise Refused(f"The model refused to answer: {message.refusal[:200]}", message.refusal)
+    calls = message.tool_calls or []
+    text = message.content or next((c.function.arguments for c in calls if c.type == "function"), "")
+    flight.arrived(text)
+    usage = Usage.of(completion.usage) if completion.usage else Usage()
+    return Reply(text, completion.choices[0].finish_reason or "", usage)
 
 
-def _words(text: str) -> dict:
-    return {"type": "text", "text": text}
+def _told(reply: Reply, total: Usage) -> dict[str, Any]:
+    """What the trace says of a reply, and of all so far together."""
+    told = {
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": kept(reply.text),
+        "llm.finish_reason": reply.finish,
+    }
+    return told | total.attributes
 
 
-def _picture(rgb: np.ndarray) -> dict:
-    """A PNG as a data URL, of a picture of shape (H, W, 3), uint8."""
-    file = io.BytesIO()
-    Image.fromarray(rgb).save(file, "PNG")
-    data = base64.b64encode(file.getvalue()).decode()
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-
-
-def _json(reply: str) -> Any:
-    """The first JSON object in a reply that may have words or a fence around it. Raises ValueError."""
-    start = reply.find("{")
-    if start < 0:
-        raise ValueError("there is no JSON object in it")
-    return json.JSONDecoder().raw_decode(reply, start)[0]
-
-
-def _host(base_url: str) -> str:
-    """The server's name and port; never the user and password an address may carry."""
-    parts = urlsplit(base_url or "https://api.openai.com")
-    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or base_url
+def _said(error: ValueError) -> str:
+    """Why an answer does not fit, for the model that has to answer again."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    told = [f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['msg']}" for one in error.errors()]
+    return "; ".join(told)[:1000]

@@ -90,7 +90,7 @@ class Traced:
     @contextlib.contextmanager
     def _span(self, question: Question, asked: str) -> Iterator[tuple[Flight, dict[str, Any]]]:
         """The start line, and the end line whatever happens in between."""
-        span, end = uuid.uuid4().hex[:16], {}
+        span, end = uuid.uuid4().hex[:16], {}  # an OpenTelemetry span's id is as long
         self._write(span, "start", start_time=_now(), **self._start(question, asked))
         flight = self._live.begin(span, question)
         flight.purse = self.purse
@@ -122,7 +122,14 @@ class Traced:
             "input.value": json.dumps(dict(question.data), default=str, ensure_ascii=False),
             "input.mime_type": "application/json",
             "input.pictures": self._keep(question),
+            **self._shown(question),
         }
+
+    def _shown(self, question: Question) -> dict[str, Any]:
+        """The request as the model will send it; nothing where it cannot be made, which asking will tell."""
+        with contextlib.suppress(ModelError, AttributeError):
+            return self._model.shown(question)  # type: ignore[attr-defined]
+        return {}
 
     def _keep(self, question: Question) -> list[str]:
         """Writes the pictures beside the trace, each once; returns their names, relative to the trace."""

@@ -1,0 +1,278 @@
+"""A server on this machine that speaks the OpenAI API, well or badly: one behaviour a request, the last for ever.
+
+    with Hostile(broken(503), answer('{"colour": "red"}')) as server:
+        ModelSettings(service="openai", base_url=server.url)
+
+`CASES` are the ways in which servers fail, by name; `python -m tests.models.hostile NAME` (or --list) serves one.
+"""
+
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Behaviour = Callable[[Any], None]
+"""Answers one request; given the handler."""
+SSE = "text/event-stream"
+USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
+"""A script tag and terminal codes."""
+
+
+class Hostile:
+    def __init__(self, *behaviours: Behaviour):
+        self.asked: list[dict] = []
+        """Every request's body."""
+        self.headers: list[dict] = []
+        self.cut_off = threading.Event()
+        """Set once a client closed its connection in the middle of an answer."""
+        self.behaviours = list(behaviours)
+        self._web = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._web.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._web.server_port}/v1"
+        threading.Thread(target=self._web.serve_forever, args=(0.01,), daemon=True).start()
+
+    def behave(self, *behaviours: Behaviour) -> None:
+        """From now on, one a request, the last for ever."""
+        self.behaviours = list(behaviours)
+
+    def next(self) -> Behaviour:
+        return self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
+
+    def close(self) -> None:
+        self.cut_off.set()
+        self._web.shutdown()
+        self._web.server_close()
+
+    def __enter__(self) -> "Hostile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _handler(server: Hostile) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        hostile = server
+
+        def do_POST(self) -> None:
+            self.asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.asked.append(self.asked)
+            server.headers.append({name.lower(): value for name, value in self.headers.items()})
+            try:
+                server.next()(self)
+            except (BrokenPipeError, ConnectionResetError):
+                server.cut_off.set()
+
+        def do_GET(self) -> None:
+            _send(self, 200, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}))
+
+        def log_message(self, format: str, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+# ---------------------------------------------------------------------- behaviours
+
+
+def answer(text: str, usage: Any = USAGE, finish: str = "stop", pieces: int = 5, pause: float = 0.0) -> Behaviour:
+    """A proper answer: streamed where that was asked for."""
+
+    def behave(handler: Any) -> None:
+        if not handler.asked.get("stream"):
+            _send(handler, 200, json.dumps(completion(text, usage, finish)))
+            return
+        _begin(handler)
+        step = max(1, -(-len(text) // pieces))
+        for start in range(0, len(text), step):
+            _event(handler, {"content": text[start : start + step]})
+            time.sleep(pause)
+        _event(handler, {}, finish)
+        if usage is not None:
+            _data(handler, {"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": usage})
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    return behave
+
+
+def whole(text: str, usage: Any = USAGE) -> Behaviour:
+    """A proper answer that is never streamed, as old servers give it."""
+    return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
+
+
+def called(arguments: str) -> Behaviour:
+    """An answer as a tool call."""
+
+    def behave(handler: Any) -> None:
+        _begin(handler)
+        name = handler.asked["tools"][0]["function"]["name"]
+        call = {"index": 0, "id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
+        _event(handler, {"tool_calls": [call]})
+        _event(handler, {}, "tool_calls")
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    return behave
+
+
+def fault(status: int, text: str = "no", **headers: str) -> Behaviour:
+    """An error in the API's own form."""
+    return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
+
+
+def refuses_form(*forms: str) -> Behaviour:
+    """400 for those of "json_schema", "tools", "json_object" that are asked for, a good answer else."""
+
+    def behave(handler: Any) -> None:
+        kind = (handler.asked.get("response_format") or {}).get("type") or (
+            "tools" if handler.asked.get("tools") else ""
+        )
+        if kind in forms:
+            fault(400, f"Unsupported: {'tools' if kind == 'tools' else 'response_format ' + kind}")(handler)
+        else:
+            answer('{"colour": "red", "sure": 0.9}')(handler)
+
+    return behave
+
+
+def html(handler: Any) -> None:
+    _send(handler, 200, "<html><body>Welcome to nginx!</body></html>", content_type="text/html")
+
+
+def empty_choices(handler: Any) -> None:
+    _send(handler, 200, json.dumps(completion("", USAGE) | {"choices": []}))
+
+
+def resets(handler: Any) -> None:
+    """Half an answer, then the connection is reset."""
+    _begin(handler)
+    _event(handler, {"content": '{"colour": "re'})
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+
+
+def stalls(handler: Any) -> None:
+    """Takes the question and says nothing until the client leaves."""
+    _wait_for_end(handler)
+
+
+def stalls_midway(handler: Any) -> None:
+    """Half an answer, then nothing until the client leaves."""
+    _begin(handler)
+    _event(handler, {"content": '{"colour": "re'})
+    _wait_for_end(handler)
+
+
+def drips(handler: Any) -> None:
+    """A letter now and then, for ever."""
+    _begin(handler)
+    _event(handler, {"content": '{"colour": "r'})
+    while not handler.hostile.cut_off.is_set():
+        _event(handler, {"content": "e"})
+        time.sleep(0.05)
+
+
+def huge(handler: Any) -> None:
+    """20 MB of one word."""
+    _begin(handler)
+    for _ in range(200):
+        _event(handler, {"content": "word " * 20_000})
+
+
+def huge_body(handler: Any) -> None:
+    """20 MB in one piece."""
+    _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
+
+
+def refuses_pictures(handler: Any) -> None:
+    if isinstance(handler.asked["messages"][0]["content"], list):
+        fault(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
+    else:
+        answer('{"colour": "red", "sure": 0.9}')(handler)
+
+
+CASES: dict[str, Behaviour] = {
+    "401": fault(401, "Incorrect API key provided"),
+    "429": fault(429, "Slow down"),
+    "429 with Retry-After": fault(429, "Slow down", **{"Retry-After": "3600"}),
+    "500s in a row": fault(500, "The server had an error"),
+    "resets mid-stream": resets,
+    "stalls": stalls,
+    "stalls mid-stream": stalls_midway,
+    "slow drip": drips,
+    "HTML instead of JSON": html,
+    "empty choices": empty_choices,
+    "truncated JSON": answer('{"colour": "red", "su'),
+    "wrong types": answer('{"colour": 7, "sure": "very"}'),
+    "a 20 MB reply": huge,
+    "a 20 MB body": huge_body,
+    "a script tag and terminal codes": answer(NASTY),
+    "wrong token counts": answer(
+        '{"colour": "red", "sure": 0.9}',
+        usage={"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"},
+    ),
+}
+"""Every way to fail but a server that is not there: `refusing()`."""
+
+
+def refusing() -> str:
+    """The address of a port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+
+
+def _begin(handler: Any) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", SSE)
+    handler.end_headers()
+
+
+def _event(handler: Any, delta: dict, finish: str | None = None) -> None:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    _data(handler, {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]})
+
+
+def _data(handler: Any, value: dict) -> None:
+    handler.wfile.write(f"data: {json.dumps(value)}\n\n".encode())
+    handler.wfile.flush()
+
+
+def _send(handler: Any, status: int, body: str, content_type: str = "application/json", **headers: str) -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Type", content_type)
+    handler.send_header("Content-Length", str(len(body.encode())))
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body.encode())
+
+
+def _wait_for_end(handler: Any) -> None:
+    """Until the client closes the connection."""
+    handler.connection.settimeout(0.05)
+    while not handler.hostile.cut_off.is_set():
+        try:
+            if not handler.connection.recv(1):
+                handler.hostile.cut_off.set()
+        except TimeoutError:
+            continue
+        except OSError:
+            handler.hostile.cut_off.set()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in CASES:
+        sys.exit(f"give one of: {', '.join(CASES)}")
+    print(Hostile(CASES[sys.argv[1]]).url, flush=True)
+    threading.Event().wait()
