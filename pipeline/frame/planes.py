@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from pipeline.frame.frame import Frame
+from pipeline.frame.frame import Frame, Intrinsics
 from pipeline.geometry import Plane
 
 FARTHEST = 4.0
@@ -54,25 +54,39 @@ def _largest_plane(points: np.ndarray, random: np.random.Generator) -> Plane:
     return Plane(towards * normals[best], towards * float(offsets[best]))
 
 
+def thinned(frame: Frame, width: int) -> Frame:
+    """Every n-th pixel of the frame, about `width` of them in a row: planes are found as well and sooner."""
+    step, k = max(1, round(frame.depth.shape[1] / width)), frame.intrinsics
+    rgb, depth = frame.rgb[::step, ::step], frame.depth[::step, ::step]
+    small = Intrinsics(depth.shape[1], depth.shape[0], k.fx / step, k.fy / step, k.cx / step, k.cy / step)
+    return frame if step == 1 else Frame(rgb, depth, small, frame.world_from_camera)
+
+
 def refine(frame: Frame, plane: Plane) -> tuple[Plane, np.ndarray]:
     """The plane by least squares on all its pixels, and those pixels, of shape (H, W), bool.
 
     In inverse depth a plane is linear in the pixel, and stereo's noise uniform: 1 / z = ray . w, w = -normal / offset.
     """
     rays = pixel_rays(frame)
-    step = max(1, frame.depth.shape[1] // 640)
     for shrink in (3.0, 2.0, 1.2, 1.0, 0.8, 0.8, 0.8):
-        on = _near(frame, plane, shrink)[::step, ::step]
-        on = largest_region(on)
+        on = largest_region(_near(frame, plane, shrink))
         if on.sum() < 50:
             break
-        a, b = rays[::step, ::step][on].astype(float), 1 / frame.depth[::step, ::step][on].astype(float)
-        w = np.linalg.lstsq(a, b, rcond=None)[0]
-        error = np.abs(a @ w - b)
+        a, b = rays[on].astype(float), 1 / frame.depth[on].astype(float)
+        error = np.abs(a @ _least_squares(a, b) - b)
         keep = error <= 3 * np.median(error) + 1e-9
-        w = np.linalg.lstsq(a[keep], b[keep], rcond=None)[0]
+        w = _least_squares(a[keep], b[keep])
         plane = Plane(-w / np.linalg.norm(w), float(1 / np.linalg.norm(w)))
-    return plane, largest_region(_near(frame, plane, 1.0))
+    return plane, inliers(frame, plane)
+
+
+def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.linalg.lstsq(a.T @ a, a.T @ b, rcond=None)[0]
+
+
+def inliers(frame: Frame, plane: Plane) -> np.ndarray:
+    """The pixels that show a plane, one region, of shape (H, W), bool."""
+    return largest_region(_near(frame, plane, 1.0))
 
 
 def pixel_rays(frame: Frame) -> np.ndarray:
@@ -95,5 +109,5 @@ def largest_region(mask: np.ndarray) -> np.ndarray:
 
 
 def _near(frame: Frame, plane: Plane, tolerance: float) -> np.ndarray:
-    height = plane.height(frame.points)  # NaN where depth is unknown, which compares as false
+    height = frame.points @ plane.normal.astype(np.float32) + np.float32(plane.offset)  # NaN compares as false
     return (np.abs(height) < tolerance * noise(frame.depth)) & (frame.depth < FARTHEST)

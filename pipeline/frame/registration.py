@@ -60,12 +60,11 @@ def _agreement(edges: np.ndarray, spots: np.ndarray, across: np.ndarray) -> np.n
     """Mean strength of the colour's edges across the spots (N, 2), for each shift: of shape (2 REACH + 1,) * 2."""
     h, w = edges.shape[:2]
     cols, rows = np.rint(spots).astype(int).T
-    scores = np.zeros((2 * REACH + 1, 2 * REACH + 1))
-    for i, dy in enumerate(range(-REACH, REACH + 1)):
-        for j, dx in enumerate(range(-REACH, REACH + 1)):
-            gradient = edges[np.clip(rows + dy, 0, h - 1), np.clip(cols + dx, 0, w - 1)]
-            scores[i, j] = np.abs((gradient * across).sum(1)).mean()
-    return scores
+    shifts = np.arange(-REACH, REACH + 1)
+    cols, rows = np.clip(cols[:, None] + shifts, 0, w - 1), np.clip(rows[:, None] + shifts, 0, h - 1)
+    seen = rows[:, :, None] * w + cols[:, None, :]
+    along, down = (edges[..., i].ravel().take(seen) * across[:, i, None, None] for i in (0, 1))
+    return np.abs(along + down).mean(0)
 
 
 def _depth_edges(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.frame.frame import Frame, FrameError
-from pipeline.frame.planes import find_planes, pixel_rays, refine
+from pipeline.frame.planes import find_planes, inliers, pixel_rays, refine, thinned
 from pipeline.geometry import Plane, transform
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
@@ -43,19 +43,21 @@ def find_support(frame: Frame) -> Support:
 
     A given `world_from_camera` keeps its x, y and heading; its tilt and height follow the table that is seen.
     """
-    found = [refine(frame, plane) for plane in find_planes(frame)]
-    scores = [_score(frame, plane, inliers) for plane, inliers in found]
+    small = thinned(frame, 320)
+    found = [refine(small, plane) for plane in find_planes(small)]
+    scores = [_score(small, plane, seen) for plane, seen in found]
     scores = [score * _unless_floor(i, found, scores) for i, score in enumerate(scores)]
     if not scores or max(scores) <= 0:
         raise SupportError(
             "No flat surface that things could stand on is seen in the depth picture; "
             "point the camera down at a table 0.3 to 3 m away."
         )
-    plane, inliers = found[int(np.argmax(scores))]
-    outline = _outline(frame, plane, inliers)
+    plane, _ = refine(thinned(frame, 640), found[int(np.argmax(scores))][0])
+    seen = inliers(frame, plane)
+    outline = _outline(frame, plane, seen)
     world, notes = _world(frame, plane, outline)
     polygon = transform(world, outline)[:, :2]
-    return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], inliers, notes)
+    return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], seen, notes)
 
 
 def _score(frame: Frame, plane: Plane, inliers: np.ndarray) -> float:
