@@ -141,6 +141,12 @@ def _checks_of(aim: Aim) -> list[str]:
         return [_distance(aim)]
     if aim.verb in ("left_of", "right_of", "in_front_of", "behind"):
         return [_beside(aim)]
+    if aim.verb == "upright":
+        return [f'''
+def check_{a}_ends_upright(sim):
+    tilt = math.degrees(sim.rollout().end("{a}").tilt)
+    assert tilt < 20, f"{a} ends {{tilt:.0f}} degrees from upright"
+''']  # fmt: skip
     if aim.verb == "on_table":
         return [f'''
 def check_{a}_stands_on_the_table(sim):
@@ -216,14 +222,19 @@ def check_{a}_ends_where_{b}_stood(sim):
 
 def _distance(aim: Aim) -> str:
     a, b = aim.names
-    closer, sign, word = ("comes_close_to", "<", "from") if aim.verb == "near" else ("moves_away_from", ">", "from")
+    near = aim.verb == "near"
+    closer, sign = ("comes_close_to", "<") if near else ("moves_away_from", ">")
+    limit = "max(0.2, 1.42 * reach + 0.08)" if near else "max(0.2, reach + 0.05)"
     return f'''
 def check_{a}_{closer}_{b}(sim):
     """Measured between their middles; and it did not start so."""
     run = sim.rollout()
     before = math.dist(run.start("{a}").position[:2], run.start("{b}").position[:2])
     after = math.dist(run.end("{a}").position[:2], run.end("{b}").position[:2])
-    assert after {sign} before, f"{a} was {{before * 100:.0f}} cm {word} {b} and is now {{after * 100:.0f}} cm"
+    assert after {sign} before, f"{a} was {{before * 100:.0f}} cm from {b} and is now {{after * 100:.0f}} cm"
+    reach = run.end("{a}").radius + run.end("{b}").radius
+    limit = {limit}
+    assert after {sign} limit, f"{a} ends {{after * 100:.0f}} cm from {b}, not {sign} {{limit * 100:.0f}} cm"
 '''
 
 
