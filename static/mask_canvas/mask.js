@@ -103,7 +103,7 @@ export class Mask {
       for (let i = 0; i < edge.length; i += 2)
         for (let y = edge[i + 1] + pad - r; y <= edge[i + 1] + pad + r; y++) ink.fill(word, y * width + edge[i] + pad - r, y * width + edge[i] + pad + r + 1);
     const picture = new OffscreenCanvas(width, height);
-    picture.getContext("2d").putImageData(data, 0, 0);
+    picture.getContext("2d", { willReadFrequently: true }).putImageData(data, 0, 0);
     return (this.line = { key, pad, picture });
   }
 
@@ -115,9 +115,22 @@ export class Mask {
     const data = new ImageData(width, height), ink = new Uint32Array(data.data.buffer), word = word32(colour);
     for (let i = 0; i < ink.length; i++) if (this.bits[i]) ink[i] = word;
     const picture = new OffscreenCanvas(width, height);
-    picture.getContext("2d").putImageData(data, 0, 0);
+    picture.getContext("2d", { willReadFrequently: true }).putImageData(data, 0, 0);
     this.fill = { colour, picture };
     return picture;
+  }
+
+  // Draws it in pixels of the photograph: its colour over it, a light rim, its outline. `unit` is a page's pixel.
+  paint(pen, colour, filled, lined, wide, unit) {
+    const { left, top, width } = this.box;
+    if (!width) return;
+    if (filled) { pen.globalAlpha = filled; pen.drawImage(this.filled(colour), left, top); }
+    // The same width for nearby zooms, so that it is drawn once.
+    const pixel = 2 ** Math.round(Math.log2(unit)), reach = Math.max(0, Math.round((wide * pixel - 1) / 2));
+    const line = this.lined(colour, reach, Math.max(1, Math.round(pixel)), wide > 2 ? "#ffffff" : "#20262d");
+    pen.globalAlpha = lined;
+    pen.drawImage(line.picture, left - line.pad, top - line.pad);
+    pen.globalAlpha = 1;
   }
 
   // A pixel of its own near its middle: a bowl's middle of mass may lie outside what is seen of it.

@@ -10,16 +10,28 @@ export function meter(value) {
   return word && h(`span.quality.${word}`, { title: `Quality the segmenter predicts: ${value.toFixed(2)}` }, word, h("i", {}, h("b", { style: `width:${Math.round(100 * value)}%` })));
 }
 
+const shown = new WeakMap();
+
+// Made anew only when they are others than before: pictures arrive after the mask is painted.
 export function strip(element, picture, edit, choose) {
-  const readings = edit?.last?.readings ?? [];
+  const step = edit?.last, readings = step?.readings ?? [], known = shown.get(element);
   element.hidden = readings.length < 2;
+  if (known?.readings === readings && known.chosen === step?.chosen) return;
+  shown.set(element, { readings, chosen: step?.chosen });
   if (element.hidden) return fill(element);
   const boxes = readings.map(({ mask }) => mask.box).filter((box) => box.width), left = Math.min(...boxes.map((box) => box.left)), top = Math.min(...boxes.map((box) => box.top));
   const around = { left, top, width: Math.max(...boxes.map((box) => box.left + box.width)) - left, height: Math.max(...boxes.map((box) => box.top + box.height)) - top };
-  const rank = readings.map(({ mask }) => mask.area).map((area, _, all) => all.filter((other) => other > area).length);
+  const areas = readings.map(({ mask }) => mask.area), rank = areas.map((area) => areas.filter((other) => other > area).length);
   fill(element, readings.map((reading, i) => {
-    reading.thumbnail ??= picture.thumbnail(reading.mask, edit.colour, around);
-    return h(`button.reading${i === edit.last.chosen ? ".on" : ""}`, { "aria-pressed": String(i === edit.last.chosen), title: reading.title ? `Take what ${reading.title} outlines` : "Take this reading of the click", onclick: () => choose(i) },
-      h("img", { src: reading.thumbnail, alt: "" }), h("span", {}, reading.title ?? WHOLE[rank[i]] ?? "part", meter(reading.quality)));
+    reading.picture ??= pictured(picture, reading.mask, edit.colour, around);
+    return h(`button.reading${i === step.chosen ? ".on" : ""}`, { "aria-pressed": String(i === step.chosen), title: reading.title ? `Take what ${reading.title} outlines` : "Take this reading of the click", onclick: () => choose(i) },
+      reading.picture, h("span", {}, reading.title ?? WHOLE[rank[i]] ?? "part", meter(reading.quality)));
   }));
+}
+
+function pictured(picture, mask, colour, around) {
+  const image = h("img", { alt: "" });
+  image.addEventListener("load", () => URL.revokeObjectURL(image.src));
+  setTimeout(async () => { image.src = await picture.thumbnail(mask, colour, around); }, 30);
+  return image;
 }

@@ -17,10 +17,11 @@ const SOURCES = { human: "kept by a person", depth: "outlined by depth and colou
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".mask-canvas");
   const canvas = h("canvas", { tabIndex: 0, "aria-label": "Masks: click to add, right-click to remove, drag a box" });
+  const photo = h("img.photo", { alt: "" });
   const tools = h("div.tools", { role: "toolbar" }), hint = h("div.hint", { role: "status" }), help = h("div.help", { hidden: true }), offered = h("div.readings", { hidden: true });
   const size = h("input", { type: "range", min: "1", max: "60", value: "12", "aria-label": "Size of the brush", oninput: () => redraw() });
   const sizer = h("label.sizer", { hidden: true }, "Size", size, h("output"));
-  const picture = new Picture(canvas);
+  const picture = new Picture(canvas, photo);
   let value = null, picked = new Set(), edit = null, tool = "add", hidden = false, space = false, keeping = false, problem = "", news = "";
   let hover = 0, preview = null, at = null, drag = null, line = null;
 
@@ -128,18 +129,18 @@ export default function mount({ element, trigger, server }) {
     sizer.hidden = !painting(); sizer.lastChild.textContent = `${Math.max(1, Math.round(2 * radius()))} px`;
     strip(offered, picture, edit, (i) => act.reading(i));
     const told = say(one, editing, step);
+    const objects = editing
+      ? [{ act: "accept", text: "Keep", key: "Enter", primary: true, off: !step && !edit.asked }, { act: "clear", text: "Discard", key: "Esc" }]
+      : [{ act: "new", text: "New", key: "N", title: "A new object" }, { act: "merge", text: "Merge", key: "M", title: "Merge the picked objects", off: picked.size < 2 }, { act: "split", text: "Split", key: "S", title: "Split the picked object", off: !one, on: tool === "split" },
+        { act: "other", text: one && !one.is_object ? "Is object" : "No object", title: one && !one.is_object ? "Is an object" : "Not an object", key: "O", off: !one }, { act: "remove", sign: "bin", text: "Delete", key: "Del", off: !picked.size }];
+    const rows = [["Tools", TOOLS.map((item) => ({ ...item, on: `tool:${tool}` === item.act }))], ["Object", objects],
+      ["View", [{ act: "back", text: "Undo", key: "Z", off: !(edit?.changed || value.can_undo) }, { act: "forth", text: "Redo", key: "Shift-Z", off: !(edit?.gone.length || value.can_redo) }, { act: "hide", text: "Hide", key: "H", title: "Hide the masks", on: hidden }, { act: "help", text: "Keys", key: "?" }]]];
     // Buttons are made anew only when they differ, so that a press is not lost between down and up.
-    const state = JSON.stringify([tool, Boolean(editing), Boolean(step), edit?.asked, picked.size, one?.is_object, value.can_undo, value.can_redo, edit?.changed, edit?.gone.length, hidden]);
-    if (state !== shown) {
-      shown = state;
-      const objects = editing
-        ? [{ act: "accept", text: "Keep", key: "Enter", primary: true, off: !step && !edit.asked }, { act: "clear", text: "Discard", key: "Esc" }]
-        : [{ act: "new", text: "New", key: "N", title: "A new object" }, { act: "merge", text: "Merge", key: "M", title: "Merge the picked objects", off: picked.size < 2 }, { act: "split", text: "Split", key: "S", title: "Split the picked object", off: !one, on: tool === "split" },
-          { act: "other", text: one && !one.is_object ? "Is object" : "No object", title: one && !one.is_object ? "Is an object" : "Not an object", key: "O", off: !one }, { act: "remove", sign: "bin", text: "Delete", key: "Del", off: !picked.size }];
-      fill(tools, groups([["Tools", TOOLS.map((item) => ({ ...item, on: `tool:${tool}` === item.act }))], ["Object", objects],
-        ["View", [{ act: "back", text: "Undo", key: "Z", off: !(edit?.changed || value.can_undo) }, { act: "forth", text: "Redo", key: "Shift-Z", off: !(edit?.gone.length || value.can_redo) }, { act: "hide", text: "Hide", key: "H", title: "Hide the masks", on: hidden }, { act: "help", text: "Keys", key: "?" }]]], press));
-    }
-    fill(hint, told);
+    const state = JSON.stringify(rows);
+    if (state !== shown) { shown = state; fill(tools, groups(rows, press)); }
+    const fresh = hint.cloneNode(false);
+    fill(fresh, told);
+    if (!fresh.isEqualNode(hint)) hint.replaceChildren(...fresh.childNodes);
   };
   const say = (one, editing, step) => {
     const name = one && [chip(one), " ", h("strong", {}, one.name)];
@@ -257,7 +258,7 @@ export default function mount({ element, trigger, server }) {
 
   fill(help, h("strong", {}, "Keys"), Object.values(KEYS).filter(({ name }) => name).map(({ name, says }) => h("div", {}, h("kbd", {}, name), says)));
   const zooming = h("div.zooming", {}, [["nearer", "Zoom in", "+"], ["farther", "Zoom out", "−"], ["whole", "The whole picture", "F"]].map(([name, title, key]) => button({ act: name, text: "", title, key }, press)));
-  fill(root, tools, h("div.stage", {}, canvas, sizer, zooming, offered, help), h("div.foot", {}, hint, filing, segmenters.element));
+  fill(root, tools, h("div.stage", {}, photo, canvas, sizer, zooming, offered, help), h("div.foot", {}, hint, filing, segmenters.element));
   root.addEventListener("pointerdown", (event) => shut(event.target));
   new ResizeObserver(() => { picture.fit(); redraw(); }).observe(canvas.parentElement);
   onSelect(element, () => { if (!value) return; if (edit && !(selected() === (edit.id || null) && !also().size)) drop(); taken(); });
