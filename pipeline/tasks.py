@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
@@ -15,6 +15,11 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 class TaskError(StudioError):
     """A task that does not fit the scene; says why and what would."""
+
+    def __init__(self, message: str, instead: str = ""):
+        super().__init__(message)
+        self.instead = instead
+        """The same words with what may be meant instead of what is not there; empty where nothing suggests itself."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,12 @@ class Task:
     """What holds when it is done, in plain words, in order; a later stage begins with "then"."""
     kind: str = ""
     """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
-    "gather", "group", "select", "move_to", "swap", "move_near", "move_away", "place_beside", "put_on_table" or
-    "several"; another model may say others; empty for a person's words not yet understood."""
+    "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
+    "put_on_table" or "several"; another model may say others; empty for a person's words not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
+    difficulty: float | None = None
+    """How hard it looks, from 0, easy, to 1; None where nobody said."""
 
 
 class TaskAnswer(BaseModel):
@@ -43,6 +50,7 @@ class TaskAnswer(BaseModel):
     objects: list[str] = Field(default_factory=list)
     goals: list[str] = Field(default_factory=list)
     kind: str = ""
+    difficulty: float | None = Field(default=None, ge=0, le=1)
 
 
 class TasksAnswer(BaseModel):
@@ -54,9 +62,11 @@ class UnderstoodAnswer(TaskAnswer):
     """Whether the words can be done with these objects."""
     reason: str = ""
     """Where not: why, and what would work."""
+    instead: str = ""
+    """Where not, but nearly: the words that may have been meant."""
 
 
-def propose(scene: Any, model: Model, count: int = 8, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
+def propose(scene: Any, model: Model, count: int = 12, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
     """Tasks that these objects support, best first; empty where nothing was found on the table.
 
     `scene` is a kit.Scene or its objects; `about` tells more of each by name (a caption). Raises ModelError.
@@ -86,13 +96,13 @@ def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | N
         model.ask(Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)), UnderstoodAnswer
     )
     if not answer.fits:
-        raise TaskError(answer.reason or "this cannot be done with these objects")
+        raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead)
     task = _task(answer, data, "human")
     if task is None:
         raise ModelError(
             f"{model.name} answered with objects that are not here: {', '.join(answer.objects)}", str(answer)
         )
-    return Task(task.name, text, task.objects, task.goals, task.kind, "human")
+    return replace(task, instruction=text)
 
 
 def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -115,9 +125,8 @@ def task_from_json(said: Mapping[str, Any]) -> Task:
     if missing := [key for key in ("name", "instruction", "objects", "goals") if key not in said]:
         raise TaskError(f"the task has no {', '.join(missing)}; it needs name, instruction, objects and goals")
     objects, goals = tuple(map(str, said["objects"])), tuple(map(str, said["goals"]))
-    return Task(
-        said["name"], said["instruction"], objects, goals, said.get("kind") or "", said.get("source") or "human"
-    )
+    kind, source, hard = said.get("kind") or "", said.get("source") or "human", said.get("difficulty")
+    return Task(said["name"], said["instruction"], objects, goals, kind, source, hard)
 
 
 def _object(thing: Any, about: str) -> dict[str, Any]:
@@ -136,7 +145,7 @@ def _task(said: TaskAnswer, data: Mapping[str, Any], source: str) -> Task | None
     if not said.objects or not said.instruction or any(name not in known for name in said.objects):
         return None
     name = re.sub(r"\W+", "_", said.name.lower()).strip("_") or "task"
-    return Task(name, said.instruction, tuple(said.objects), tuple(said.goals), said.kind, source)
+    return Task(name, said.instruction, tuple(said.objects), tuple(said.goals), said.kind, source, said.difficulty)
 
 
 def _as(answer: BaseModel, kind: type[_Answer]) -> _Answer:

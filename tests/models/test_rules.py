@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from pipeline.models import ModelError, Question
 from pipeline.models.rules import RulesModel, source, writer
 from pipeline.models.rules.aims import Aim, read, sentences
-from pipeline.models.rules.plans import RICHES, SAFE, proposals, why_not
+from pipeline.models.rules.plans import difficulty, why_not
+from pipeline.models.rules.proposals import RICHES, SAFE, proposals
+from pipeline.models.rules.references import tokens
+from pipeline.models.rules.things import things
+from pipeline.models.rules.words import ALIKE, PRODUCTS, kin, singular
 from pipeline.router import ProgramAnswer
 from pipeline.simulation.guard import guard
 from pipeline.simulation.kit import Scene
@@ -44,11 +48,9 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("stack the cubes together", [CUBES]),
         ("sort the objects in rainbow order", [RAINBOW]),
         ("arrange the cubes by color", ["red_cube, green_cube and blue_cube stand in a row from left to right"]),
-        ("select me the snacks", ["purple_carton is in near_zone, marked on the table"]),
         ("Build a tower out of the cubes!", [CUBES]),
         ("make a stack with the green, red and blue cubes", [CUBES]),
         ("could you please put the tin in the white bowl?", ["yellow_can is inside white_bowl"]),
-        ("put the mustard in the bowl", ["yellow_can is inside white_bowl"]),
         ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
         ("put two cubes in the bowl", ["red_cube is inside white_bowl", "green_cube is inside white_bowl"]),
         ("put a bule block into the bowel", ["blue_cube is inside white_bowl"]),
@@ -63,6 +65,8 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
         ("put the leftmost cube on the right", ["red_cube is in right_zone, marked on the table"]),
         ("throw the ball in the bin", ["orange_ball is inside bin, set out on the table"]),
+        ("mirror the cubes", ["red_cube, green_cube and blue_cube are mirrored, left and right exchanged"]),
+        ("make room on the right", ["yellow_can is outside right_zone, marked on the table", "blue_cube is outside right_zone, marked on the table"]),
         ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),
     ],
 )  # fmt: skip
@@ -79,8 +83,22 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
         ("   ", "the instruction is empty"),
         ("asdf qwer", 'do not understand "asdf qwer". What would work here: "'),
         ("pour the can into the bowl", "do not understand"),
-        ("put the mug in the bowl", "there is no mug here; there are: red_cube, green_cube"),
         ("put the gren_cub in the bowl", 'did you mean "green_cube"?'),
+        (
+            "put the mustard in the bowl",
+            'there is no mustard here; there are: red_cube, green_cube, blue_cube, yellow_can, orange_ball, white_bowl, purple_carton; did you mean "yellow_can"?',
+        ),
+        (
+            "put the mug on the table",
+            'there is no mug here; there are: red_cube, green_cube, blue_cube, yellow_can, orange_ball, white_bowl, purple_carton; did you mean "white_bowl"?',
+        ),
+        ("put the brick in the bowl", 'did you mean "red_cube"?'),
+        ("put the green brick in the bowl", 'did you mean "green_cube"?'),
+        ("put the die in the bowl", 'did you mean "red_cube" or "green_cube" or "blue_cube"?'),
+        ("put the purple brick in the bowl", 'did you mean "purple_carton"?'),
+        ("put the plate in the bowl", 'did you mean "white_bowl"?'),
+        ("select me the snacks", 'did you mean "purple_carton"?'),
+        ("put the elephant in the bowl", "there is no elephant here"),
         ("put the cube in the bowl", "may mean red_cube or green_cube or blue_cube: say which"),
         ("stack the balls", "only one object (orange_ball), stacking needs two"),
         ("stack everything", "orange_ball is a sphere: it rolls off"),
@@ -97,6 +115,35 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
 def test_words_that_do_not_fit_are_answered_with_why(scene, words, why):
     with pytest.raises(TaskError, match=re.escape(why)):
         understand(words, scene, RULES)
+
+
+@pytest.mark.parametrize(
+    "words, instead",
+    [
+        ("Put the mustard in the bowl!", "Put the yellow_can in the bowl!"),
+        ("put the mustard next to the mustard", ""),
+        ("bring me the snacks", "bring me the purple_carton"),
+        ("put the die in the bowl", ""),
+        ("stack the bricks", "stack the red_cube, green_cube, blue_cube and purple_carton"),
+        ("put the kettle in the bowl", ""),
+    ],
+)
+def test_where_one_thing_may_be_meant_the_words_that_say_so_are_offered(scene, words, instead):
+    with pytest.raises(TaskError) as told:
+        understand(words, scene, RULES)
+    assert told.value.instead == instead, str(told.value)
+    if instead:
+        assert understand(instead, scene, RULES).objects
+
+
+@pytest.mark.parametrize("word", sorted({word for group in ALIKE for word in group} | set(PRODUCTS)))
+def test_no_word_is_ever_taken_for_what_only_looks_like_it(scene, word):
+    known = {w for thing in things(scene_data(scene)) for w in tokens(thing)}
+    fits = {w for w in known if w == word or w in kin(word)} | ({"box", "container"} & {word})
+    if fits:
+        return
+    with pytest.raises(TaskError, match=f"there is no {singular(word)} here"):
+        understand(f"put the {word} on the left", scene, RULES)
 
 
 def test_a_thing_too_wide_for_the_container_is_said_in_centimetres(tmp_path):
@@ -140,6 +187,8 @@ AIMS = st.one_of(
     st.builds(Aim, st.just("inside"), NAMES.map(lambda names: (names[0], "bin")), new=st.just(True)),
     st.builds(Aim, st.just("inside"), NAMES.map(lambda names: names[:2])),
     st.builds(Aim, st.just("in_zone"), NAMES.map(lambda names: (names[0], "left_zone"))),
+    st.builds(Aim, st.just("outside"), NAMES.map(lambda names: (names[0], "left_zone"))),
+    st.builds(Aim, st.just("mirrored"), NAMES),
     st.builds(Aim, st.just("on_table"), NAMES.map(lambda names: names[:1])),
 )
 
@@ -155,6 +204,7 @@ def test_goals_read_back_as_what_they_were_written_from(aims, steps):
 @given(st.lists(AIMS, min_size=1, max_size=3, unique=True))
 def test_every_written_program_passes_the_guard_and_reads_back(data, aims):
     assume("no free place" not in why_not(aims, data))
+    assume(sum(aim.verb == "mirrored" for aim in aims) < 2)  # one program mirrors one group
     program = Program(writer.simulation("do it", aims, data), writer.checks_source(aims))
     assert guard(program) == ()
     assert source.aims(program.simulation) == tuple(aims)
@@ -198,7 +248,17 @@ def test_what_is_proposed_can_be_done_and_the_safe_comes_first_the_richest_of_it
 @given(tables())
 def test_a_proposed_instruction_means_what_was_proposed(table):
     for plan in proposals(table):
-        if plan.kind in ("put_in", "put_on", "swap", "move_near", "move_away", "put_in_tray", "move_to"):
+        if plan.kind in (
+            "put_in",
+            "put_on",
+            "swap",
+            "move_near",
+            "move_away",
+            "put_in_tray",
+            "move_to",
+            "mirror",
+            "make_room",
+        ):
             answer = RULES.ask(
                 Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
             )
@@ -215,8 +275,13 @@ def test_one_lone_object_still_has_tasks(tmp_path, name):
 
 
 def test_proposals_are_of_many_kinds(scene):
-    kinds = {task.kind for task in propose(scene, RULES, count=20)}
+    tasks = propose(scene, RULES, count=20)
+    kinds = {task.kind for task in tasks}
+    assert all(0 <= task.difficulty <= 1 for task in tasks)
     assert kinds >= {
+        "mirror",
+        "make_room",
+        "select",
         "stack",
         "sort_by_size",
         "sort_by_colour",
@@ -228,6 +293,30 @@ def test_proposals_are_of_many_kinds(scene):
         "move_near",
         "move_away",
     }
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=4, max_size=7))
+def test_four_blocks_that_stand_apart_have_eight_tasks_of_five_kinds(sizes):
+    objects = []
+    for place, size in enumerate(sizes):
+        extents = [min(v, 0.09) for v in size]
+        spot = [0.22 * (place % 4) - 0.33, 0.3 * (place // 4) - 0.15, extents[2] / 2]
+        colour = ("red", "green", "blue")[place % 3]
+        objects.append(
+            {"name": f"{colour}_box_{place}", "shape": "box", "colour": colour, "size": extents, "position": spot}
+        )
+    plans = proposals({"objects": objects, "table": {"polygon": [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]}})
+    assert len(plans) >= 8 and len({plan.kind for plan in plans}) >= 5
+
+
+def test_more_to_carry_looks_harder(data):
+    one, two = Aim("in_zone", ("red_cube", "zone")), Aim("in_zone", ("blue_cube", "zone"))
+    tall = Aim("stacked", ("blue_cube", "red_cube", "green_cube"))
+    levels = [
+        difficulty(aims, data) for aims in ((one,), (one, two), (tall,), (tall, Aim("in_zone", one.names, stage=1)))
+    ]
+    assert levels == sorted(levels) and len(set(levels)) == 4
 
 
 def test_an_unknown_question_is_named(data):

@@ -9,10 +9,11 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.models.model import ModelError, Question
 from pipeline.models.rules import mend_checks, mend_simulation, writer
-from pipeline.models.rules.aims import Aim, read
+from pipeline.models.rules.aims import Aim, listed, read
 from pipeline.models.rules.diagnosis import Fault, diagnose
 from pipeline.models.rules.instructions import Instructions
-from pipeline.models.rules.plans import Plan, Table, proposals, why_not
+from pipeline.models.rules.plans import Plan, Table, difficulty, why_not
+from pipeline.models.rules.proposals import proposals
 from pipeline.models.rules.references import Reader, Unclear
 from pipeline.models.rules.things import things
 
@@ -43,17 +44,32 @@ def _describe(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {"tasks": [plan.answer() for plan in proposals(data["scene"])[: int(data.get("count", 8))]]}
+    scene = data["scene"]
+    best = proposals(scene)[: int(data.get("count", 8))]
+    return {"tasks": [plan.answer() | {"difficulty": difficulty(plan.aims, scene)} for plan in best]}
 
 
 def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
     text, scene = " ".join(str(data["text"]).split()), data["scene"]
     try:
-        return {"fits": True, "reason": "", **_plan(text, scene).answer(text)}
+        plan = _plan(text, scene)
+        return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.aims, scene)}
     except Unclear as unclear:
         would = ", ".join(f'"{plan.instruction.rstrip(".")}"' for plan in proposals(scene)[:3])
         works = f". What would work here: {would}" if would and re.search("understand|names? no", str(unclear)) else ""
-        return {"fits": False, "reason": str(unclear).rstrip(".") + works}
+        return {"fits": False, "reason": str(unclear).rstrip(".") + works, "instead": _instead(text, unclear, scene)}
+
+
+def _instead(text: str, unclear: Unclear, scene: Mapping[str, Any]) -> str:
+    """The words with the one that fits nothing exchanged for what may be meant; empty where that makes no task."""
+    if not unclear.meant:
+        return ""
+    words = re.sub(rf"\b{re.escape(unclear.word)}\b", listed(unclear.meant), text, flags=re.I)
+    try:
+        _plan(words, scene)
+    except Unclear:
+        return ""
+    return words if words != text else ""
 
 
 def _plan(text: str, scene: Mapping[str, Any]) -> Plan:
@@ -64,7 +80,7 @@ def _plan(text: str, scene: Mapping[str, Any]) -> Plan:
             f"the instruction has {len(text)} letters; the offline rules read at most {LONGEST}: say it shorter"
         )
     table = Table.of(scene)
-    plan = Instructions(Reader(things(scene), table.right, table.away)).read(text)
+    plan = Instructions(Reader(things(scene), table.right, table.away), table).read(text)
     reason = why_not(plan.aims, scene)
     if "no free place" in reason and plan.kind == "gather":  # no room for a bin: a marked zone does as well
         zoned = tuple(replace(a, verb="in_zone", names=(a.names[0], "discard_zone"), new=False) for a in plan.aims)

@@ -10,8 +10,9 @@ class Aim:
     """One goal in the kit's verbs."""
 
     verb: str
-    """"on", "stacked", "inside", "in_row", "in_zone", "where", "near", "away", "left_of", "right_of", "in_front_of",
-    "behind", "upright" or "on_table"; "where" is the kit's `at`, at the place another thing stood."""
+    """"on", "stacked", "inside", "in_row", "in_zone", "outside", "where", "mirrored", "near", "away", "left_of",
+    "right_of", "in_front_of", "behind", "upright" or "on_table"; "where" is the kit's `at`, at the place another thing
+    stood, and "mirrored" the same at the image of its own."""
     names: tuple[str, ...]
     along: str = ""
     """Of a row: "right" or "away"."""
@@ -22,12 +23,14 @@ class Aim:
     @property
     def objects(self) -> tuple[str, ...]:
         """The names that are objects of the photograph."""
-        return self.names[:1] if self.verb == "in_zone" or self.new else self.names
+        return self.names[:1] if self.verb in ("in_zone", "outside") or self.new else self.names
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The names that the robot has to carry."""
-        return self.names if self.verb == "in_row" else self.names[1:] if self.verb == "stacked" else self.names[:1]
+        if self.verb == "stacked":
+            return self.names[1:]
+        return self.names if self.verb in ("in_row", "mirrored") else self.names[:1]
 
 
 _PAIRS = {
@@ -40,6 +43,7 @@ _PAIRS = {
     "in_front_of": "{} is in front of {}",
     "behind": "{} is behind {}",
     "in_zone": "{} is in {}, marked on the table",
+    "outside": "{} is outside {}, marked on the table",
     "upright": "{} is upright",
     "on_table": "{} is on the table",
 }
@@ -54,6 +58,8 @@ def listed(names: Sequence[str]) -> str:
 def sentence(aim: Aim) -> str:
     if aim.verb == "stacked":
         text = f"{listed(aim.names)} are stacked, bottom first"
+    elif aim.verb == "mirrored":
+        text = f"{listed(aim.names)} are mirrored, left and right exchanged"
     elif aim.verb == "in_row":
         text = f"{listed(aim.names)} stand in a row {_ROWS[aim.along]}"
     elif aim.verb == "inside":
@@ -81,6 +87,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 _READERS = [
     _reader("{list} are stacked, bottom first", lambda names: Aim("stacked", _split(names))),
+    _reader("{list} are mirrored, left and right exchanged", lambda names: Aim("mirrored", _split(names))),
     *(
         _reader(f"{{list}} stand in a row {words}", lambda names, along=along: Aim("in_row", _split(names), along))
         for along, words in _ROWS.items()

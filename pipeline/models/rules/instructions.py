@@ -6,75 +6,22 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from pipeline.models.rules.aims import Aim
-from pipeline.models.rules.plans import Plan, by_colour, tower
+from pipeline.models.rules.grammar import (
+    NEW_CONTAINERS,
+    ORDER,
+    PLACES,
+    PUT,
+    RELATIONS,
+    SIDE,
+    ZONE,
+    arranged,
+    clauses,
+)
+from pipeline.models.rules.plans import Plan, Table, tower
+from pipeline.models.rules.proposals import emptied
 from pipeline.models.rules.references import Reader, Unclear
 from pipeline.models.rules.things import Thing
 from pipeline.models.rules.words import singular
-
-PLEASE = re.compile(
-    r"^(?:(?:hey|hi|hello|ok|okay|now|please|robot|just|and|first|finally|lastly|next|also|then|let's|lets|try to"
-    r"|kindly"
-    r"|(?:can|could|would|will) you|(?:i|we) (?:want|need|would like|'d like)(?: you| the robot)?(?: to)?"
-    r"|i'd like(?: you)?(?: to)?|you should|the robot (?:should|must|shall)|your task is to)\b[, ]*)+"
-)
-VERBS = (
-    r"put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|"
-    r"position|keep|stack|pile|build|make|form|sort|order|arrange|rank|organise|organize|align|line|"
-    r"gather|collect|group|cluster|assemble|select|pick|choose|give|hand|fetch|get|pass|discard|trash|"
-    r"bin|remove|clear|clean|tidy|dispose|eliminate|swap|switch|exchange|trade|interchange|separate|"
-    r"spread|stand|pack|store|return|pull|empty"
-)
-PUT = (
-    r"(?:put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|position|keep"
-    r"|stand|stack|pile|pack|store|return|pull|get|pick up|pick|sort)"
-)
-RELATIONS = (
-    ("out", r"out of|off of|off"),
-    ("inside", r"inside of|inside|into|in to"),
-    ("in_front_of", r"in front of|before"),
-    ("left_of", r"(?:on |to )?(?:the )?left(?: hand)?(?: side)? of"),
-    ("right_of", r"(?:on |to )?(?:the )?right(?: hand)?(?: side)? of"),
-    ("behind", r"in back of|behind"),
-    ("on", r"on the top of|on top of|onto|on to|upon|atop|over|on"),
-    (
-        "near",
-        r"right next to|next to|close to|close by|beside|besides|near to|near|nearby|adjacent to|alongside|towards?|by",
-    ),
-    ("away", r"(?:far )?away from|far from|apart from"),
-    ("inside", r"in"),
-)
-SIZES = (
-    r"size|volume|height|width|small|smallest|smaller|little|big|bigger|biggest|large|largest|tall|taller|tallest"
-    r"|short|shortest|low|lowest|wide|narrow|ascending|descending|increasing|decreasing"
-)
-COLOUR_ORDER = r"rainbow|colou?rs?|hue|spectrum"
-ORDER = re.compile(
-    r"(?:,? ?(?:by|in|from|according to|in order of|in an?|into|with|using)? (?:the |their |an? |order of )*"
-    rf"(?:{SIZES}|{COLOUR_ORDER})\b.*)$"
-)
-NEW_CONTAINERS = {
-    "tray": "tray",
-    "bin": "bin",
-    "trash": "bin",
-    "rubbish": "bin",
-    "basket": "bin",
-    "box": "bin",
-    "container": "tray",
-}
-PLACES = {
-    "left": "left", "right": "right", "far": "far", "back": "far", "rear": "far", "near": "near",
-    "front": "near", "close": "near",
-    "middle": "middle", "centre": "middle", "center": "middle", "other": "other", "opposite": "other",
-}  # fmt: skip
-ZONE = re.compile(
-    r"\b(zone|area|region|marked|marker|spot|square|circle|side|half|corner|edge|end|middle|centre|center)\b"
-    r"|^(the )?(left|right|front|back)$"
-)
-
-SIDE = re.compile(
-    r"(the )?(far |very )?(left|right|front|back|rear|middle|centre|center|other|opposite)"
-    r"( (hand )?(side|half|end|edge|part))?$"
-)
 
 
 @dataclass
@@ -82,6 +29,7 @@ class Instructions:
     """Reads one instruction about one scene. Raises Unclear with what would have worked."""
 
     reader: Reader
+    table: Table
 
     def read(self, text: str) -> Plan:
         plain = re.sub(r"[!?.]+(?=\s|$)", ";", " ".join(text.lower().replace("’", "'").split()))
@@ -101,8 +49,8 @@ class Instructions:
 
     def clause(self, text: str) -> tuple[str, list[Aim]]:
         readings: tuple[Callable[[str], tuple[str, list[Aim]] | None], ...] = (
-            self.swap, self.sort, self.tower, self.row, self.groups, self.discard, self.apart, self.related,
-            self.gather, self.select,
+            self.swap, self.mirror, self.room, self.sort, self.tower, self.row, self.groups, self.discard,
+            self.apart, self.related, self.gather, self.select,
         )  # fmt: skip
         for reading in readings:
             if (found := reading(text)) is not None:
@@ -132,6 +80,25 @@ class Instructions:
             raise Unclear(f"swapping needs two objects, the words name {len(pair)}")
         a, b = (t.name for t in pair)
         return "swap", [Aim("where", (a, b)), Aim("where", (b, a))]
+
+    def mirror(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(r"(?:mirror|reflect|flip (?:left and right|the order|sides))\b(.*?)(?::.*)?$", text)
+        if not m:
+            return None
+        objects = self.some(re.sub(r"^(?: the)? ?(?:arrangement|layout|order|positions?|places?)?(?: of)?\b", "", m[1]))
+        return "mirror", [Aim("mirrored", tuple(t.name for t in objects))]
+
+    def room(self, text: str) -> tuple[str, list[Aim]] | None:
+        m = re.match(r"(?:make (?:some )?(?:room|space)|clear|empty|free)\b([^:]*)(?::(.*))?$", text)
+        place = next((PLACES[w] for w in re.findall(r"\w+", m[1]) if w in PLACES), "") if m else ""
+        if not m or not (place or text.startswith("make")) or re.search(r"\b(?:into|inside)\b", m[1]):
+            return None
+        zone = f"{place if place in ('left', 'right', 'near', 'far') else 'middle'}_zone"
+        named = re.search(r"move (.+) (?:out|away|off)\b", m[2] or "")
+        group = self.named(named[1]) if named else emptied(self.reader.things, self.table).get(zone, ())
+        if not group:
+            raise Unclear(f'too much stands there to empty it ("{m[1].strip()}"): name another side of the table')
+        return "make_room", [Aim("outside", (t.name, zone)) for t in group]
 
     def sort(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
@@ -366,47 +333,3 @@ class Instructions:
 def one(objects: Sequence[Thing]) -> str:
     """The name of a lone thing."""
     return "".join(t.name for t in objects[:1])
-
-
-def clauses(text: str) -> list[tuple[int, str]]:
-    """The clauses of a text with the stage each belongs to: "then" begins a new one."""
-    parts = re.split(
-        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{VERBS})\b))", text
-    )
-    found: list[tuple[int, str]] = []
-    stage = 0
-    for index in range(0, len(parts), 2):
-        clause = PLEASE.sub("", parts[index].strip(" ,;:")).strip(" ,;:")
-        clause = re.sub(r"\b(?:please|for me|thanks|thank you)\b", "", clause).strip(" ,")
-        if not clause:
-            if index and re.search(r"then|after|finally|lastly", parts[index - 1] if index else ""):
-                stage += 1
-            continue
-        if index and found and re.search(r"then|after|finally|lastly", parts[index - 1]):
-            stage += 1
-        found.append((stage, " ".join(clause.split())))
-    return found
-
-
-def arranged(objects: tuple[Thing, ...], words: str) -> tuple[str, list[Thing]]:
-    """The kind of sorting that words ask for, and the objects in that order."""
-    if re.search(COLOUR_ORDER, words):
-        if len({t.colour for t in objects}) < 2:
-            raise Unclear(f"all of them are {objects[0].colour}: there is no colour order")
-        return "sort_by_colour", by_colour(objects)
-    measure = (
-        "height"
-        if re.search(r"height|tall|short|low", words)
-        else "width"
-        if re.search(r"wide|width|narrow", words)
-        else "volume"
-    )
-    falling = re.search(
-        r"^\W*(?:by|in|from|with)?.*?\b(big|biggest|large|largest|tall|tallest|wide|descending|decreasing)\b.*?(?:\bto\b|first|$|order)",
-        words,
-    )
-    rising = re.search(
-        r"\b(small|smallest|little|short|shortest|low|narrow)\w*\b.*\bto\b|\b(?:small|short|low)\w* first", words
-    )
-    ordered = sorted(objects, key=lambda t: getattr(t, measure), reverse=bool(falling and not rising))
-    return "sort_by_height" if measure == "height" else "sort_by_size", ordered

@@ -122,7 +122,9 @@ def _regoaled(text: str, tree: ast.Module, aims: tuple[Aim, ...] | None, data: M
     made = {n for c in source.calls(tree, "add_zone", "add_container") for n in source.names(c)[:1]}
     calls = list(source.calls(tree, "goal"))
     plain = all(
-        a.verb != "where" and a.stage == 0 and (not (a.new or a.verb == "in_zone") or a.names[1] in made)
+        a.verb not in ("where", "mirrored", "outside")
+        and a.stage == 0
+        and (not (a.new or a.verb == "in_zone") or a.names[1] in made)
         for a in aims or ()
     )
     if aims and plain and len(calls) == 1:

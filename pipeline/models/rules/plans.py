@@ -1,8 +1,8 @@
-"""Plans that measured attributes support: what can be reached, why others cannot, what is worth proposing."""
+"""Plans: aims that measured attributes support, how hard they are, why others cannot be reached."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, permutations
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,6 @@ from pipeline.models.rules.things import (
 
 ROOM = 0.04
 """Free metres beside each object in a zone or a container that the program sets out."""
-
-SAFE = 0.5
-"""Doubt up to which the richer of two plans goes first."""
-RICHES = {
-    "sort_by_size": 3, "sort_by_colour": 3, "stack": 3, "gather": 3,
-    "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2,
-    "put_in_tray": 1, "select": 1,
-}  # fmt: skip
-"""How much there is to a kind of task; those that only move one thing have least."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +65,16 @@ class Table:
         on_axis = self.polygon @ np.asarray(self.right if along == "right" else self.away)
         return float(np.ptp(on_axis))
 
-    @property
-    def area(self) -> float:
-        x, y = self.polygon.T
-        return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """Distance of points (..., 2) to the nearest edge, positive on the table, of shape (...)."""
+        edges = np.roll(self.polygon, -1, 0) - self.polygon
+        normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
+        normals *= np.sign(np.median(((self.polygon.mean(0) - self.polygon) * normals).sum(1)))
+        return (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
+
+    def holds(self, xy: np.ndarray, margin: float) -> bool:
+        """Whether a point lies on it, at least margin metres from the edge."""
+        return bool(self.depth(np.asarray(xy)) >= margin)
 
 
 def by_colour(objects: Sequence[Thing]) -> list[Thing]:
@@ -100,6 +97,8 @@ def why_not(aims: Sequence[Aim], scene: Mapping[str, Any]) -> str:
             return f"there is no {missing[0]} here; there are: {', '.join(known)}"
         if reason := _REASONS.get(aim.verb, lambda *_: "")(aim, [known[n] for n in aim.objects], table):
             return reason
+    if reason := _why_no_room(aims, known, table):
+        return reason
     if all(held := [already(aim, [known[n] for n in aim.objects], table) for aim in aims]):
         return held[0]
     if place_targets(aims, [known[n] for n in objects_of(aims)], table) is None:
@@ -167,11 +166,30 @@ def _why_no_pair(aim: Aim, objects: list[Thing], table: Table) -> str:
     return f"the table is too small to set {a.name} and {b.name} {cm(need)} apart" if need > across else ""
 
 
+def _why_no_mirror(aim: Aim, objects: list[Thing], table: Table) -> str:
+    if len(objects) < 2:
+        return f"only one object ({objects[0].name}), a mirror image needs two"
+    places = images(objects, table)
+    if all(float(np.hypot(*np.subtract(places[t.name], t.position[:2]))) < 0.05 for t in objects):
+        return f"{listed(aim.names)} look the same mirrored"
+    off = next((t.name for t in objects if not table.holds(places[t.name], t.narrow / 2)), "")
+    return f"the mirror image of {off} lies beside the table" if off else ""
+
+
+def images(objects: Sequence[Thing], table: Table) -> dict[str, np.ndarray]:
+    """By name the place, of shape (2,), of each with left and right exchanged about their middle, as the kit has it."""
+    right = np.asarray(table.right)
+    ahead = {t.name: float(np.dot(t.position[:2], right)) for t in objects}
+    middle = (max(ahead.values()) + min(ahead.values())) / 2
+    return {t.name: np.asarray(t.position[:2]) + 2 * (middle - ahead[t.name]) * right for t in objects}
+
+
 _REASONS: dict[str, Callable[[Aim, list[Thing], Table], str]] = {
     "stacked": _why_no_stack,
     "on": lambda aim, objects, table: why_not_on(*objects),
     "inside": lambda aim, objects, table: "" if aim.new else why_not_in(*objects),
     "in_row": _why_no_row,
+    "mirrored": _why_no_mirror,
     **dict.fromkeys(("near", "away", "left_of", "right_of", "in_front_of", "behind", "where"), _why_no_pair),
 }
 
@@ -191,6 +209,66 @@ def place_targets(
     boxes = any(aim.new for aim in aims)  # a zone may lie where something stands that will go, a box may not
     free = _clear(wanted, every, table)
     return free if free is not None or boxes else _clear(wanted, staying, table)
+
+
+def cleared(aims: Sequence[Aim], objects: Sequence[Thing], table: Table) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Centre and extents (right, away) in metres of each zone that shall be empty; it holds what must go."""
+    axes = np.stack([table.right, table.away])
+    known = {t.name: t for t in objects}
+    zones: dict[str, list[Thing]] = {}
+    for aim in aims:
+        if aim.verb == "outside":
+            zones.setdefault(aim.names[1], []).append(known[aim.names[0]])
+    found = {}
+    for name, inside in zones.items():
+        centres = np.array([t.position[:2] for t in inside]) @ axes.T
+        reach = np.array([diagonal(t) / 2 for t in inside])[:, None]
+        low, high = (centres - reach).min(0), (centres + reach).max(0)
+        grown = np.maximum(
+            high - low, np.sqrt(((2 * reach + ROOM) ** 2).sum())
+        )  # so that they also fit at other places
+        found[name] = ((low + high) / 2 @ axes, grown)
+    return found
+
+
+def _why_no_room(aims: Sequence[Aim], known: Mapping[str, Thing], table: Table) -> str:
+    """Why what has to leave a zone finds no place elsewhere, or nothing."""
+    going = [known[a.names[0]] for a in aims if a.verb == "outside"]
+    taken = [(np.array(t.position[:2]), diagonal(t) / 2) for t in known.values() if t not in going]
+    for centre, size in cleared(aims, going, table).values():
+        taken += _covered(centre, size, table)
+    for thing in going:
+        place = free_place(diagonal(thing) / 2, "", taken, table)
+        if place is None:
+            return f"there is no free place on the table for {thing.name}"
+        taken.append((place, diagonal(thing) / 2))
+    return ""
+
+
+def _covered(centre: np.ndarray, size: np.ndarray, table: Table) -> list[tuple[np.ndarray, float]]:
+    """Discs that cover a rectangle along right and away: centre and radius of each, in metres."""
+    pitch = float(min(size)) / 2
+    counts = np.ceil(size / pitch).astype(int)
+    places = np.stack(np.meshgrid(*[(np.arange(n) + 0.5) / n - 0.5 for n in counts]), -1).reshape(-1, 2) * size
+    return [(centre + place @ np.stack([table.right, table.away]), pitch * 0.71) for place in places]
+
+
+def difficulty(aims: Sequence[Aim], scene: Mapping[str, Any]) -> float:
+    """How hard it looks, from 0, easy, to 1: by what has to be carried, how often, and how surely it stays put."""
+    known = {t.name: t for t in things(scene)}
+    moving = [known[n] for a in aims for n in a.moving if n in known]
+    doubt = max((doubt_carry(t) for t in moving), default=0.0) + sum(_doubt(aim, known) for aim in aims)
+    stages = len({aim.stage for aim in aims})
+    return round(min(1.0, 0.07 * len(moving) + 0.15 * (stages - 1) + 0.6 * doubt), 2)
+
+
+def _doubt(aim: Aim, known: Mapping[str, Thing]) -> float:
+    """How likely things are not to stay where the aim wants them."""
+    there = [known[n] for n in aim.objects if n in known]
+    if aim.verb in ("on", "stacked") and len(there) > 1:
+        pairs = pairwise(there) if aim.verb == "stacked" else ((there[1], there[0]),)
+        return sum(0.1 + doubt_on(up, low) for low, up in pairs)
+    return 0.1 + doubt_in(*there) if aim.verb == "inside" and len(there) > 1 else 0.0
 
 
 def _clear(
@@ -215,11 +293,7 @@ def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]]
     low, high = table.polygon.min(0), table.polygon.max(0)
     x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
     spots = np.stack([x.ravel(), y.ravel()], -1)
-    edges = np.roll(table.polygon, -1, 0) - table.polygon
-    normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
-    normals *= np.sign(np.median(((middle - table.polygon) * normals).sum(1)))
-    inside = (spots @ normals.T - (table.polygon * normals).sum(1)).min(1)
-    spots = spots[inside > half * 1.2 + 0.02]
+    spots = spots[table.depth(spots) > half * 1.2 + 0.02]
     for centre, radius in taken:
         spots = spots[np.linalg.norm(spots - centre, axis=1) > half * 1.25 + radius + 0.02]
     if not len(spots):
@@ -230,150 +304,3 @@ def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]]
         ahead = (spots - middle) @ wish
         return spots[np.argmax(np.minimum(ahead, 0.7 * ahead.max()) - 0.3 * near)]
     return spots[np.argmin(near)]
-
-
-def proposals(scene: Mapping[str, Any]) -> tuple[Plan, ...]:
-    """What these objects can be used for, the surest of each kind: the richest first, as far as they are safe."""
-    objects, table = things(scene), Table.of(scene)
-    plans = [p for family in _FAMILIES for p in family(objects, table) if not why_not(p.aims, scene)]
-    known = {t.name: t for t in objects}
-    sure = [replace(p, doubt=p.doubt + max(doubt_carry(known[n]) for a in p.aims for n in a.moving)) for p in plans]
-    return tuple(sorted(sure, key=lambda p: (p.doubt > SAFE, -RICHES.get(p.kind, 0) * (p.doubt <= SAFE), p.doubt)))
-
-
-def _shift(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    if not objects:
-        return
-    best = min(objects, key=doubt_carry)
-    side = "left" if np.dot(best.position[:2], table.right) > np.mean(table.polygon @ table.right) else "right"
-    aim = Aim("in_zone", (best.name, f"{side}_zone"))
-    words = f"Move {best.name} into the zone marked on the {side}."
-    yield Plan("move_to", (aim,), words, f"move_{best.name}_{side}", 0.05)
-    small = min(objects, key=lambda t: (t.width, t.height))
-    if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
-        aim = Aim("inside", (small.name, "tray"), new=True)
-        yield Plan(
-            "put_in_tray",
-            (aim,),
-            f"Put {small.name} into the tray.",
-            f"{small.name}_into_tray",
-            0.1 + 0.2 * (len(objects) > 1),
-        )
-
-
-def _fill(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    pairs = [(t, c) for c in objects if c.container for t in objects if not t.container and not why_not_in(t, c)]
-    if pairs:
-        thing, container = min(pairs, key=lambda p: doubt_in(*p))
-        doubt = 0.1 + doubt_in(thing, container)
-        aim = Aim("inside", (thing.name, container.name))
-        words, name = f"Put {thing.name} into {container.name}.", f"{thing.name}_into_{container.name}"
-        yield Plan("put_in", (aim,), words, name, doubt)
-
-
-def _stack(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    blocks = tower([t for t in objects if t.block])[-4:]
-    while len(blocks) > 1 and any(doubt_on(up, low) > 0.5 for low, up in pairwise(blocks)):
-        blocks = blocks[1:]
-    if len(blocks) > 1:
-        names = tuple(t.name for t in blocks)
-        doubt = 0.15 + 0.1 * (len(blocks) - 2) + sum(doubt_on(up, low) for low, up in pairwise(blocks))
-        yield Plan(
-            "stack",
-            (Aim("stacked", names),),
-            f"Stack {listed(names)}, {names[0]} at the bottom.",
-            f"stack_{len(names)}",
-            doubt,
-        )
-    pairs = [
-        (up, low) for up, low in permutations(objects, 2) if low.flat and not up.container and not why_not_on(up, low)
-    ]
-    if pairs:
-        up, low = min(pairs, key=lambda p: doubt_on(*p) + 0.3 * (not p[1].block))
-        doubt = 0.15 + doubt_on(up, low) + 0.3 * (not low.block)
-        yield Plan(
-            "put_on",
-            (Aim("on", (up.name, low.name)),),
-            f"Put {up.name} on top of {low.name}.",
-            f"{up.name}_on_{low.name}",
-            doubt,
-        )
-
-
-def _sort(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    objects = sorted(objects, key=lambda t: t.width)[:5]
-    if len(objects) < 2:
-        return
-    doubt = 0.15 + 0.04 * len(objects)
-    small = sorted(objects, key=lambda t: t.volume)
-    if all(big.volume > 1.15 * low.volume for low, big in pairwise(small)):
-        names = tuple(t.name for t in small)
-        words = f"Sort {listed(names)} into a row from small to big."
-        yield Plan("sort_by_size", (Aim("in_row", names, "right"),), words, f"sort_{len(names)}_by_size", doubt)
-    firsts = by_colour(list({t.colour: t for t in reversed(objects)}.values()))
-    rainbow = [t for t in firsts if t.colour in RAINBOW[:7]]
-    if len(rainbow) > 1:
-        names = tuple(t.name for t in rainbow)
-        words = f"Sort {listed(names)} into a row in rainbow order."
-        yield Plan("sort_by_colour", (Aim("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", doubt)
-    row = sorted(objects, key=lambda t: np.dot(t.position[:2], table.right))[:4]
-    names = tuple(t.name for t in row)
-    yield Plan(
-        "line_up",
-        (Aim("in_row", names, "right"),),
-        f"Line up {listed(names)} from left to right.",
-        f"line_up_{len(names)}",
-        doubt + 0.05,
-    )
-
-
-def _gather(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    for key, plural in (("shape", "{}s"), ("colour", "{} things")):
-        kinds: dict[str, list[Thing]] = {}
-        for thing in objects:
-            kinds.setdefault(getattr(thing, key), []).append(thing)
-        some = {
-            word: group
-            for word, group in kinds.items()
-            if word not in ("", "irregular") and 2 <= len(group) < len(objects)
-        }
-        if some:
-            word, group = min(some.items(), key=lambda item: (len(item[1]), sum(t.width for t in item[1])))
-            aims = tuple(Aim("inside", (t.name, "bin"), new=True) for t in group)
-            phrase = plural.format(word).replace("boxs", "boxes")
-            yield Plan(
-                "gather", aims, f"Discard all the {phrase} into the bin.", f"discard_{word}", 0.2 + 0.05 * len(group)
-            )
-            return
-    if len(objects) > 2:
-        group = sorted(objects, key=lambda t: t.volume)[:2]
-        aims = tuple(Aim("in_zone", (t.name, "near_zone")) for t in group)
-        yield Plan(
-            "select",
-            aims,
-            f"Bring {listed([t.name for t in group])} into the zone at the front.",
-            "bring_the_two_smallest",
-            0.25,
-        )
-
-
-def _places(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    calm = sorted(objects, key=doubt_carry)
-    if len(calm) < 2:
-        return
-
-    def far(other: Thing) -> float:
-        return float(np.hypot(*np.subtract(calm[0].position[:2], other.position[:2])))
-
-    a, b, names = calm[0], calm[1], f"{calm[0].name}_{calm[1].name}"
-    swap = Aim("where", (a.name, b.name)), Aim("where", (b.name, a.name))
-    yield Plan("swap", swap, f"Swap the places of {a.name} and {b.name}.", f"swap_{names}", 0.3)
-    b = max(calm[1:], key=far)
-    near = (Aim("near", (a.name, b.name)),)
-    yield Plan("move_near", near, f"Move {a.name} next to {b.name}.", f"{a.name}_next_to_{b.name}", 0.12)
-    b = min(calm[1:], key=far)
-    away = (Aim("away", (a.name, b.name)),)
-    yield Plan("move_away", away, f"Move {a.name} well away from {b.name}.", f"{a.name}_away_from_{b.name}", 0.1)
-
-
-_FAMILIES = (_shift, _fill, _stack, _sort, _gather, _places)

@@ -21,6 +21,7 @@ from pipeline.models.rules.words import (
     PRODUCTS,
     RANKS,
     SHAPES,
+    alike,
     kin,
     singular,
 )
@@ -28,6 +29,11 @@ from pipeline.models.rules.words import (
 
 class Unclear(Exception):
     """Words that fit nothing here, or too much; says which, and what would work."""
+
+    def __init__(self, message: str, word: str = "", meant: Sequence[str] = ()):
+        super().__init__(message)
+        self.word, self.meant = word, tuple(meant)
+        """A word that fits nothing here, and the names of what may be meant by it."""
 
 
 @dataclass
@@ -126,28 +132,39 @@ class Reader:
         klass = CLASS_WORDS.get(bare) or CLASS_WORDS.get(noun)
         members = set(CLASSES[klass].split()) if klass else set()
         members |= set(CLASSES["snack"].split()) if klass == "food" else set()
-        looks = CLASS_LOOKS.get(klass or "", set())
         readings: list[Callable[[Thing], bool]] = [
             lambda t: bool({noun, bare} & tokens(t)),
             lambda t: bool(members & tokens(t)),
             lambda t: bare == "container" and t.container,
-            lambda t: bool(looks & tokens(t)),
             lambda t: bool(kin(bare) & tokens(t)),
         ]
         for fits in readings:
             if kept := [t for t in pool if fits(t)]:
                 return kept
-        if (look := PRODUCTS.get(bare) or PRODUCTS.get(noun)) and (kept := [t for t in pool if looks_like(t, *look)]):
-            return [t for t in kept if t.category == look[1]] or kept
-        known = {word for t in pool for word in tokens(t)}
-        near = [w for w in sorted(known) if sorted(w) == sorted(bare)] or difflib.get_close_matches(
-            bare, sorted(known), 1, 0.8
-        )
-        if near:
+        known = sorted({word for t in pool for word in tokens(t)})
+        anagram = [w for w in known if sorted(w) == sorted(bare)]
+        if near := anagram or difflib.get_close_matches(bare, known, 1, 0.85):
             return [t for t in pool if near[0] in tokens(t)]
-        guess = difflib.get_close_matches(bare, sorted({t.name for t in self.things} | known), 1, 0.6)
-        hint = f'; did you mean "{guess[0]}"?' if guess else ""
-        raise Unclear(f"there is no {bare} here; {self.there_are()}{hint}")
+        raise self._asked_back(noun, bare, pool, CLASS_LOOKS.get(klass or "", set()))
+
+    def _asked_back(self, noun: str, bare: str, pool: list[Thing], looks: set[str]) -> "Unclear":
+        """Which things may be meant by a word that fits none: what looks like it, else what is spelt like it."""
+        look = PRODUCTS.get(bare) or PRODUCTS.get(noun)
+        meant = [t for t in pool if looks & tokens(t)] or [t for t in pool if look and looks_like(t, *look)]
+        if len(meant) < 1 + (noun != bare):
+            meant = [t for t in pool if alike(bare) & {t.category, t.shape}] or meant
+        spelt = difflib.get_close_matches(bare, [w for t in self.things for w in (t.name, *tokens(t))], 1, 0.6)
+        meant = meant or [t for t in self.things if spelt and spelt[0] in {t.name, *tokens(t)}]
+        meant = meant or (pool if len(pool) == 1 < len(self.things) else [])
+        plural = noun != bare
+        names = [t.name for t in (meant if plural or len(meant) < 4 else meant[:3])]
+        hint = (
+            f"; did you mean {'all of ' if plural and len(names) > 1 else ''}" + _or(names, plural) + "?"
+            if names
+            else ""
+        )
+        one = names if len(names) == 1 or plural else ()
+        return Unclear(f"there is no {bare} here; {self.there_are()}{hint}", noun, one)
 
     def _ranked(self, pool: list[Thing], word: str, several: bool) -> list[Thing]:
         key, end = RANKS[word]
@@ -168,6 +185,11 @@ class Reader:
         if not self.things:
             return "no object was found on this table"
         return f"there {'are' if len(self.things) > 1 else 'is'}: " + ", ".join(t.name for t in self.things)
+
+
+def _or(names: Sequence[str], every: bool) -> str:
+    quoted = [f'"{name}"' for name in names]
+    return listed(quoted) if every else " or ".join(quoted)
 
 
 def tokens(thing: Thing) -> set[str]:

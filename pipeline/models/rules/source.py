@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.models.rules.aims import Aim
 
 ROLES = {"on", "stacked", "inside", "in_row", "in_zone", "near", "away", "left_of", "right_of", "in_front_of", "behind"}
-ROLES |= {"upright", "on_table", "at"}
+ROLES |= {"upright", "on_table", "at", "outside", "sorted_by", "count"}
 
 
 def parse(source: str) -> ast.Module | None:
@@ -137,6 +137,7 @@ def aims(simulation: str) -> tuple[Aim, ...]:
     }
     made = {name for c in calls(tree, "add_container") for name in names(c)[:1]}
     found: list[Aim] = []
+    mirrored = next((names(c) for c in calls(tree, "mirrored")), ())
     for stage, stage_call in enumerate(calls(tree, "goal")):
         for call in goals(stage_call):
             said, what = names(call), verb(call)
@@ -144,10 +145,13 @@ def aims(simulation: str) -> tuple[Aim, ...]:
                 spot = call.args[1] if len(call.args) > 1 else None
                 spot = places.get(spot.id) if isinstance(spot, ast.Name) else spot
                 other = [str(s.value) for s in strings(spot)] if spot is not None else []
+                image = bool(other) and other[0] == said[0] and said[0] in mirrored
                 what, said = ("where", (*said[:1], *other[:1])) if other else ("", said)
+                what, said = ("mirrored", mirrored) if image else (what, said)
             if what and said:
                 along = str(value(argument(call, "along", 1)) or "right") if what == "in_row" else ""
                 if what == "in_row":
                     said = tuple(str(s.value) for s in strings(call.args[0]))
-                found.append(Aim(what, said, along, what == "inside" and said[-1] in made, stage))
+                aim = Aim(what, said, along, what == "inside" and said[-1] in made, stage)
+                found += [aim] if aim not in found or what != "mirrored" else []
     return tuple(found)

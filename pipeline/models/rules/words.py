@@ -10,21 +10,30 @@ COLOURS = {
 """Colour words and the colour measured for them."""
 
 KIN = (
-    {"mug", "cup", "beaker", "teacup", "tumbler"},
-    {"box", "carton", "package", "packet", "cuboid", "pack", "case"},
-    {"can", "tin", "cylinder", "tube", "pot"},
+    {"mug", "cup", "teacup"},
+    {"box", "carton", "package", "packet", "cuboid", "pack"},
+    {"can", "tin", "cylinder"},
     {"ball", "sphere", "orb"},
-    {"block", "cube", "brick", "dice", "die"},
-    {"bowl", "basin", "dish"},
-    {"plate", "saucer", "dish"},
+    {"block", "cube"},
+    {"bowl", "basin"},
+    {"plate", "saucer"},
     {"bin", "trash", "basket", "bucket", "rubbish", "wastebasket"},
-    {"bottle", "flask", "jug", "dispenser", "spray"},
+    {"bottle", "flask"},
     {"plane", "airplane", "aeroplane", "aircraft"},
     {"drill", "driver"},
     {"book", "notebook"},
     {"pan", "skillet", "fryingpan"},
 )
 """Words that mean the same to most people: taken where the exact word fits nothing here."""
+ALIKE = (
+    {"mug", "cup", "bowl", "glass", "beaker", "tumbler", "pot", "dish", "basin", "vase", "jar", "container"},
+    {"plate", "saucer", "dish", "lid", "bowl", "tray"},
+    {"brick", "block", "cube", "box", "dice", "die", "lego", "book", "case", "carton", "parcel", "package"},
+    {"can", "tin", "cylinder", "tube", "jar", "bottle", "jug", "dispenser", "spray", "flask", "pot", "candle", "roll"},
+    {"ball", "sphere", "orange", "apple", "egg", "marble", "lemon", "peach", "plum", "tomato"},
+    {"bin", "bucket", "basket", "tray", "bowl", "pot"},
+)
+"""Words for things that look alike: asked back about, never taken."""
 
 SHAPES = {
     "round": {"sphere", "cylinder", "bowl"}, "spherical": {"sphere"}, "cylindrical": {"cylinder"}, "square": {"cube",
@@ -46,6 +55,11 @@ CLASSES = {
     "condiment": "mustard ketchup mayo mayonnaise sauce salt pepper dressing",
 }
 """Kinds of things that no one measures, by the words their members go by."""
+PLURALS = {
+    "snack": "snacks", "food": "food", "fruit": "fruit", "tool": "tools", "drink": "drinks", "dish": "dishes",
+    "toy": "toys", "condiment": "condiments",
+}  # fmt: skip
+"""How a person names all things of a kind."""
 CLASS_WORDS = {
     "snack": "snack", "treat": "snack", "sweet": "snack", "food": "food", "grocery": "food", "eatable": "food",
     "edible": "food", "fruit": "fruit", "tool": "tool", "drink": "drink", "beverage": "drink", "kitchenware": "dish",
@@ -57,7 +71,7 @@ CLASS_LOOKS = {
     "drink": {"bottle", "can"},
     "condiment": {"bottle"},
 }
-"""Categories a kind is looked for in, where no word tells."""
+"""Categories that things of a kind often come in: asked back about, where no word tells."""
 
 PRODUCTS = {
     "mustard": ("yellow", "bottle"), "ketchup": ("red", "bottle"), "mayonnaise": ("white", "bottle"),
@@ -71,7 +85,7 @@ PRODUCTS = {
     "tin": ("", "can"), "banana": ("yellow", "irregular"), "apple": ("red", "sphere"), "lemon": ("yellow", "sphere"),
     "water": ("", "bottle"),
 }  # fmt: skip
-"""What a product usually looks like: colour and kind, a guess taken where one thing alone looks so."""
+"""What a product usually looks like: colour and kind. A guess: asked back about, never taken."""
 LOOKS = {
     "bottle": {"bottle", "cylinder", "irregular"}, "box": {"box", "carton", "cube"}, "can": {"can", "cylinder",
     "tin"}, "cube": {"cube", "box", "block", "brick"}, "sphere": {"sphere", "ball"}, "irregular": {"irregular"},
@@ -129,3 +143,8 @@ def singular(word: str) -> str:
 def kin(word: str) -> set[str]:
     """The words that mean the same, itself among them."""
     return {word}.union(*(group for group in KIN if word in group))
+
+
+def alike(word: str) -> set[str]:
+    """Words for things that look like it, itself not among them."""
+    return set().union(*(group for group in ALIKE if word in group)) - kin(word)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.models.rules.aims import Aim, listed, objects_of
-from pipeline.models.rules.plans import Table, away_distance, near_distance, place_targets
+from pipeline.models.rules.plans import Table, away_distance, cleared, near_distance, place_targets
 from pipeline.models.rules.things import Thing, things
 
 TRAY_HEIGHT = 0.05
@@ -31,7 +31,14 @@ def simulation(instruction: str, aims: Sequence[Aim], scene: Mapping[str, Any]) 
             f'sim.add_container("{name}", {place}, height={TRAY_HEIGHT})' if new else f'sim.add_zone("{name}", {place})'
         )
         lines.append(made)
-    lines.append(f"sim.scatter({quoted(loose)})")
+    going = [a.names[0] for a in aims if a.verb == "outside"]
+    loose = [n for n in loose if n not in going]
+    for name, (middle, size) in cleared(aims, things(scene), table).items():
+        place = f"xy=({middle[0]:.3f}, {middle[1]:.3f}), size=({size[0]:.3f}, {size[1]:.3f})"
+        inside = [a.names[0] for a in aims if a.verb == "outside" and a.names[1] == name]
+        lines += [f'sim.add_zone("{name}", {place})', f'sim.scatter({quoted(inside)}, within="{name}")']
+    lines += [f"sim.scatter({quoted(loose)})"] if loose else []
+    lines += [f"image = sim.mirrored({quoted(a.names)})" for a in aims if a.verb == "mirrored"]
     swaps = [a for a in aims if a.verb == "where"]
     if swaps:
         lines.append("# Where they stand before anything moves.")
@@ -69,6 +76,8 @@ def expression(aim: Aim, known: Mapping[str, Thing]) -> str:
         return f'kit.in_row([{quoted(aim.names)}], along="{aim.along}")'
     if aim.verb == "where":
         return f'kit.at("{a}", place_of_{b})'
+    if aim.verb == "mirrored":
+        return ", ".join(f'kit.at("{name}", image["{name}"])' for name in aim.names)
     if aim.verb in ("upright", "on_table"):
         return f'kit.{aim.verb}("{a}")'
     distance = ""
@@ -135,8 +144,12 @@ def _checks_of(aim: Aim) -> list[str]:
         return [_row(aim)]
     if aim.verb == "in_zone":
         return [_in_zone(a, b)]
+    if aim.verb == "outside":
+        return [_out_of_zone(a, b)]
     if aim.verb == "where":
         return [_where(a, b)]
+    if aim.verb == "mirrored":
+        return [_mirrored(aim.names)]
     if aim.verb in ("near", "away"):
         return [_distance(aim)]
     if aim.verb in ("left_of", "right_of", "in_front_of", "behind"):
@@ -208,6 +221,33 @@ def check_{a}_ends_in_{zone}(sim):
     out = sim.zones["{zone}"].outside(end.position[:2])
     assert out < 0, f"{a} ends {{out * 100:.1f}} cm outside {zone}"
     assert end.bottom < 0.03, f"{a} ends {{end.bottom * 100:.1f}} cm above the table"
+'''
+
+
+def _out_of_zone(a: str, zone: str) -> str:
+    return f'''
+def check_{a}_ends_outside_{zone}(sim):
+    """No corner of it lies over the zone, and it stands."""
+    end = sim.rollout().end("{a}")
+    depth = -min(sim.zones["{zone}"].outside(corner) for corner in end.outline)
+    assert depth < 0.002, f"{a} reaches {{depth * 100:.1f}} cm into {zone}"
+    assert end.bottom < 0.03, f"{a} ends {{end.bottom * 100:.1f}} cm above the table"
+'''
+
+
+def _mirrored(names: Sequence[str]) -> str:
+    return f'''
+def check_left_and_right_are_exchanged(sim):
+    """Each ends as far left of the middle of them all as it started right of it, and as far away from the camera."""
+    run = sim.rollout()
+    names = [{quoted(names)}]
+    right = sim.scene.right
+    ahead = [run.start(name).position[:2] @ right for name in names]
+    middle = (max(ahead) + min(ahead)) / 2
+    for name, before in zip(names, ahead):
+        want = run.start(name).position[:2] + 2 * (middle - before) * right
+        off = math.dist(run.end(name).position[:2], want)
+        assert off < 0.05, f"{{name}} ends {{off * 100:.1f}} cm from its mirror image"
 '''
 
 
