@@ -16,8 +16,9 @@ from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import serving, standing, viewing
 from studio.facts import objects
+from studio.model_choice import ModelChoice
 from studio.notices import notify, sentence
-from studio.pages import frame, gallery, masks, review, scene, task
+from studio.pages import frame, gallery, masks, models, review, scene, task
 from studio.pages import objects as cards
 from studio.session import Session, Sessions
 from studio.shell import Shell
@@ -37,7 +38,7 @@ def build(services: Services, workspace: Path, auth: tuple[str, str] | None = No
     serving.mount(app, sessions, allowed)
     return gr.mount_gradio_app(
         app,
-        page(sessions, Watching(views)),
+        page(sessions, Watching(views), ModelChoice(sessions, workspace)),
         path="/",
         auth=auth,
         theme=theme(),
@@ -66,7 +67,7 @@ def access(app: FastAPI, needed: bool) -> Callable[[HTTPConnection], bool]:
     return allowed
 
 
-def page(sessions: Sessions, watching: Watching) -> gr.Blocks:
+def page(sessions: Sessions, watching: Watching, choice: ModelChoice) -> gr.Blocks:
     """The gallery, and the bench with its six steps; one of the two is visible."""
     shell = Shell(sessions)
     with gr.Blocks(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
@@ -87,7 +88,9 @@ def page(sessions: Sessions, watching: Watching) -> gr.Blocks:
                 with gr.Column(elem_id="right"):
                     inspector = Inspector()
             with gr.Column(visible=False, elem_id="below") as below:
+                models.build_failures(shell)
                 status = StatusBar()
+            models.build(shell, choice)
 
         shell.shows(bar, lambda session: standing.top(session, sessions.services))
         shell.shows(home, lambda session: gr.Column(visible=session is None))

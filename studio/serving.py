@@ -11,6 +11,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import HTTPConnection
 
 from pipeline.errors import StudioError
+from studio.calls import whole
 from studio.samples import sample_folder
 from studio.services import cache_folder
 from studio.session import Session, SessionError, Sessions
@@ -74,11 +75,23 @@ def _of_project(session: Session, what: str) -> Response:
         return FileResponse(
             card_file(session.services.library[Path(rest).stem], cache_folder() / "cards"), headers=_KEEP
         )
+    if kind == "call":
+        id, _, part = rest.partition("/")
+        return _text(whole(session, id, Path(part).stem), f"{Path(part).stem}.txt")
+    if what == "record.jsonl":
+        return FileResponse(_there(session.calls.path), filename=f"{project.name}_trace.jsonl", headers=_ASK)
     if what == "solution.mp4":
         return FileResponse(_there(project.folder / "solution.mp4"), headers=_ASK)
     if what == "export.zip":
         return _zip(session)
     raise SessionError("There is no such file in this project.")
+
+
+def _text(text: str, name: str) -> Response:
+    """A download: a browser never takes what a model said for a page."""
+    data = text.encode("utf-8", "replace")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return Response(data, media_type="text/plain; charset=utf-8", headers=_ASK | headers)
 
 
 def _zip(session: Session) -> Response:

@@ -14,14 +14,18 @@ from pipeline.decisions import Decision, in_force
 from pipeline.decisions import undone as undone_of
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
+from pipeline.models.calls import CallLog
+from pipeline.models.live import Flight, Live
 from pipeline.project import STAGES, Project, Stage, safe_name
-from pipeline.run import Progress, Services, advance, run_stage
+from pipeline.run import Progress, Services, advance, find_segments, run_stage
 from pipeline.scene.fidelity import compare
-from pipeline.segmentation import Prompt, Segment
+from pipeline.segmentation import Prompt, Segment, SegmentationError, rle
+from pipeline.segmentation.finding import renumbered
+from pipeline.segmentation.sam2 import Everything
 from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
 from studio.notices import sentence
-from studio.segmenters import Views
+from studio.segmenters import TITLES, Views
 from studio.wording import told
 from studio.work import StoppableSandbox, Work
 
@@ -69,6 +73,8 @@ class Session:
         self.work: Work | None = None
         self.playing: Play | None = None
         """The round that is shown again."""
+        self.lives: deque[Live] = deque(maxlen=8)
+        """The calls of the work that was begun last, and of questions a person asked anew."""
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
         self._notices: deque[str] = deque(maxlen=8)
         self._changed = threading.Condition(threading.RLock())
@@ -132,6 +138,16 @@ class Session:
         """Works out what is missing or stale, up to the proposed tasks."""
         self._begin(self._ready, READY)
 
+    def use(self, services: Services) -> None:
+        """Works with these from now on; what another model makes differently is made anew."""
+        self.services = services
+        if self.project.segments() is not None:
+            self.bring_up_to_date()
+
+    def find(self, name: str, settings: Everything) -> None:
+        """Finds everything anew with that segmenter, in the place of all masks; undo brings those back."""
+        self._begin(lambda services: self._find(name, settings, services), READY)
+
     def generate(self, text: str, mode: str) -> None:
         """Writes simulation and checks for a task, lets the router work on them, then solves every seed."""
         chosen = self.project.task()
@@ -191,6 +207,25 @@ class Session:
                 self.work.stop()
                 self._news()
 
+    def _find(self, name: str, settings: Everything, services: Services) -> Iterator[Progress]:
+        first = self.project.segments() is None  # finding was stopped before
+        yield from advance(self.project, services, "segments")
+        if not (first and name == services.segmenter.name):
+            found = yield from find_segments(self.project, self.views.segmenter(name), settings)
+            self._found(name, found)
+        yield from self._ready(services)
+
+    def _found(self, name: str, found: Sequence[Segment]) -> None:
+        before = self.project.segments() or ()
+        if not found:
+            raise SegmentationError(f"{TITLES.get(name, name)} found nothing on the table; the masks stay as they are.")
+        masks = [
+            {"id": one.id, "mask": rle(one.mask), "score": one.score}
+            for one in renumbered(found, before, next_id(self.project))
+        ]
+        self.project.decide("found", source=name, masks=masks)
+        self._note(f"{len(masks)} masks found in the place of {len(before)}", "person")
+
     def _ready(self, services: Services) -> Iterator[Progress]:
         yield from advance(self.project, services, "scene")
         if not self.fits:
@@ -231,7 +266,11 @@ class Session:
             self._news()
 
     def _step(self, step: Progress) -> None:
-        self._note(told(step))
+        text = told(step)
+        if self.log and self.log[-1].text == text:  # only farther with the same
+            self._news()
+        else:
+            self._note(text)
 
     def _end(self, work: Work, error: BaseException | None, stopped: bool) -> None:
         with self._changed:
@@ -341,6 +380,15 @@ class Session:
         """The frame as the segmenters see it, and which of them answers."""
         return Views(self.project.frame, self.services.segmenter)
 
+    @cached_property
+    def calls(self) -> CallLog:
+        """What this project's models were asked."""
+        return CallLog(self.project.folder / "trace.jsonl")
+
+    def flights(self) -> tuple[Flight, ...]:
+        """Calls that are being answered, oldest first."""
+        return tuple(flight for live in tuple(self.lives) for flight in live.flights())
+
     def ask(self, prompt: Prompt) -> tuple[Segment, ...]:
         """The chosen segmenter's readings of a prompt, best first. Raises SegmentationError."""
         self.touch()
@@ -389,6 +437,13 @@ class Sessions:
         session.touch()
         return session
 
+    def use(self, services: Services) -> None:
+        """From now on every project, open or not, is worked on with these."""
+        with self._lock:
+            self.services, sessions = services, list(self._open.values())
+        for session in sessions:
+            session.use(services)
+
     def _add(self, project: Project) -> Session:
         for token, session in list(self._open.items()):
             if session.work is None and time.monotonic() - session.last_used > self._idle_seconds:
@@ -416,6 +471,16 @@ def fits(project: Project) -> dict[int, dict[str, Any]]:
     }
 
 
+def next_id(project: Project) -> int:
+    """A number that no object of the project has had."""
+    used = [one.id for one in (*(project.segments() or ()), *(project.automatic_segments() or ()))]
+    for decision in project.decisions:
+        data = decision.data
+        used += [data["id"]] if decision.kind in ("mask", "delete_segment") else []
+        used += [one["id"] for one in data["masks"]] if decision.kind == "found" else []
+    return max(used, default=0) + 1
+
+
 def _together(step: Callable[[], Decision | None], rest: Callable[[], Sequence[Decision]]) -> Decision | None:
     """Takes one step back or forth, and those that were decided together with it."""
     first = step()
@@ -438,6 +503,7 @@ def words(decision: Decision) -> str:
     """A decision as a person would say it."""
     data = decision.data
     return {
+        "found": lambda: f"everything found anew: {len(data['masks'])} masks",
         "mask": lambda: f"mask of {data['id']} drawn",
         "delete_segment": lambda: f"{data['id']} deleted",
         "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
@@ -448,6 +514,8 @@ def words(decision: Decision) -> str:
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "accept": lambda: f"{data['stage']} accepted",
+        "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
+        "use_measured": lambda: f"the measured answer taken for {data['about']}",
         "undo": lambda: "undo",
         "redo": lambda: "redo",
     }[decision.kind]()

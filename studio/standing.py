@@ -52,6 +52,7 @@ def live(services: Services) -> list[dict[str, Any]]:
             "note": "Tasks, programs and repairs come from written rules, offline."
             if rules
             else f"Tasks, programs and repairs come from {model}.",
+            "opens": "model",
         },
         {
             "what": "library",
@@ -86,6 +87,7 @@ def below(session: Session | None) -> dict[str, Any]:
     said: dict[str, Any] = {
         "log": lines,
         "running": work is not None,
+        "calls": len(session.calls.read()),
         "message": _rest(session, lines[-1]["text"] if lines else ""),
     }
     if work:

@@ -101,7 +101,7 @@ class Call:
 
     @property
     def attempts(self) -> tuple[Mapping[str, Any], ...]:
-        """Replies before the last one that could not be used, each with what was wrong with it."""
+        """Replies that could not be used: each {"output", "problem"}, what was said and what was wrong with it."""
         kept = self.attributes.get("attempts")
         return tuple(one for one in kept if isinstance(one, dict)) if isinstance(kept, list) else ()
 
@@ -117,9 +117,9 @@ class Call:
 
     @property
     def raw(self) -> str:
-        """The reply as it came."""
-        kept = self._text("llm.output_messages.0.message.content") or self._text("output.raw")
-        return kept or self._text("output.value")
+        """The last reply as it came."""
+        said, value = self._text("llm.output_messages.0.message.content"), self._text("output.value")
+        return (value or said) if self.failed else (said or value)
 
     @property
     def prompt_version(self) -> str:

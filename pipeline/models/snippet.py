@@ -31,13 +31,13 @@ def snippet(call: Call, base_url: str = "", pictures: Sequence[str] = ()) -> str
         pictures: data URLs that go with the first message.
     """
     server = f"base_url={without_login(base_url)!r}, " if base_url else ""
-    messages = [{"role": one.role, "content": one.text} for one in call.messages]
+    messages: list[dict[str, Any]] = [{"role": one.role, "content": one.text} for one in call.messages]
     if messages and pictures:
         shown = [{"type": "image_url", "image_url": {"url": address}} for address in pictures]
         messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, *shown]
     request = {"model": call.model, "messages": messages, **_options(call)}
-    # ASCII, and no quote three times in a row: the text stays within its literal whatever was asked.
-    return PROGRAM.format(server=server, request=json.dumps(request, indent=1).replace('"""', '""\\u0022'))
+    # JSON never holds three quotes in a row: the text stays within its literal whatever was asked.
+    return PROGRAM.format(server=server, request=json.dumps(request, indent=1))
 
 
 def _options(call: Call) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-import { fill, h } from "/static/studio/dom.js";
+import { fill, h, plural } from "/static/studio/dom.js";
+import { openCalls } from "/static/studio/drawer.js";
 
 export default function mount({ element, trigger }) {
   let open = false, last = {};
@@ -7,6 +8,7 @@ export default function mount({ element, trigger }) {
   const spin = h("span.spin", { "aria-hidden": "true" }), message = h("span.message", { role: "status" });
   const share = h("span.fill"), track = h("span.track", {}, share), count = h("span.faint");
   const toggle = h("button.studio-button.plain.toggle", { onclick: () => { open = !open; draw(last); } });
+  const calls = h("button.studio-button.plain.calls", { title: "What the model was asked and answered", onclick: () => openCalls() });
   const lines = h("div.log", { role: "log" }), now = h("div.now");
   fill(element.querySelector(".status-bar"), lines, now);
 
@@ -18,10 +20,11 @@ export default function mount({ element, trigger }) {
     count.textContent = of ? `${done} of ${of}` : "";
     stop.disabled = Boolean(halting);
     toggle.textContent = open ? "Hide log" : `Log (${log.length})`;
+    calls.textContent = plural(last.calls ?? 0, "call");
     toggle.setAttribute("aria-expanded", String(open));
     lines.hidden = !open;
     if (Boolean(running) !== now.contains(stop) || !now.childElementCount)
-      fill(now, running ? [stop, spin, track, count] : null, message, toggle);
+      fill(now, running ? [stop, spin, track, count] : null, message, calls, toggle);
     if (!open) return;
     fill(lines, log.map((line) => h(`div.line.${line.kind}`, {}, h("time", {}, line.at), h("span", {}, line.text))));
     lines.scrollTop = lines.scrollHeight;

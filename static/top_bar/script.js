@@ -1,4 +1,5 @@
 import { fill, h } from "/static/studio/dom.js";
+import { openDrawer } from "/static/studio/drawer.js";
 
 export default function mount({ element, trigger }) {
   const bar = element.querySelector(".top-bar");
@@ -37,7 +38,7 @@ export default function mount({ element, trigger }) {
         h("button.studio-button.plain", { disabled: !current.can_undo, title: `Undo ${current.undo ?? ""} (Ctrl Z)`, onclick: () => trigger("undo") }, "↶ Undo"),
         h("button.studio-button.plain", { disabled: !current.can_redo, title: `Redo ${current.redo ?? ""} (Ctrl Shift Z)`, onclick: () => trigger("redo") }, "↷ Redo")),
       h("span.services", {}, services.map((service) =>
-        h("span.service", { title: service.note }, h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
+        h(service.opens ? "button.service.opens" : "span.service", { title: service.note, onclick: () => service.opens && openDrawer(service.opens) }, h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
           h("span.what", {}, service.what), ` ${service.name}`))),
     );
   };
