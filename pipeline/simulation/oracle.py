@@ -48,6 +48,9 @@ class FloatingGripper:
         add_gripper(spec, home, [o.name for o in objects if not o.fixed])
         return home
 
+    def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """It waits where it was made."""
+
     def hand(self, physics: Physics) -> Hand:
         return Cup(physics)
 

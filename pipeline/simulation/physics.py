@@ -61,6 +61,7 @@ class Physics:
     def __init__(self, bench: Bench):
         self.bench, self.model = bench, bench.model
         self.data = mujoco.MjData(self.model)
+        bench.robot.ready(self.model, self.data)
         self.record = Record()
         self._feeler = copy.copy(self.model)
         self._feeler.geom_margin[:] = TOUCH

@@ -43,6 +43,10 @@ class Robot(Protocol):
         """Adds itself to a world whose objects stand as given; returns where its tip waits, of shape (3,)."""
         ...
 
+    def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Brings itself to where it waits, in a world that has not begun."""
+        ...
+
     def hand(self, physics: "Physics") -> Hand:
         """Its hand in a running world."""
         ...

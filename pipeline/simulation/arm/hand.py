@@ -1,0 +1,284 @@
+"""The arm as the oracle's hand: chooses a grasp, takes hold by friction, carries and sets down.
+
+What it cannot do it says: no grasp, out of reach, would collide, slipped.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.simulation import landing
+from pipeline.simulation.arm import body, fingers
+from pipeline.simulation.arm.clearance import Clearance, Held
+from pipeline.simulation.arm.grasps import Grasp, grasps
+from pipeline.simulation.arm.kinematics import Kinematics, nearest, pose
+from pipeline.simulation.arm.motion import Motion
+from pipeline.simulation.arm.paths import path
+from pipeline.simulation.objects import Object
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.planning import Move
+
+LIFT = 0.10
+"""How far a thing is lifted straight up, and the gripper comes down straight, in metres."""
+RELEASE = 0.010
+"""How much wider than the thing the fingers open to let go on either side where there is room, in metres."""
+PITCH = 0.02
+"""Metres between two postures on a straight line of the gripper's."""
+DOWN = 0.06
+"""Speed while setting down, in m/s."""
+MOST = 16
+"""Grasps that are thought through for one pick."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A grasp with the postures it takes."""
+
+    grasp: Grasp
+    above: np.ndarray
+    at: np.ndarray
+    way: list[np.ndarray]
+
+
+class ArmHand:
+    """Carries one object at a time."""
+
+    gap = 0.036
+
+    def __init__(self, physics: Physics, kinematics: Kinematics, home: np.ndarray):
+        self.physics, self.kinematics, self.home = physics, kinematics, home
+        self.motion, self.clearance = Motion(physics), Clearance(physics)
+        self.width = fingers.WIDEST
+        """How far the fingers are open."""
+        self._failed: dict[str, list[Grasp]] = {}
+        self._held: Held | None = None
+
+    # ------------------------------------------------------------------ the oracle's verbs
+
+    def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
+        thing = self.physics.state()[move.object]
+        found = grasps(self.physics, thing)
+        if not found.found:
+            if found.barred_by and found.barred_by != move.object:
+                covers[move.object] = found.barred_by
+                return f"no grasp: {found.barred_by} leaves no room for the fingers at {move.object}"
+            return _too_wide(thing, found.narrowest)
+        failed = self._failed.setdefault(move.object, [])
+        fresh = [g for g in found.found if not any(_alike(g, f) for f in failed)] or list(found.found)
+        self.clearance.refresh()
+        troubles: list[str] = []
+        for grasp in fresh[:MOST]:
+            plan = self._think(grasp, thing, move)
+            if isinstance(plan, Plan):
+                message = self._take(plan, thing)
+                if message:
+                    failed.append(grasp)
+                return message
+            troubles.append(plan)
+        failed.clear()
+        return max(set(troubles), key=troubles.count)
+
+    def place(self, move: Move) -> str:
+        held, physics = self._held, self.physics
+        assert held is not None
+        self.clearance.refresh()
+        thing = physics.state()[move.object]
+        target, top, low = self._target(thing, move, held)
+        if target is None:
+            return self._let_go_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
+        above = self._raised(target, LIFT, thing)
+        q_above = self.kinematics.solve(above, None)
+        if q_above is None:
+            return self._let_go_here(f"out of reach: the arm cannot hold {move.object} over its place")
+        message = self._go(q_above, held)
+        if message:
+            return self._let_go_here(message)
+        if not self.motion.holds(move.object):
+            return self._let_go_here(f"{move.object} slipped out of the gripper on the way")
+        depth = above[2, 3] - target[2, 3]
+        self._line(np.array([0, 0, -depth + 0.012]), depth / 0.25)
+        label = physics.index(move.object)
+        touched = lambda: any(o != physics.gripper and n > 0.3 for o, n in physics.contacts(label))  # noqa: E731
+        self._line(np.array([0, 0, -(0.012 + top - low + 0.02)]), (0.032 + top - low) / DOWN, touched)
+        self._release()
+        return ""
+
+    def retreat(self) -> None:
+        self._go(self.home, None)
+
+    # ------------------------------------------------------------------ thinking
+
+    def _think(self, grasp: Grasp, thing: Object, move: Move) -> Plan | str:
+        """Postures for a grasp and for setting down after it, or why there are none."""
+        name, reason = move.object, "out of reach"
+        for half in (0.0, np.pi):
+            hand = pose(self._pinch(grasp.point, grasp.width), grasp.turn + half)
+            above = hand.copy()
+            above[2, 3] += LIFT
+            q_at = self.kinematics.solve(hand)
+            q_above = self.kinematics.solve(above)
+            if q_at is None or q_above is None:
+                reason = f"out of reach: {name} is {self._far(grasp.point):.2f} m from the arm's base"
+                continue
+            limits = self.kinematics.model.jnt_range
+            q_above = nearest(q_above, self.motion.commanded, limits)
+            q_at = nearest(q_at, q_above, limits)
+            hit = self.clearance.hit(q_at, grasp.opening) or self.clearance.hit(q_above, grasp.opening)
+            if hit:
+                reason = f"the arm would collide with {hit} when it takes {name}"
+                continue
+            if trouble := self._no_place(hand, grasp, thing, move):
+                reason = trouble
+                continue
+            way = path(self.motion.commanded, q_above, lambda q: not self.clearance.hit(q, self.width), limits)
+            if way is None:
+                reason = f"the arm finds no way to {name} without a collision"
+                continue
+            return Plan(grasp, q_above, q_at, way)
+        return reason
+
+    def _no_place(self, hand: np.ndarray, grasp: Grasp, thing: Object, move: Move) -> str:
+        """Why it could not be set down after this grasp; empty where it could."""
+        held = Held(thing.name, np.linalg.inv(hand) @ _pose(thing))
+        target, _, _ = self._target(thing, move, held)
+        if target is None:
+            return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
+        q = self.kinematics.solve(target)
+        q_above = self.kinematics.solve(self._raised(target, LIFT, thing))
+        if q is None or q_above is None:
+            return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
+        opening = min(grasp.width + 0.006, fingers.WIDEST)
+        if hit := self.clearance.hit(q, opening, None, (thing.name,)):
+            return f"the gripper would collide with {hit} when it sets {thing.name} down"
+        if hit := self.clearance.hit(q_above, grasp.width, held):
+            return f"{thing.name} would collide with {hit} over its place"
+        return ""
+
+    def _target(self, thing: Object, move: Move, held: Held) -> tuple[np.ndarray | None, float, float]:
+        """World from gripper where the thing touches what is under its place; highest and lowest of that."""
+        upright = _upright(thing, move)
+        top, low = landing.under(self.physics, upright, move.xy)
+        rest = _pose(upright)
+        rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
+        target = rest @ np.linalg.inv(held.hand_from_object)
+        return (target if self.kinematics.guess(target) is not None else None), top, low
+
+    def _raised(self, target: np.ndarray, by: float, thing: Object) -> np.ndarray:
+        above = target.copy()
+        above[2, 3] += by
+        return above
+
+    def _pinch(self, point: np.ndarray, width: float) -> np.ndarray:
+        return point + np.array([0, 0, fingers.tip(width)])
+
+    def _far(self, point: np.ndarray) -> float:
+        return float(np.linalg.norm(point[:2] - self.kinematics.base[:2]))
+
+    # ------------------------------------------------------------------ doing
+
+    def _take(self, plan: Plan, thing: Object) -> str:
+        motion, physics = self.motion, self.physics
+        motion.along(plan.way[1:])
+        motion.open(plan.grasp.opening)
+        self.width = plan.grasp.opening
+        self._line(np.array([0, 0, -LIFT]), 0.9)
+        motion.close()
+        if not motion.holds(thing.name):
+            self._back_off(plan.grasp.opening)
+            return f"the fingers closed without a hold on {thing.name}"
+        self._line(np.array([0, 0, LIFT]), 1.0)
+        risen = physics.state()[thing.name].position[2] - thing.position[2]
+        if not motion.holds(thing.name) or risen < 0.6 * LIFT:
+            self._back_off(plan.grasp.opening)
+            return f"{thing.name} slipped out of the gripper when it was lifted"
+        self._held = Held(thing.name, np.linalg.inv(self._hand_now()) @ _pose(physics.state()[thing.name]))
+        self.width = plan.grasp.width
+        return ""
+
+    def _go(self, q: np.ndarray, held: Held | None) -> str:
+        """Along a free way; the reason where there is none."""
+        limits = self.kinematics.model.jnt_range
+        q = nearest(q, self.motion.commanded, limits)
+        self.clearance.refresh()
+        past = ()
+        way = path(self.motion.commanded, q, lambda p: not self.clearance.hit(p, self.width, held, past), limits)
+        if way is None:
+            hit = self.clearance.hit(q, self.width, held, past) or "something on the way"
+            what = held.name if held else "the arm"
+            return f"{what} would collide with {hit}"
+        self.motion.along(way[1:])
+        return ""
+
+    def _line(self, by: np.ndarray, seconds: float, until=None) -> bool:
+        """Moves the gripper straight; whether `until` stopped it."""
+        start = self.kinematics.forward(self.motion.commanded)
+        count = max(1, int(np.ceil(np.linalg.norm(by) / PITCH)))
+        way, q = [], self.motion.commanded
+        for share in np.linspace(0, 1, count + 1)[1:]:
+            target = start.copy()
+            target[:3, 3] += share * by
+            found = self.kinematics.solve(target, q)
+            if found is None:
+                break
+            q = found
+            way.append(q)
+        return self.motion.along(way, max(seconds, 0.1), until) if way else False
+
+    def _release(self) -> None:
+        opening = min(self.width + 2 * RELEASE, fingers.WIDEST)
+        q = self.motion.commanded
+        self.clearance.refresh()
+        past = (self._held.name,) if self._held else ()
+        for wider in (opening, min(self.width + 0.01, fingers.WIDEST)):
+            opening = wider
+            if not self.clearance.hit(q, wider, None, past):
+                break
+        self._back_off(opening)
+        self.physics.settle(1.5)
+
+    def _back_off(self, opening: float) -> None:
+        """Lets go and goes straight up."""
+        self.motion.open(opening)
+        self.width, self._held = opening, None
+        self._line(np.array([0, 0, LIFT]), 0.9)
+
+    def _let_go_here(self, message: str) -> str:
+        """Sets down what is held where it is, as softly as it can."""
+        held, physics = self._held, self.physics
+        if held is not None and self.motion.holds(held.name):
+            thing = physics.state()[held.name]
+            top, _ = landing.under(physics, thing, thing.position[:2])
+            label = physics.index(held.name)
+            drop = max(thing.bottom - top, 0.0) + 0.02
+            self._line(np.array([0, 0, -drop]), drop / 0.15,
+                       lambda: any(o != physics.gripper and n > 0.3 for o, n in physics.contacts(label)))  # fmt: skip
+        self._release()
+        return message
+
+    def _hand_now(self) -> np.ndarray:
+        site = self.physics.data.site(body.PINCH)
+        made = np.eye(4)
+        made[:3, :3], made[:3, 3] = site.xmat.reshape(3, 3), site.xpos
+        return made
+
+
+def _pose(thing: Object) -> np.ndarray:
+    made = np.eye(4)
+    made[:3, :3], made[:3, 3] = thing.rotation, thing.position
+    return made
+
+
+def _upright(thing: Object, move: Move) -> Object:
+    """As it should stand: turned as asked."""
+    return thing if move.yaw is None else thing.moved(yaw=move.yaw)
+
+
+def _alike(a: Grasp, b: Grasp) -> bool:
+    return bool(np.linalg.norm(a.point - b.point) < 0.012 and abs(np.sin(a.turn - b.turn)) < 0.3)
+
+
+def _too_wide(thing: Object, narrowest: float) -> str:
+    opens = f"the gripper opens {fingers.WIDEST * 100:.1f} cm"
+    if np.isfinite(narrowest):
+        return f"no grasp: {thing.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {opens}"
+    return f"no grasp: no two opposite sides of {thing.name} can be reached from above; {opens}"
