@@ -17,15 +17,17 @@ class FrameView(Component):
 
 class MaskCanvas(Component):
     """{token, image, width, height, next_id, next_colour, can_undo, can_redo, segments: [{id, name, colour, rle,
-    is_object, source, quality, review}]}; tells what was decided, and `changed` when an import has decided already.
+    is_object, source, quality, review}]}; tells what was decided, `changed` when an import has decided already, and
+    `find` {name, settings} when a segmenter shall find everything anew.
 
     It asks `answer` outside Gradio's queue, always {token, seq, kind}; the answer is {seq, ...} or {seq, error}:
-    prompt {points, labels, box, rle} and compare {rle} give readings [{rle, source, quality, title}]; standing and
-    choose {name} give {chosen, segmenters: [{name, title, word, share, note}]}; export {form} gives {name, data} and
-    import {data} gives {said}, data in base64. Of prompts one is in flight, the newest waits, stale ones are dropped.
+    prompt {points, labels, box, rle} and compare {rle} give readings [{rle, source, quality, title}]; standing,
+    choose {name} and stop {name} give {chosen, segmenters: [{name, title, word, share, note}]}; export {form} gives
+    {name, data} and import {data} gives {said}, data in base64. Of prompts one is in flight, the newest waits, stale
+    ones are dropped.
     """
 
-    folder, tells = "mask_canvas", ("decide", "undo", "redo", "changed")
+    folder, tells = "mask_canvas", ("decide", "undo", "redo", "changed", "find")
 
     def __init__(self, answer: Callable[[dict], dict], value: Any = None, **settings: Any):
         def ask(request: dict) -> dict:

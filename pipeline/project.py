@@ -38,12 +38,16 @@ State = Literal["todo", "done", "failed", "stale"]
 STAGES: tuple[Stage, ...] = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
-    "descriptions": ("mask", "delete_segment", "merge_segments", "not_object", "rename"),
+    "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename"),
     "matches": ("choose_asset",),
     "scene": ("move",),
     "rounds": ("task", "fork"),
 }
 """Which decisions make a stage, and all after it, stale. Masks take effect at once; what is told of them does not."""
+
+
+MASKS = ("found", "mask", "delete_segment", "merge_segments")
+"""Decisions that masks are made by; "found" puts what a segmenter found anew in the place of all there were."""
 
 
 class ProjectError(StudioError):
@@ -169,11 +173,11 @@ class Project:
     def segments(self) -> tuple[Segment, ...] | None:
         """What the segmenter found with the decisions applied; None before the segmenter ran."""
         automatic = self.automatic_segments()
-        return None if automatic is None else edit(automatic, self.decided("mask", "delete_segment", "merge_segments"))
+        return None if automatic is None else edit(automatic, self.decided(*MASKS))
 
     def keep_segments(self, automatic: tuple[Segment, ...]) -> None:
         write_segments(automatic, self.frame.depth.shape, self.folder / "segments" / "automatic")
-        self._write_segments(edit(automatic, self.decided("mask", "delete_segment", "merge_segments")))
+        self._write_segments(edit(automatic, self.decided(*MASKS)))
 
     def _write_segments(self, segments: tuple[Segment, ...]) -> None:
         write_segments(segments, self.frame.depth.shape, self.folder / "segments")
@@ -261,6 +265,11 @@ def edit(automatic: Iterable[Segment], decisions: Iterable[Decision]) -> tuple[S
     segments = {segment.id: segment for segment in automatic}
     for decision in decisions:
         data = decision.data
+        if decision.kind == "found":
+            segments = {
+                one["id"]: Segment(one["id"], unrle(one["mask"]), one["score"], data["source"]) for one in data["masks"]
+            }
+            continue
         if decision.kind == "delete_segment":
             segments.pop(data["id"], None)
             continue

@@ -6,7 +6,8 @@ finished before a stop or an error is in the project folder.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from pipeline.scene import files
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment, Segmenter
+from pipeline.segmentation.finding import finding
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox import Cancelled, Sandbox
 from pipeline.solving import Attempt, solve, write_solution
@@ -127,10 +129,23 @@ def _frame(project: Project, services: Services) -> Iterator[Progress]:
 
 
 def _segments(project: Project, services: Services) -> Iterator[Progress]:
-    yield Progress("segments", f"finding objects ({services.segmenter.name})")
-    found = services.segmenter.open(project.frame).automatic()
+    found = yield from find_segments(project, services.segmenter)
     project.keep_segments(found)
     yield Progress("segments", f"{len(found)} segments", len(found), len(found), found)
+
+
+def find_segments(
+    project: Project, segmenter: Segmenter, settings: Any = None
+) -> Generator[Progress, None, tuple[Segment, ...]]:
+    """What the segmenter finds by itself, told step by step; nothing is kept. Closing it stops the work."""
+    yield Progress("segments", f"opening the frame ({segmenter.name})")
+    with closing(finding(segmenter.open(project.frame), settings)) as steps:
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            yield Progress("segments", f"{step.said} ({segmenter.name})", step.done, step.of)
 
 
 def _descriptions(project: Project, services: Services) -> Iterator[Progress]:

@@ -1,6 +1,8 @@
 """Who answers clicks on a frame: the embedded segmenter or SAM 2, chosen by a person; how each stands, in words."""
 
 import threading
+from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -8,23 +10,25 @@ import numpy as np
 
 from pipeline.frame import Frame
 from pipeline.segmentation import DepthSegmenter, Prompt, Sam2Segmenter, Segment, SegmentationError, Segmenter, View
-from pipeline.segmentation.sam2 import available
+from pipeline.segmentation.finding import Stepwise
+from pipeline.segmentation.sam2 import Everything, available
 from studio.services import Settings
 
 TITLES = {"depth": "Depth and colour", "sam2": "SAM 2"}
 GET = (
     "Or set GRS_SAM2 to a checkpoint file or to another hub name (facebook/sam2.1-hiera-small, base-plus, large) and "
-    "start the studio again. Runs on cpu, cuda or mps."
+    "GRS_SAM2_DEVICE to cpu, cuda, mps or auto, and start the studio again."
 )
 
 
 class Views:
     """One frame, opened by each segmenter that was asked for. May be called from any thread."""
 
-    def __init__(self, frame: Frame, first: Segmenter, checkpoint: str | None = None):
-        """`first` answers until another is chosen; `checkpoint` is SAM 2's, by default the one of the settings."""
+    def __init__(self, frame: Frame, first: Segmenter, checkpoint: str | None = None, device: str | None = None):
+        """`first` answers until another is chosen. Checkpoint and device are SAM 2's, else those of the settings."""
+        settings = Settings.from_environment(sam2=checkpoint, device=device)
         self._frame, self._known = frame, {first.name: first}
-        self._checkpoint = Settings.from_environment().sam2 if checkpoint is None else checkpoint
+        self._checkpoint, self._device = settings.sam2, settings.device
         self._missing = "" if "sam2" in self._known else _missing(self._checkpoint)
         self._open: dict[str, View] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -38,18 +42,36 @@ class Views:
 
     def choose(self, name: str) -> None:
         """From now on this one answers; SAM 2 begins to encode at once. Raises SegmentationError: what is missing."""
-        if name not in self.names:
-            raise SegmentationError(f"There is no segmenter '{name}'; there are {', '.join(self.names)}.")
+        if self.state(name)["word"] in ("failed", "stopped"):
+            with self._lock:
+                self._open.pop(name)
         self.open(name)
         self.chosen = name
 
+    def stop(self, name: str) -> None:
+        """Stops what this one does with the frame; choosing it again, or a click, starts anew."""
+        view = self._open.get(name)
+        if isinstance(view, Stepwise):
+            view.cancel()
+
+    def segmenter(self, name: str) -> "Opened":
+        """One of them, which opens this frame only once: finding and clicks share it. Raises SegmentationError."""
+        self._check(name)
+        return Opened(self, name)
+
     def open(self, name: str) -> View:
+        self._check(name)
         with self._lock:
             if name not in self._open:
-                self._known.setdefault(name, _segmenter(name, self._checkpoint))
+                if name not in self._known:
+                    self._known[name] = _segmenter(name, self._checkpoint, self._device)
                 self._open[name] = self._known[name].open(self._frame)
                 self._locks[name] = threading.Lock()
             return self._open[name]
+
+    def _check(self, name: str) -> None:
+        if name not in self.names:
+            raise SegmentationError(f"There is no segmenter '{name}'; there are {', '.join(self.names)}.")
 
     def ask(self, prompt: Prompt, name: str | None = None) -> tuple[Segment, ...]:
         """Readings of the prompt, best first; where SAM 2 failed on this frame, the embedded segmenter answers."""
@@ -89,13 +111,15 @@ class Views:
             "share": 1.0,
             "note": "",
         }
+        if name == "sam2" and self._missing:  # they may have come since
+            self._missing = _missing(self._checkpoint)
         if name == "sam2" and self._missing:
             return said | {"word": "missing", "share": 0.0, "note": f"{self._missing} {GET}"}
         if name == "sam2" and name not in self._open:
             return said | {
                 "word": "idle",
                 "share": 0.0,
-                "note": "Weights are there. Choose it and it encodes this frame.",
+                "note": f"Weights are there, for {self._device}. Choose it and it encodes this frame.",
             }
         state = getattr(self._open.get(name), "state", None)
         if state is None:
@@ -112,11 +136,31 @@ def _missing(checkpoint: str) -> str:
     return state.message if state.word == "missing" else ""
 
 
-def _segmenter(name: str, checkpoint: str) -> Segmenter:
-    return _sam2(checkpoint) if name == "sam2" else DepthSegmenter()
+class Opened:
+    """A segmenter whose view of one frame is made once."""
+
+    def __init__(self, views: Views, name: str):
+        self.name, self._views = name, views
+
+    def open(self, frame: Frame) -> View:
+        """The view of the frame that `views` has."""
+        return self._views.open(self.name)
+
+
+def everything(told: Mapping[str, Any]) -> Everything:
+    """SAM 2's settings out of what a browser sent; what is not said stays as it is. Raises SegmentationError."""
+    kinds = {field.name: type(getattr(Everything(), field.name)) for field in fields(Everything)}
+    try:
+        return Everything(**{name: kinds[name](value) for name, value in told.items() if name in kinds})
+    except (TypeError, ValueError, OverflowError):
+        raise SegmentationError("The settings of SAM 2 are numbers; correct the one that is not.") from None
+
+
+def _segmenter(name: str, checkpoint: str, device: str) -> Segmenter:
+    return _sam2(checkpoint, device) if name == "sam2" else DepthSegmenter()
 
 
 @cache
-def _sam2(checkpoint: str) -> Segmenter:
+def _sam2(checkpoint: str, device: str) -> Segmenter:
     """One network for all frames."""
-    return Sam2Segmenter(checkpoint)
+    return Sam2Segmenter(checkpoint, device)

@@ -43,6 +43,8 @@ class Settings:
     """Searched instead of the default library when not empty."""
     sam2: str = "facebook/sam2.1-hiera-tiny"
     """A checkpoint file, or a hub name."""
+    device: str = "cpu"
+    """Where SAM 2 computes: "cpu", "cuda", "cuda:1", "mps", or "auto" for the fastest there is."""
     timeout: float = 60.0
     """Seconds for one model call."""
     workspace: Path = Path("workspace")
@@ -51,9 +53,10 @@ class Settings:
 
     @staticmethod
     def from_environment(**flags: object) -> "Settings":
-        """Flags that were given, over GRS_SAM2, GRS_TIMEOUT and GRS_WORKSPACE, over the defaults."""
+        """Flags that were given, over GRS_SAM2, GRS_SAM2_DEVICE, GRS_TIMEOUT and GRS_WORKSPACE, over the defaults."""
         read = {
             "sam2": os.environ.get("GRS_SAM2"),
+            "device": os.environ.get("GRS_SAM2_DEVICE"),
             "timeout": os.environ.get("GRS_TIMEOUT"),
             "workspace": os.environ.get("GRS_WORKSPACE"),
         }
@@ -105,7 +108,7 @@ def open_segmenter(settings: Settings) -> "Segmenter":
     if settings.segmenter == "sam2":
         from pipeline.segmentation.sam2 import Sam2Segmenter
 
-        return Sam2Segmenter(settings.sam2)
+        return Sam2Segmenter(settings.sam2, settings.device)
     from pipeline.segmentation import DepthSegmenter
 
     return DepthSegmenter()

@@ -46,7 +46,9 @@ export default function mount({ element, trigger, server }) {
     redraw();
   });
   const ask = () => { news = problem = ""; preview = null; peeking.forget(); asking.ask({ kind: "prompt", token: value.token, ...edit.question() }); redraw(); };
-  const segmenters = new Segmenters((question) => server.ask(question).catch(() => ({ error: "The server does not answer. Is it still running?" })), () => act.compare(), (text) => { if (text) problem = text; redraw(); });
+  const segmenters = new Segmenters((question) => server.ask(question).catch(() => ({ error: "The server does not answer. Is it still running?" })), { compare: () => act.compare(),
+    changed: (text) => { if (text) problem = text; redraw(); },
+    find: (name, settings) => { drop(); select(null); news = "Looking everywhere; the bar below shows how far, and stops it."; trigger("find", { name, settings }); taken(); } });
   const filing = files((question) => server.ask({ ...question, token: value.token }), (text, bad) => { problem = bad ? text : ""; news = bad ? "" : text; redraw(); },
     () => { asking.forget(); edit = null; select(null); trigger("changed"); });
 

@@ -12,7 +12,8 @@ from pipeline.segmentation.review import doubts, predicted
 from studio import mask_files, prompts
 from studio.facts import objects
 from studio.notices import sentence
-from studio.session import Session, Sessions
+from studio.segmenters import everything
+from studio.session import Session, Sessions, next_id
 from studio.shell import Shell
 from studio.theme import colour_of
 
@@ -24,6 +25,13 @@ def build(shell: Shell) -> None:
     shell.told(canvas.undo, lambda session, _: session.undo())
     shell.told(canvas.redo, lambda session, _: session.redo())
     shell.told(canvas.changed, lambda session, _: None)
+    shell.told(canvas.find, find)
+
+
+def find(session: Session, told: dict) -> None:
+    """Everything found anew: {name, settings}."""
+    settings = told.get("settings")
+    session.find(str(told.get("name")), everything(settings if isinstance(settings, dict) else {}))
 
 
 def decide(session: Session, told: dict) -> None:
@@ -44,7 +52,9 @@ def _split(session: Session, id: object) -> list[tuple[str, dict[str, Any]]]:
     one = next((one for one in session.project.segments() or () if one.id == id), None)
     if one is None:
         raise SegmentationError("That object is not there any more; pick another.")
-    return [("mask", {"id": part.id, "mask": rle(part.mask), "clicks": []}) for part in split(one, next_id(session))]
+    return [
+        ("mask", {"id": part.id, "mask": rle(part.mask), "clicks": []}) for part in split(one, next_id(session.project))
+    ]
 
 
 # ---------------------------------------------------------------------- outside Gradio's queue
@@ -87,6 +97,11 @@ def _choose(session: Session, request: dict) -> dict:
     return session.views.standing()
 
 
+def _stop(session: Session, request: dict) -> dict:
+    session.views.stop(str(request.get("name")))
+    return session.views.standing()
+
+
 def _export(session: Session, request: dict) -> dict:
     names = {one["id"]: one["name"] for one in objects(session)}
     return mask_files.exported(session, request.get("form"), names)  # type: ignore[arg-type]
@@ -96,6 +111,7 @@ ANSWERS: dict[str, Callable[[Session, dict], dict]] = {
     "prompt": _prompt,
     "compare": _compare,
     "choose": _choose,
+    "stop": _stop,
     "standing": lambda session, _: session.views.standing(),
     "export": _export,
     "import": lambda session, request: {"said": mask_files.imported(session, str(request.get("data", "")))},
@@ -112,7 +128,7 @@ def shown(session: Session | None) -> dict:
     segments = session.kept("segments", "segments/masks.png", project.segments) or ()
     drawn = session.kept("drawn", "segments/masks.png", lambda: {one.id: _drawn(one) for one in segments})
     known = {one["id"]: one for one in objects(session)}
-    new = next_id(session)
+    new = next_id(session.project)
     return {
         "token": session.token,
         "image": f"/project/{session.token}/colour.jpg",
@@ -140,11 +156,3 @@ def _review(one: Segment, doubted: str, known: dict[str, Any]) -> str:
     if one.source == "human" or not known["is_object"]:
         return ""
     return " ".join(filter(None, (doubted, *known.get("warnings", ()))))
-
-
-def next_id(session: Session) -> int:
-    """A number that no object has had."""
-    project = session.project
-    used = [one.id for one in (*(project.segments() or ()), *(project.automatic_segments() or ()))]
-    used += [d.data["id"] for d in project.decisions if d.kind in ("mask", "delete_segment")]
-    return max(used, default=0) + 1
