@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 import tabletop
 
-from pipeline import router
 from pipeline.models import ModelError
 from pipeline.models.rules import RulesModel
 from pipeline.router import (
@@ -18,6 +17,7 @@ from pipeline.router import (
     RouterError,
     SourceAnswer,
     check_program,
+    judging,
     read_rounds,
     report_json,
     route,
@@ -85,7 +85,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_side_at_fault_is_repaired_until_it_is_clean(project, scene, sandbox, fault, monkeypatch):
-    monkeypatch.setattr(router, "SEEDS", (0,))  # one layout is enough here, and three times as fast
+    monkeypatch.setattr(judging, "SEEDS", (0,))  # one layout is enough here, and three times as fast
     words, spoil, side = FAULTS[fault]
     task = understand(words, scene, RULES)
     good = write(task, scene, RULES)
@@ -116,7 +116,8 @@ def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
     )
     first, *_ = route(task, project, RULES, sandbox, start=lazy, mode="none")
     failed = {c.name: c.message for c in first.report.checks if not c.passed}
-    assert failed == {"meaning start": "the goals hold before anything moved"}
+    assert failed["meaning start"] == "the goals hold before anything moved"
+    assert "every check passes although this happens instead" in failed["meaning inverted"]
     assert first.route == "give_up"
 
 
@@ -133,7 +134,7 @@ class Scripted:
     def __init__(self, *reports: Report):
         self.reports, self.programs = list(reports), []
 
-    def run(self, program, project_dir, seeds=(0,), checks=True, limits=None):
+    def run(self, program, project_dir, seeds=(0,), checks=True, limits=None, alterations=()):
         self.programs.append(program)
         return self.reports[min(len(self.programs), len(self.reports)) - 1], None
 
@@ -155,7 +156,7 @@ class Model:
         if question.kind == "route":
             return RouteAnswer(route="fix_simulation", reason="it looks wrong")
         return SourceAnswer(
-            source=question.data["simulation"] + f"# {len(self.asked)}\n" * self.changes, reason="a line more"
+            source=question.data["simulation"] + f"SIZE = {len(self.asked)}\n" * self.changes, reason="a line more"
         )
 
 

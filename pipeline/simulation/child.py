@@ -141,7 +141,7 @@ def _say_run(say: Say, sim: kit.Simulation, run: Run) -> None:
 
 
 def _evidence(sim: kit.Simulation, run: Run) -> dict:
-    names = [thing.name for thing in sim.objects]
+    picked = {name for _, name in run.grasps}
     return {
         "why": run.why,
         "at_rest": run.at_rest,
@@ -150,9 +150,18 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "events": [_event(event) for event in run.events],
         "grasps": [list(grasp) for grasp in run.grasps],
         "moved_before_touch": run.moved_before_touch,
-        "objects": {name: {"start": run.start(name).position, "end": run.end(name).position} for name in names},
+        "objects": {thing.name: _fate(run, thing.name, thing.name in picked) for thing in sim.objects},
+        "contacts": sorted(sorted(pair) for pair in run.state_at_end.touching if "table" not in pair),
         "simulated_seconds": run.times[-1],
     }
+
+
+def _fate(run: Run, name: str, picked: bool) -> dict:
+    """Where an object was and is; how far it was turned and, never picked up, pushed."""
+    start, end = run.start(name), run.end(name)
+    told = {"start": start.position, "end": end.position, "top": end.top}
+    upright = float(np.clip(start.rotation[:, 2] @ end.rotation[:, 2], -1, 1))
+    return told | {"turned": float(np.arccos(upright)), "pushed": 0.0 if picked else run.moved(name)}
 
 
 def _event(event) -> dict:

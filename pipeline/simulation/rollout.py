@@ -36,7 +36,8 @@ class Run:
     """The first goal not met and what the oracle says about it; empty when solved."""
     events: tuple[Event, ...]
     goals: tuple[dict, ...]
-    """Per goal {name, stage, met, value, miss, nearest_miss}, metres."""
+    """Per goal {name, stage, met, value, miss, nearest_miss}, metres, and over_time: its miss after each event,
+    ((seconds, metres), ...)."""
     at_rest: bool
     """Everything lay still at the end."""
     state_at_start: State
@@ -139,13 +140,14 @@ class _Ledger:
         self.stages, self.reached = stages, 1
         self.times: list[float] = []
         self.rewards: list[float] = []
-        self.nearest = {goal: np.inf for _, goals in stages for goal in goals}
+        self.misses: dict[Goal, list[tuple[float, float]]] = {goal: [] for _, goals in stages for goal in goals}
         self.look(state)
 
     def look(self, state: State) -> None:
         while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
             self.reached += 1
-        self.nearest = {goal: min(far, goal.miss(state)) for goal, far in self.nearest.items()}
+        for goal, misses in self.misses.items():
+            misses.append((state.time, goal.miss(state)))
         self.times.append(state.time)
         self.rewards.append(reward(state, self.stages, self.reached))
 
@@ -157,7 +159,8 @@ class _Ledger:
                 "met": goal.met(end),
                 "value": goal.value(end),
                 "miss": goal.miss(end),
-                "nearest_miss": self.nearest[goal],
+                "nearest_miss": min(far for _, far in self.misses[goal]),
+                "over_time": tuple(self.misses[goal]),
             }
             for stage, goals in self.stages
             for goal in goals

@@ -40,6 +40,7 @@ def diagnose(data: Mapping[str, Any]) -> Fault | None:
         _wrong_goals(data["simulation"], failed)
         or _at_start(evidence)
         or _unsolved(report, evidence, failed)
+        or _unnoticed(failed)
         or _other_task(data, failed)
         or _contradicted(failed)
     )
@@ -116,6 +117,14 @@ def _unsolved(
     unmet = [str(g.get("name")) for g in evidence.get("goals", []) if not g.get("met")]
     said = why or (f"not met: {listed(unmet)}" if unmet else "nothing says why")
     return Fault("unsolved", "fix_simulation", f"the oracle reaches reward {rewards[0]:.2f}: {said}", 0.8)
+
+
+def _unnoticed(failed: Sequence[Mapping[str, Any]]) -> Fault | None:
+    """Checks that pass although another task was done, or nothing at all."""
+    found = [c for c in failed if "every check passes although" in c["message"]]
+    if not found or len(found) < len(failed):
+        return None
+    return Fault("lax_checks", "fix_checks", f"the checks do not ask for the goals: {found[0]['message']}", 0.85)
 
 
 def _tells(message: str) -> bool:

@@ -37,6 +37,8 @@ def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
         for name in fault.checks:
             line = next((c.get("line") for c in data["report"]["checks"] if c["name"] == name), None)
             yield from _contradiction(checks, tree, name, line, fresh)
+    elif fault.kind == "lax_checks":
+        yield from _asking(checks, tree, data)
     yield from _telling(checks, tree)
     if "check_oracle_solves_it" not in source.functions(tree):
         yield _with(checks, fresh["check_oracle_solves_it"]), "a check now asks that the oracle reaches every goal"
@@ -166,6 +168,17 @@ def _widened(checks: str, node: ast.Assert, name: str) -> Iterator[Mend]:
                 source.replaced(checks, [(small, f"{wide:.3g}")]),
                 f"{name} allows {wide * 100:.1f} cm instead of {number * 100:.2g} cm",
             )
+
+
+def _asking(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[Mend]:
+    """Every check that the goals ask for and that is not there."""
+    wanted = writer.checks(read(data["task"].get("goals") or ()) or _aims(data))
+    missing = {name: text for name, text in wanted.items() if name not in source.functions(tree)}
+    if missing:
+        more = "\n\n\n".join(text.strip() for text in missing.values())
+        done = checks.rstrip("\n") + f"\n\n\n{more}\n"
+        done = f"import math\n\n\n{done}" if "math." in more and not re.search(r"^import math", done, re.M) else done
+        yield done, "what the goals mean is now measured: " + ", ".join(missing)
 
 
 def _telling(checks: str, tree: ast.Module) -> Iterator[Mend]:
