@@ -16,13 +16,15 @@ from typing import Any
 
 from gradio.utils import get_upload_folder
 
+from pipeline import models
 from pipeline.errors import StudioError
-from pipeline.models import ModelError, open_model
+from pipeline.models import ModelError
 from pipeline.models.probe import Finding, probe
 from pipeline.models.settings import ENVIRONMENT, ModelSettings, from_words, save
 from studio.notices import sentence
 from studio.session import SessionError, Sessions
 
+open_model: Any = getattr(models, "open_model", None) or models.choose
 NO_KEY = "none"
 """What a server is sent that no key was given for."""
 
@@ -40,10 +42,12 @@ class ModelChoice:
         self._typed: dict[str, str] = {}
         self._test: Test | None = None
         self._lock = threading.Lock()
+        self.settings = ModelSettings()
         try:
             self.settings = ModelSettings.from_environment(workspace)
+            open_model(self.settings, self._key(self.settings, {}), self.prompts)
         except StudioError as error:
-            self.settings, self.problem = ModelSettings(), sentence(error)
+            self.problem = f"{sentence(error)} Until then written rules answer."
 
     @property
     def prompts(self) -> Path:
@@ -72,7 +76,7 @@ class ModelChoice:
         """Where the key of the settings in use is from: "typed", "environment", or "" for none."""
         if self.settings.base_url in self._typed:
             return "typed"
-        return "environment" if self._key(self.settings, {}) != NO_KEY else ""
+        return "environment" if self._key(self.settings, {}) not in ("", NO_KEY) else ""
 
     def overruled(self) -> str:
         """Which variables win over what is chosen here at the next start; empty where none does."""
@@ -117,9 +121,10 @@ class ModelChoice:
         return self._typed | ({settings.base_url: key.strip()} if isinstance(key, str) and key.strip() else {})
 
     def _key(self, settings: ModelSettings, typed: Mapping[str, str]) -> str:
-        """The key for that address."""
-        own = os.environ.get("OPENAI_API_KEY", "") if settings.base_url == self._own_address else ""
-        return typed.get(settings.base_url) or own or NO_KEY
+        """The key for that address; empty where nothing can be asked without one."""
+        known = os.environ.get("OPENAI_API_KEY", "")
+        own = known if settings.base_url == self._own_address else ""
+        return typed.get(settings.base_url) or own or (NO_KEY if settings.base_url or known else "")
 
     # ------------------------------------------------------------------ trying
 
