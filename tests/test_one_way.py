@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "errors", "geometry", "frame", "segmentation", "models", "description", "assets", "matching", "scene", "tasks",
-    "simulation", "solving", "router", "evaluation", "decisions", "store", "project", "export", "run",
+    "simulation", "solving", "router", "rehearsal", "evaluation", "decisions", "store", "project", "export", "run",
 )  # fmt: skip
 ANYWHERE = {"store"}
 """Rooms without a place in the line: files that survive a crash."""
