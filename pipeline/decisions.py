@@ -25,10 +25,16 @@ KINDS = {
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "accept": ("stage",),
+    "ask_again": ("kind", "about", "wording"),
+    "use_measured": ("kind", "about"),
     "undo": (),
     "redo": (),
 }
-"""Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres."""
+"""Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres.
+
+"ask_again" and "use_measured" are about the question to a model of that kind and about that object, as the trace names
+them; an empty wording asks the same again.
+"""
 
 
 class DecisionError(StudioError):

@@ -68,6 +68,8 @@ class Match:
     candidates: tuple[Candidate, ...]
     """Best first; what the machine would have chosen stays visible whatever a person chose."""
     source: str = "measured"
+    failure: str = ""
+    """Why the model that was asked gave no answer, so that this is measured; empty where it did or nobody asked."""
 
 
 def match(
@@ -336,6 +338,7 @@ def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
                 for c in match.candidates
             ],
             "source": match.source,
+            "failure": match.failure,
         }
         for match in matches
     ]
@@ -356,6 +359,7 @@ def from_json(rows: Sequence[Mapping[str, Any]]) -> tuple[Match, ...]:
                 for c in row["candidates"]
             ),
             str(row.get("source", "measured")),
+            str(row.get("failure", "")),
         )
         for row in rows
     )

@@ -23,6 +23,8 @@ from pipeline.errors import StudioError
 from pipeline.frame import Frame, load, register, save
 from pipeline.frame.support import Support, find_support
 from pipeline.matching import Match
+from pipeline.models import Wish
+from pipeline.models.model import STAGE_OF
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
 from pipeline.scene.files import read_scene
@@ -37,8 +39,10 @@ State = Literal["todo", "done", "failed", "stale"]
 
 STAGES: tuple[Stage, ...] = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
+WISHES = ("ask_again", "use_measured")
+"""Decisions about a question to a model; they make the stage that asks it stale."""
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
-    "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename"),
+    "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename", *WISHES),
     "matches": ("choose_asset",),
     "scene": ("move",),
     "rounds": ("task", "fork"),
@@ -163,6 +167,16 @@ class Project:
         """Decisions of these kinds that are in force, in order."""
         return tuple(d for d in log.in_force(self.decisions) if d.kind in kinds)
 
+    def wishes(self) -> dict[tuple[str, str], Wish]:
+        """What a person wants of questions to a model, by kind and about."""
+        wishes: dict[tuple[str, str], Wish] = {}
+        for one in self.decided(*WISHES):
+            place = one.data["kind"], one.data["about"]
+            last = wishes.get(place, Wish())
+            asked = Wish(last.attempt + 1, one.data.get("wording", ""))
+            wishes[place] = asked if one.kind == "ask_again" else replace(last, measured=True)
+        return wishes
+
     # ------------------------------------------------------------------ values
 
     def automatic_segments(self) -> tuple[Segment, ...] | None:
@@ -229,9 +243,12 @@ class Project:
         before = STAGES[: STAGES.index(stage) + 1]
         kinds = {kind for one in before for kind in DECIDED_BY.get(one, ())}
         made_with = {one: self._record["made_with"].get(one) for one in before[:-1]}
-        return digest(
-            self._frame_key, made_with, [[d.kind, d.data] for d in log.in_force(self.decisions) if d.kind in kinds]
-        )
+        decided = [
+            [d.kind, d.data]
+            for d in log.in_force(self.decisions)
+            if d.kind in kinds and (d.kind not in WISHES or STAGE_OF.get(d.data["kind"]) in before)
+        ]
+        return digest(self._frame_key, made_with, decided)
 
     @cached_property
     def _frame_key(self) -> str:

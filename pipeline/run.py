@@ -9,14 +9,17 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from pipeline import description, matching
+from pipeline import description, looking, matching
 from pipeline.assets.library import Library
 from pipeline.description import Description, describe, unused
 from pipeline.errors import StudioError
 from pipeline.matching import Features, Match, match
-from pipeline.models import Model
+from pipeline.models import Model, Stopped, label_of, sees
+from pipeline.models.asked_by import AskedBy
+from pipeline.models.live import Live
 from pipeline.models.trace import Traced
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.router import Mode, Round, route, write_round
@@ -47,6 +50,10 @@ class Services:
     """What the matcher knows of the library's looks; called when first needed, since a new library takes a while."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
+    live: Live | None = None
+    """Where calls in flight can be watched and stopped."""
+    cards: Path | None = None
+    """Folder where drawn views of assets are kept between projects."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
             yield from _task(project, services, task_text)
         else:
             yield from _RUN[stage](project, services)
-    except Cancelled:
+    except (Cancelled, Stopped):
         raise  # a person's stop is no failure
     except StudioError as error:
         project.fail(stage, made_with, time.perf_counter() - start, str(error))
@@ -108,14 +115,16 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
 
 def maker(stage: Stage, services: Services) -> str:
     """Name of what makes this stage's result."""
+    model = label_of(services.model)
+    looks = f", {model}" if sees(services.model) else ""
     return {
         "frame": "measured",
         "segments": services.segmenter.name,
-        "descriptions": "measured",
-        "matches": f"library {services.library.digest}",
+        "descriptions": f"measured{looks}",
+        "matches": f"library {services.library.digest}{looks}",
         "scene": "measured",
-        "task": services.model.name,
-        "rounds": f"{services.model.name}, {services.mode}",
+        "task": model,
+        "rounds": f"{model}, {services.mode}",
         "solution": "oracle",
     }[stage]
 
@@ -149,8 +158,8 @@ def find_segments(
 
 
 def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
-    described: list[Description] = []
     segments = project.segments() or ()
+    described: list[Description] = []
     for segment in segments:
         key = digest("description", project.frame.rgb, project.frame.depth, segment.mask)
 
@@ -159,7 +168,12 @@ def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
 
         (found,) = description.from_json(json.dumps(memo(project.folder / "cache", key, compute)))
         described.append(replace(found, segment_id=segment.id))
-        yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
+        if not sees(services.model):
+            yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
+    if sees(services.model):
+        live = services.live or Live()
+        for told in looking.describe_all(project, _traced(project, services, live), live, segments, described):
+            yield Progress("descriptions", *told)
     write_text(project.folder / "descriptions.json", description.to_json(_as_decided(project, described)))
 
 
@@ -190,8 +204,9 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
         key = digest(
-            "match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest
-        )
+            "match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest,
+            one.attributes.colour,
+        )  # fmt: skip
 
         def compute(one: Description = one) -> Any:
             segment = segments[one.segment_id]
@@ -206,6 +221,11 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
         yield Progress(
             "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found
         )
+    if sees(services.model):
+        live = services.live or Live()
+        model = _traced(project, services, live)
+        for told in looking.choose_all(project, model, live, objects, matches, services.library, services.cards):
+            yield Progress("matches", *told)
     write_json(project.folder / "matches.json", matching.to_json(matches))
 
 
@@ -240,8 +260,9 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
 
 
 def _task(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
-    yield Progress("task", f"proposing tasks ({services.model.name})")
-    model, seen = _traced(project, services), kit.Scene.load(project.folder)
+    yield Progress("task", f"proposing tasks ({label_of(services.model)})")
+    seen = kit.Scene.load(project.folder)
+    model = AskedBy(_traced(project, services), "propose_tasks", *looking.marks(project, services.model))
     about = _about(project)
     proposed = propose(seen, model, about=about)
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
@@ -262,8 +283,8 @@ def _about(project: Project) -> dict[str, str]:
     return {d.name: f"{d.caption} {assets.get(d.segment_id, '')}".strip() for d in project.descriptions() or ()}
 
 
-def _traced(project: Project, services: Services) -> Model:
-    return Traced(services.model, project.folder / "trace.jsonl")
+def _traced(project: Project, services: Services, live: Live | None = None) -> Traced:
+    return Traced(services.model, project.folder / "trace.jsonl", live or services.live, project.wishes())
 
 
 def _rounds(project: Project, services: Services) -> Iterator[Progress]:
@@ -274,7 +295,7 @@ def _rounds(project: Project, services: Services) -> Iterator[Progress]:
     if forks and forks[-1].at > max((r.at for r in earlier), default=0.0):
         start, parent = Program(forks[-1].data["simulation"], forks[-1].data["checks"]), forks[-1].data["parent"]
     rounds = route(
-        task, project.folder, _traced(project, services), services.sandbox, services.mode,
+        task, project.folder, AskedBy(_traced(project, services), "write_program"), services.sandbox, services.mode,
         start=start, parent=parent, first_number=len(earlier),
     )  # fmt: skip
     for one in rounds:

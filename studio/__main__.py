@@ -97,7 +97,7 @@ def serve(arguments: argparse.Namespace) -> int:
         if not (user and colon and password):
             raise StudioError("--auth takes USER:PASS, as in --auth ada:secret")
         auth = (user, password)
-    settings = Settings.from_environment(workspace=arguments.workspace, model=_model_setting(None))
+    settings = Settings.from_environment(workspace=arguments.workspace, model=_model_setting(None, "kept"))
     serve(settings, arguments.host, arguments.port, auth)
     return DONE
 
@@ -122,9 +122,14 @@ def run(arguments: argparse.Namespace) -> int:
     services = open_services(settings, first_seed=arguments.seed)
     for path, reason in services.library.skipped:
         print(f"library: {path} skipped: {reason}", file=sys.stderr)
-    with contextlib.closing(services.sandbox):
-        for step in advance(project, services, arguments.until, arguments.task):
-            print(f"{step.stage}: {step.message}", file=sys.stderr)
+    stage = "frame"
+    try:
+        with contextlib.closing(services.sandbox):
+            for step in advance(project, services, arguments.until, arguments.task):
+                stage = step.stage
+                print(f"{stage}: {step.message}", file=sys.stderr)
+    except StudioError as error:
+        raise StudioError(f"stopped at {stage}: {error}") from error
     return DONE
 
 
@@ -160,12 +165,13 @@ def check(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _model_setting(flag: str | None) -> str:
-    """--model offline|openai|replay:TRACE; without the flag, openai where GRS_MODEL names one, else offline."""
-    chosen = flag or ("openai" if os.environ.get("GRS_MODEL") else "offline")
-    if chosen not in ("offline", "openai") and not chosen.startswith("replay:"):
-        raise StudioError(f"--model {chosen} is not known; it takes offline, openai, or replay:TRACE")
-    return chosen
+def _model_setting(flag: str | None, kept: str = "offline") -> str:
+    """--model offline|openai|replay:TRACE; without the flag what GRS_MODEL says, a model's own name meaning openai."""
+    told = os.environ.get("GRS_MODEL", "")
+    usual = (told if told == "offline" or told.startswith("replay:") else "openai") if told else kept
+    if flag and flag not in ("offline", "openai") and not flag.startswith("replay:"):
+        raise StudioError(f"--model {flag} is not known; it takes offline, openai, or replay:TRACE")
+    return flag or usual
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from pipeline.errors import StudioError
+from pipeline.models.settings import named
 
 if TYPE_CHECKING:
+    from pipeline.models import ModelSettings
     from pipeline.run import Services
     from pipeline.segmentation import Segmenter
 
@@ -36,7 +38,7 @@ class Settings:
     """Every choice a user has at start-up. Keys are read where they are used and kept nowhere."""
 
     model: str = "offline"
-    """"offline" (rules), "openai" (any server that speaks its API), or "replay:TRACE"."""
+    """"offline" (rules), "openai" (any server that speaks its API), "replay:TRACE", or "kept": what the panel chose."""
     segmenter: str = "depth"
     """"depth" or "sam2"."""
     library: tuple[Path, ...] = ()
@@ -80,13 +82,31 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     library = Library.open(list(settings.library) or None)
     return Services(
         segmenter=open_segmenter(settings),
-        model=choose(settings.model, timeout=settings.timeout),
+        model=choose(model_settings(settings), prompts=settings.workspace / "prompts"),
         library=library,
         features=Once(lambda: Features.of(library, cache_folder())),
         sandbox=Sandbox(),
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
+        cards=cache_folder() / "cards",
     )
+
+
+def model_settings(settings: Settings) -> "ModelSettings":
+    """What the models are asked with. What a workspace keeps never keeps the studio from starting: the panel tells."""
+    from pipeline.models import ModelError, ModelSettings, choose
+
+    if settings.model == "kept":
+        try:
+            kept = ModelSettings.from_environment(settings.workspace)
+            choose(kept)
+            return kept
+        except ModelError:
+            return ModelSettings()
+    chosen = named(settings.model)
+    if settings.model == "openai":
+        del chosen["model"]  # the environment names it
+    return ModelSettings.from_environment(None, timeout=settings.timeout, **chosen)
 
 
 def warm(services: "Services") -> None:

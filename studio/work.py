@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
+from pipeline.models import Stopped
 from pipeline.run import Progress
 from pipeline.simulation.sandbox import Cancelled
 
@@ -79,7 +80,7 @@ class Work:
                     self._tell(step)
                     if self.stopping:
                         break
-        except Cancelled:
+        except (Cancelled, Stopped):
             pass
         except Exception as problem:
             error = problem

@@ -7,8 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "errors", "geometry", "frame", "segmentation", "models", "description", "assets", "matching", "scene", "tasks",
-    "simulation", "solving", "router", "rehearsal", "evaluation", "decisions", "store", "project", "export", "run",
+    "errors", "geometry", "frame", "segmentation", "models", "description", "assets", "matching", "choosing", "scene",
+    "tasks", "simulation", "solving", "router", "rehearsal", "evaluation", "decisions", "store", "project", "looking",
+    "export", "run",
 )  # fmt: skip
 ANYWHERE = {"store"}
 """Rooms without a place in the line: files that survive a crash."""

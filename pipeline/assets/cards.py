@@ -4,6 +4,7 @@ OpenGL contexts belong to the thread that made them, so one worker thread draws 
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -52,7 +53,7 @@ def _view(asset: Asset, azimuth: float, elevation: float, size: int, cache: Path
     picture = render_view(asset, camera_rotation(azimuth, elevation), size)
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}.part")
+        part = file.with_suffix(f".{os.getpid()}_{threading.get_ident()}.part")
         Image.fromarray(picture).save(part, "PNG")
         part.replace(file)  # a reader never sees half a picture
     return picture

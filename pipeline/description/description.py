@@ -48,6 +48,8 @@ class Description:
     """"measured", a model's name, or "human"."""
     warnings: tuple[str, ...] = field(default=())
     """What is in doubt, one sentence each ("only 40 points")."""
+    failure: str = ""
+    """Why the model that was asked gave no answer, so that this is measured; empty where it did or nobody asked."""
 
 
 class DescriptionError(StudioError):

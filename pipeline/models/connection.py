@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import httpx2
 
 from pipeline.models.live import Flight
-from pipeline.models.model import Stopped
 
 T = TypeVar("T")
 LOOK = 0.05
@@ -26,12 +25,11 @@ class TooLong(Exception):
 
 
 def run(work: Coroutine[Any, Any, T], flight: Flight) -> T:
-    """What the coroutine returns; its connection is closed where the flight is cancelled. Raises Stopped."""
+    """What the coroutine returns; a cancelled flight's connection is closed. Raises CallCancelled, Stopped."""
     future = asyncio.run_coroutine_threadsafe(work, loop())
     try:
         while not future.done():
-            if flight.cancelled:
-                raise Stopped("The call was stopped; its connection is closed.")
+            flight.check()
             concurrent.futures.wait([future], LOOK)
         return future.result()
     finally:

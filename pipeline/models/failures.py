@@ -55,7 +55,7 @@ class Failures:
         return ModelError(self.hide(readable(self._text(error, model, bool(arrived)))), self.hide(kept(raw)))
 
     def hide(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+        return text.replace(self._key, "***") if len(self._key) > 5 else text
 
     def _text(self, error: Exception, model: str, begun: bool) -> str:
         where = self._where

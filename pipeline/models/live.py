@@ -4,7 +4,7 @@
     Traced(model, path, live).ask(question)          # in one thread
     live.flights()[0].text; live.flights()[0].cancel()   # in any other
 
-Whoever answers finds its flight by `current()`, adds text by `arrived`, and gives up where `cancelled`.
+Whoever answers finds its flight by `current()`, adds text by `arrived`, and gives up where `check` says so.
 """
 
 import contextvars
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from pipeline.models.budget import Purse
-from pipeline.models.model import Question
+from pipeline.models.model import CallCancelled, Question, Stopped
 
 
 class Flag(Protocol):
@@ -50,12 +50,15 @@ class Flight:
         self._live.watched(self)
 
     def cancel(self) -> None:
-        """Closes its connection; whoever asked gets Stopped."""
+        """Closes its connection; whoever asked gets CallCancelled."""
         self._cancelled.set()
 
-    @property
-    def cancelled(self) -> bool:
-        return self._cancelled.is_set() or self._live.stopped
+    def check(self) -> None:
+        """Raises Stopped where the work is stopped, CallCancelled where this call is cancelled."""
+        if self._live.stopped:
+            raise Stopped("The work was stopped; no call of it runs on.")
+        if self._cancelled.is_set():
+            raise CallCancelled("This call was cancelled; its connection is closed.")
 
 
 class Live:
@@ -63,13 +66,17 @@ class Live:
 
     def __init__(self, stop: Flag | None = None, watch: Callable[[Flight], None] | None = None):
         """`stop`, once set, cancels every call; `watch` is told of each change, in the thread where it happens."""
-        self._stop, self._watch = stop, watch
+        self._stop, self._watch, self._closed = stop, watch, threading.Event()
         self._flights: dict[str, Flight] = {}
         self._lock = threading.Lock()
 
     @property
     def stopped(self) -> bool:
-        return self._stop is not None and self._stop.is_set()
+        return self._closed.is_set() or (self._stop is not None and self._stop.is_set())
+
+    def close(self) -> None:
+        """Ends every call and lets none begin: nobody waits for an answer any more."""
+        self._closed.set()
 
     def flights(self) -> tuple[Flight, ...]:
         """Calls in flight, oldest first."""

@@ -36,8 +36,12 @@ class ModelError(StudioError):
         """The reply as it came, for a person to read."""
 
 
-class Stopped(ModelError):
-    """A person stopped the call; its connection is closed."""
+class CallCancelled(ModelError):
+    """A person cancelled this one call; its connection is closed."""
+
+
+class Stopped(CallCancelled):
+    """A person stopped the whole work that the call was part of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Question:
     answer: type[BaseModel]
     pictures: tuple[np.ndarray, ...] = ()
     """Each of shape (H, W, 3), uint8."""
+    must_see: bool = False
+    """An answer without having seen the pictures is worth nothing: a model that cannot is not asked."""
     about: str = ""
     """Object or round the question is about, for the trace: "object 3", "round 2"."""
     shows: str = ""
@@ -59,6 +65,18 @@ class Question:
     """How often a person asked it anew: another question for the memo and the record, the same one for the model."""
     wording: str = ""
     """A person's own text in the place of the filled prompt; empty for the prompt."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person wants of one question, after seeing how it was answered."""
+
+    attempt: int = 0
+    """How often it was asked anew."""
+    wording: str = ""
+    """The person's own text for it."""
+    measured: bool = False
+    """The measured answer instead of the model's."""
 
 
 class Model(Protocol):

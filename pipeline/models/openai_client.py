@@ -18,7 +18,7 @@ from pipeline.models.budget import price
 from pipeline.models.connection import Bounded
 from pipeline.models.failures import BrokenOff, Failures, Refused, host, kept
 from pipeline.models.live import Flight, Live, current
-from pipeline.models.model import CODE, ModelError, Question, Stopped
+from pipeline.models.model import CODE, CallCancelled, ModelError, Question
 from pipeline.models.prompts import load
 from pipeline.models.reading import recover
 from pipeline.models.request import Request, Shape
@@ -107,7 +107,7 @@ class OpenAIModel:
         problem, reply, attempts = "", Reply("", "", Usage()), []
         total = Usage(0, 0, 0.0)
         for _ in range(1 + AGAIN):
-            reply = self._answered(request, flight)
+            reply = self._seen(request, flight)
             total = total.plus(reply.usage)
             flight.notes |= _told(reply, total)
             try:
@@ -141,10 +141,21 @@ class OpenAIModel:
         shape = self._shapes.setdefault(model, Shape.first(self.settings))
         return Request.of(model, question, text, self.settings, shape)
 
+    def _seen(self, request: Request, flight: Flight) -> Reply:
+        """One reply; pictures that can be done without are left out once the model turns out to see none."""
+        try:
+            return self._answered(request, flight)
+        except ModelError:
+            if request.must_see or not request.picture_tokens or request.model not in self._blind:
+                raise
+            return self._answered(request, flight)
+
     def _answered(self, request: Request, flight: Flight) -> Reply:
         """One reply; counted, paid, and its failures told. Raises ModelError, Stopped."""
         if request.picture_tokens and (why := self._blind.get(request.model)):
-            raise ModelError(why)
+            if request.must_see:
+                raise ModelError(why)
+            request = request.blind()
         self._breaker.check()
         cost = price(self.settings, request.model)
         reserved = flight.purse.reserve(cost and cost.of(request.most_tokens, self.settings.longest_answer))
@@ -155,7 +166,7 @@ class OpenAIModel:
             paid = usage.cost
             self._breaker.worked()
             return replace(reply, usage=usage)
-        except Stopped:
+        except CallCancelled:
             raise
         except Exception as error:
             # `from None`: the cause may carry the request, and with it the key

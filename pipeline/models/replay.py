@@ -82,4 +82,4 @@ def _recorded(end: dict[str, Any]) -> Recorded | None:
     if end["status_code"] == "OK":
         return Recorded(True, said)
     kind, _, why = str(end.get("status_message") or "").partition(": ")
-    return Recorded(False, said, why) if kind == "ModelError" else None
+    return Recorded(False, said, why) if kind in ("ModelError", "CallCancelled") else None

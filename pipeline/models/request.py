@@ -64,6 +64,8 @@ class Request:
     settings: ModelSettings
     shape: Shape
     picture_tokens: int = 0
+    """About what its pictures weigh; 0: there are none."""
+    must_see: bool = False
 
     @staticmethod
     def of(model: str, question: Question, text: str, settings: ModelSettings, shape: Shape) -> "Request":
@@ -75,12 +77,27 @@ class Request:
         said += [_picture(jpeg(picture)) for picture in pictures]
         content = said if pictures else said[0]["text"]
         weight = sum(tokens(picture) for picture in pictures)
-        return Request(model, question.kind, schema, ({"role": "user", "content": content},), settings, shape, weight)
+        return Request(
+            model,
+            question.kind,
+            schema,
+            ({"role": "user", "content": content},),
+            settings,
+            shape,
+            weight,
+            question.must_see,
+        )
 
     def again(self, reply: str, wrong: str) -> "Request":
         """The same, with an unusable reply and what was wrong with it."""
         more = ({"role": "assistant", "content": reply[:20_000]}, {"role": "user", "content": wrong})
         return replace(self, messages=(*self.messages, *more))
+
+    def blind(self) -> "Request":
+        """The same without its pictures."""
+        first = self.messages[0]
+        text = first["content"] if isinstance(first["content"], str) else first["content"][0]["text"]
+        return replace(self, messages=({"role": "user", "content": text}, *self.messages[1:]), picture_tokens=0)
 
     def shaped(self, shape: Shape) -> "Request":
         return replace(self, shape=shape)

@@ -12,7 +12,8 @@ import hashlib
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.models.budget import Purse, spent
 from pipeline.models.live import Flight, Live, current, enter, leave
-from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Stopped, label_of, sees, source_of
+from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Wish, label_of, sees, source_of
 from pipeline.models.pictures import jpeg
 
 _writing = threading.Lock()
@@ -51,12 +52,19 @@ def fingerprint(question: Question) -> str:
 class Traced:
     """A model that writes down what it is asked and answers, and asks another nothing that is on record already."""
 
-    def __init__(self, model: Model, path: Path, live: Live | None = None):
-        """`live` tells of calls in flight and stops them."""
+    def __init__(
+        self,
+        model: Model,
+        path: Path,
+        live: Live | None = None,
+        wishes: Mapping[tuple[str, str], Wish] | None = None,
+    ):
+        """`live` tells of calls in flight and stops them; `wishes` are a person's, by the question's kind and about."""
         self.name = model.name
         self.sees = sees(model)
         self.label = label_of(model)
         self._model, self._path, self._live = model, path, live or Live()
+        self._wishes = wishes or {}
         self._session = uuid.uuid4().hex
         self._known: dict[str, str] = {}
         self.purse = Purse()
@@ -68,8 +76,14 @@ class Traced:
     def source_of(self, kind: str) -> str:
         return source_of(self._model, kind)
 
+    def wish(self, kind: str, about: str) -> Wish:
+        """What a person wants of that question."""
+        return self._wishes.get((kind, about), Wish())
+
     def ask(self, question: Question) -> BaseModel:
         """What the model answers, or answered before to the very same question. Raises ModelError, Stopped."""
+        wish = self.wish(question.kind, question.about)
+        question = replace(question, attempt=wish.attempt, wording=wish.wording) if wish.attempt else question
         asked = self._model.memo_key(question) if hasattr(self._model, "memo_key") else ""  # type: ignore[attr-defined]
         if (known := self._recall(asked, question)) is not None:
             return known
@@ -96,8 +110,7 @@ class Traced:
         flight.purse = self.purse
         token = enter(flight)
         try:
-            if flight.cancelled:
-                raise Stopped("The call was stopped.")
+            flight.check()
             yield flight, end
         except BaseException as error:
             end |= {"status_code": "ERROR", "status_message": f"{type(error).__name__}: {error}"}

@@ -10,7 +10,7 @@ import pytest
 from hostile import Hostile, answer, called, fault, refuses_form, whole
 from pydantic import BaseModel
 
-from pipeline.models import ModelError, ModelSettings, Question, Stopped
+from pipeline.models import CallCancelled, ModelError, ModelSettings, Question, Stopped
 from pipeline.models.live import Live
 from pipeline.models.openai_client import OpenAIModel
 from pipeline.models.trace import Traced, read
@@ -224,7 +224,7 @@ def test_a_cancelled_call_closes_its_connection_at_once(server, model, tmp_path,
         time.sleep(0.01)
     live.flights()[0].cancel()
     thread.join(5)
-    assert isinstance(failed[0], Stopped)
+    assert isinstance(failed[0], CallCancelled) and not isinstance(failed[0], Stopped)
     assert server.cut_off.wait(5)
 
 
@@ -290,12 +290,18 @@ def test_under_a_ceiling_an_unknown_price_asks_nothing(server, model, tmp_path):
 def test_a_model_that_sees_nothing_is_shown_nothing_more(server, model):
     server.behave(hostile.refuses_pictures)
     one = model()
-    look = question(pictures=(np.zeros((20, 20, 3), np.uint8),))
+    picture = (np.zeros((20, 20, 3), np.uint8),)
     for _ in range(2):
         with pytest.raises(ModelError, match=r"sees no pictures|image input is not supported"):
-            one.ask(look)
+            one.ask(question(pictures=picture, must_see=True))
     assert len(server.asked) == 1
-    assert one.ask(question()).colour == "red"
+    assert one.ask(question(pictures=picture)).colour == "red"
+
+
+def test_pictures_that_can_be_done_without_are_left_out_for_a_model_that_sees_nothing(server, model):
+    server.behave(hostile.refuses_pictures)
+    assert model().ask(question(pictures=(np.zeros((20, 20, 3), np.uint8),))).colour == "red"
+    assert len(server.asked) == 2
 
 
 def test_the_same_request_is_answered_from_the_record_until_asked_anew(server, model, tmp_path):
