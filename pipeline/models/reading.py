@@ -7,6 +7,7 @@ finished value. In doubt, and so refused: two different objects, a key given twi
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 STRING = r'"(?:\\.|[^"\\])*"'
@@ -16,6 +17,9 @@ TOKEN = re.compile(rf'{STRING}|//[^\n]*|/\*.*?\*/|[{{}}\[\]]|"', re.DOTALL)
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 OPENS = re.compile(r'\{\s*(?:"|\}|//|/\*)')
 """How an object begins, as against braces in a sentence."""
+LONGEST = 1_000_000
+MOST = 20
+"""Letters and objects of a reply beyond which it is no answer."""
 DEEPEST = 60
 """Brackets inside each other."""
 
@@ -29,11 +33,13 @@ def recover(reply: str, fields: tuple[str, ...] = ()) -> dict[str, Any]:
 
     `fields` are all that the answer can have: an object whose end was cut off is taken only where it has them all.
     """
+    if len(reply) > LONGEST:
+        raise Unreadable(f"it is longer than {LONGEST} letters")
     text = THOUGHTS.sub("", reply.lstrip("\ufeff"))
-    found = list(_objects(text, fields))
+    found = list(islice(_objects(text, fields), MOST))
     if not found:
         raise Unreadable("there is no JSON object in it")
-    if any(other != found[0] for other in found[1:]):
+    if len(found) == MOST or any(other != found[0] for other in found[1:]):
         raise Unreadable(f"there are {len(found)} different JSON objects in it, where one is wanted")
     return found[0]
 

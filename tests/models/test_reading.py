@@ -1,0 +1,83 @@
+"""JSON out of replies: recovered where its meaning is clear, refused where it is not."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.models.reading import Unreadable, recover
+
+VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
+PLAIN = json.dumps(VALUE)
+CLEAR = {
+    "plain": PLAIN,
+    "fenced": f"```json\n{PLAIN}\n```",
+    "prefixed": f"Sure! Here it is: {PLAIN}",
+    "with words after": f"{PLAIN}\nI hope that helps {{really}}.",
+    "braces in the words before": f"As {{asked}} for {{}}, hm: {PLAIN}".replace("{}, ", ""),
+    "commented": '{"name": "red // mug", // the name\n "tags": ["a", "b"], /* two */ "size": 0.5}',
+    "trailing commas": '{"name": "red // mug", "tags": ["a", "b",], "size": 0.5,}',
+    "last bracket cut off after a text": '{"size": 0.5, "tags": ["a", "b"], "name": "red // mug"',
+    "fence and last bracket cut off": '```json\n{"size": 0.5, "name": "red // mug", "tags": ["a", "b"]\n```',
+    "said twice alike": f"{PLAIN}\n\nAgain:\n{PLAIN}",
+    "thought about": f'<think>maybe {{"name": 1}}</think>{PLAIN}',
+}
+DOUBT = {
+    "nothing": "",
+    "words": "I cannot do that.",
+    "two different objects": '{"name": "a"} or {"name": "b"}',
+    "a key twice": '{"name": "a", "name": "b", "tags": [], "size": 1}',
+    "cut in a text": '{"size": 0.5, "tags": [], "name": "red mu',
+    "cut after a number": '{"name": "a", "tags": [], "size": 0.5',
+    "cut in a list": '{"name": "a", "size": 0.5, "tags": ["a", "b"',
+    "cut before a field": '{"name": "a", "tags": ["a"]',
+    "cut after a colon": '{"name": "a", "tags": ["a"], "size":',
+    "not a number": '{"name": "a", "tags": [], "size": NaN}',
+    "a value missing": '{"name": , "tags": [], "size": 1}',
+    "an inner object that can be read": '{"name": oops, "inner": {"name": "a", "tags": [], "size": 1}}',
+    "brackets that do not match": '{"name": "a", "tags": ["a"}, "size": 1}',
+    "very deep": '{"a":' * 5000,
+    "a list": '["a", "b"]',
+    "one quote for strings": "{'name': 'a', 'tags': [], 'size': 1}",
+}
+
+
+@pytest.mark.parametrize("case", CLEAR)
+def test_what_is_clear_is_recovered(case):
+    assert recover(CLEAR[case], tuple(VALUE)) == VALUE
+
+
+@pytest.mark.parametrize("case", DOUBT)
+def test_what_is_in_doubt_is_never_guessed(case):
+    with pytest.raises(Unreadable):
+        recover(DOUBT[case], tuple(VALUE))
+
+
+@pytest.mark.parametrize("piece", ["{", '{"', '{"a', '/*{"', '{"a":"', '{"a":[', "{}/*", '{"a":1}//{'])
+def test_nonsense_without_end_is_refused(piece):
+    with pytest.raises(Unreadable):
+        recover(piece * (100_000 // len(piece)) + '{"b": ', ("name",))
+
+
+def test_a_reply_of_megabytes_is_not_even_looked_at():
+    with pytest.raises(Unreadable, match="longer than"):
+        recover(PLAIN + " " * 2_000_000, tuple(VALUE))
+
+
+texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
+values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]))
+def test_any_object_among_words_comes_back_as_it_was(value, before, after):
+    assert recover(before + json.dumps(value) + after) == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(values, st.integers(1, 30))
+def test_an_object_cut_short_comes_back_whole_or_not_at_all(value, cut):
+    with contextlib.suppress(Unreadable):
+        assert recover(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
