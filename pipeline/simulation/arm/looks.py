@@ -16,9 +16,9 @@ FACES = 1800
 """Triangles kept of a mesh, at most."""
 
 
-def wears(xml: str) -> bool:
-    """Whether the arm is in a model."""
-    return f'name="{body.ARM}base"' in xml
+def worn_by(xml: str) -> bool:
+    """Whether the arm is in a model and lacks its looks."""
+    return f'name="{body.ARM}base"' in xml and f'file="{_file("base_0")}"' not in xml
 
 
 def lay_out(folder: Path) -> None:

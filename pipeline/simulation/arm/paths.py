@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from ompl import base, geometric, util
 
 APART = 0.05
 """Radians between two postures that are looked at on a straight way."""
@@ -29,8 +30,6 @@ def path(start: np.ndarray, end: np.ndarray, free: Free, limits: np.ndarray, see
 
 
 def _planned(start: np.ndarray, end: np.ndarray, free: Free, limits: np.ndarray, seed: int) -> list[np.ndarray] | None:
-    from ompl import base, geometric, util
-
     util.noOutputHandler()
     util.RNG.setSeed(seed)
     size, looks = len(start), [0]
