@@ -27,6 +27,7 @@ KINDS = {
     "accept": ("stage",),
     "ask_again": ("kind", "about", "wording"),
     "use_measured": ("kind", "about"),
+    "robot": ("name",),
     "undo": (),
     "redo": (),
 }

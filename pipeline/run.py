@@ -30,7 +30,7 @@ from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.finding import finding
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox import Cancelled, Sandbox
-from pipeline.solving import Attempt, solve, write_solution
+from pipeline.solving import Attempt, Robot, solve, write_solution
 from pipeline.store import digest, memo, write_json, write_text
 from pipeline.tasks import Task, TaskError, propose, task_to_json, understand
 
@@ -50,6 +50,8 @@ class Services:
     """What the matcher knows of the library's looks; called when first needed, since a new library takes a while."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
+    robot: Robot = "gripper"
+    """Who does the task in the solve check, where a person decided nothing else for the project."""
     live: Live | None = None
     """Where calls in flight can be watched and stopped."""
     cards: Path | None = None
@@ -76,7 +78,9 @@ def advance(
     Raises the stage's StudioError where one cannot be completed; the ones before it are kept.
     """
     for stage in STAGES[: STAGES.index(until) + 1]:
-        current = project.stages()[stage] == "done" and project.made_with(stage) in (None, maker(stage, services))
+        current = project.stages()[stage] == "done" and project.made_with(stage) in (
+            None, maker(stage, services, robot_of(project, services)),
+        )  # fmt: skip
         if stage == "task" and task_text is not None:
             current = False
         if not current:
@@ -99,7 +103,7 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
     """Runs one stage whatever its state; the stages before it must have run."""
     start = time.perf_counter()
-    made_with = maker(stage, services)
+    made_with = maker(stage, services, robot_of(project, services))
     try:
         if stage == "task":
             yield from _task(project, services, task_text)
@@ -113,7 +117,13 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
     project.finish(stage, made_with, time.perf_counter() - start)
 
 
-def maker(stage: Stage, services: Services) -> str:
+def robot_of(project: Project, services: Services) -> Robot:
+    """Who does this project's task: what a person decided last, else what was chosen at start-up."""
+    decided = project.decided("robot")
+    return decided[-1].data["name"] if decided else services.robot
+
+
+def maker(stage: Stage, services: Services, robot: Robot = "gripper") -> str:
     """Name of what makes this stage's result."""
     model = label_of(services.model)
     looks = f", {model}" if sees(services.model) else ""
@@ -125,7 +135,7 @@ def maker(stage: Stage, services: Services) -> str:
         "scene": "measured",
         "task": model,
         "rounds": f"{model}, {services.mode}",
-        "solution": "oracle",
+        "solution": "oracle" if robot == "gripper" else f"oracle, {robot}",
     }[stage]
 
 
@@ -316,15 +326,17 @@ def _solution(project: Project, services: Services) -> Iterator[Progress]:
     best = best_round(project)
     if best is None:
         raise TaskError("there is no program to run yet; generate one first")
-    total = len(services.seeds)
-    for number, step in enumerate(solve(best.program, project.folder, services.sandbox, services.seeds), 1):
+    total, robot = len(services.seeds), robot_of(project, services)
+    for number, step in enumerate(solve(best.program, project.folder, services.sandbox, services.seeds, robot), 1):
         if isinstance(step, Attempt):
             word = "solved" if step.solved else step.why or f"reward {step.reward:.2f}"
             yield Progress("solution", f"seed {step.seed}: {word}", number, total, step)
         else:
             for drawn in write_solution(step, project.folder):
                 yield Progress("solution", "drawing the film", round(100 * drawn), 100)
-            yield Progress("solution", "solved" if step.solved else "not solved", total, total, step)
+            good, share = sum(step.success), f"{step.strict_rate:.0%} of all seeds"
+            word = f"{'solved' if step.solved else 'not solved'}: {good} of {total} seeds ({share}; {step.source})"
+            yield Progress("solution", word, total, total, step)
 
 
 def best_round(project: Project) -> Round | None:

@@ -52,6 +52,8 @@ class Settings:
     workspace: Path = Path("workspace")
     seeds: int = 8
     mode: Literal["route", "repair", "none"] = "route"
+    robot: Literal["gripper", "arm"] = "gripper"
+    """Who does the task in the solve check."""
 
     @staticmethod
     def from_environment(**flags: object) -> "Settings":
@@ -88,6 +90,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         sandbox=Sandbox(),
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
+        robot=settings.robot,
         cards=cache_folder() / "cards",
     )
 

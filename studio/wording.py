@@ -20,6 +20,9 @@ MODES = {
 }
 
 
+ROBOTS = {"gripper": "with a floating gripper", "arm": "with a UR5e arm and a 2F-85 gripper"}
+
+
 def told(step: Progress) -> str:
     """A line of the log."""
     return f"{STAGES[step.stage]} · {step.message}"
@@ -37,5 +40,5 @@ def maker(stage: Stage, made_with: str | None) -> str:
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {MODES.get(more, more)}",
-        "solution": "solved by the scripted oracle",
+        "solution": f"solved by the scripted oracle, {ROBOTS['arm' if more == 'arm' else 'gripper']}",
     }[stage]
