@@ -48,7 +48,8 @@ class Runner(Protocol):
         checks: bool = ...,
         *,
         cancel: Any = ...,
-        **more: Any,
+        limits: Limits = ...,
+        robot: str = ...,
     ) -> tuple[Report, Any]: ...
 
 
@@ -87,10 +88,12 @@ class Rollout:
     """What the oracle did: time, verb, object, target, ok, message."""
 
     @staticmethod
-    def of(attempt: Attempt) -> "Rollout | None":
+    def of(attempt: Attempt | None) -> "Rollout | None":
         """Of an attempt; None where it left no record."""
-        one = attempt.record
-        return one and Rollout(attempt.seed, one.times, one.qpos, one.actions, one.xml, tuple(one.events))
+        one = attempt.record if attempt else None
+        if attempt is None or one is None:
+            return None
+        return Rollout(attempt.seed, one.times, one.qpos, one.actions, one.xml, tuple(one.events))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,5 +200,5 @@ def summary(attempts: Sequence[Attempt], source: str = SOURCES["gripper"]) -> So
         xml=record.xml if record else "",
         events=tuple(record.events) if record else (),
         source=source,
-        failed=Rollout.of(failed) if failed else None,
+        failed=Rollout.of(failed),
     )
