@@ -11,9 +11,9 @@ class TraceView(Component):
     totals: {calls, failed, tokens, cost, seconds}}, the last three {sum, told, untold}.
 
     state is "answered", "failed", "running" or "lost". It asks `answer` outside Gradio's queue, {token, kind, id}:
-    call gives all of one call, live the text that has arrived, snippet a program, cancel stops it, again {text} asks it
-    anew and gives the new call's {id}, compare {ids} gives {titles, rows}; each {error} where it cannot. It tells `act`
-    {kind, id} for what is to be done about a failure, and `changed` when something was asked.
+    call gives all of one call, live the text that has arrived, snippet a program; cancel stops it, again {text} asks it
+    anew, the new call comes with the next value; compare {ids} gives {titles, rows}; each gives {error} where it
+    cannot. It tells `act` {kind, id} for what is to be done about a failure, and `changed` when something was asked.
     """
 
     folder, tells = "trace_view", ("act", "changed")

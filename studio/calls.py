@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.errors import StudioError
 from pipeline.models.calls import Call, Total, grouped, totals
 from pipeline.models.snippet import snippet
-from studio.pages.task import diff
+from studio.differences import diff
 from studio.session import Session
 from studio.wording import STAGES
 
@@ -54,9 +54,7 @@ def shown(session: Session | None) -> dict[str, Any]:
         return {}
     calls = session.calls.read()
     flying = {flight.span for flight in session.flights()}
-    first: dict[str, str] = {}
-    for call in calls:
-        first.setdefault(call.question, call.id)
+    seen: set[tuple[str, str]] = set()
     sums = totals(calls)
     return {
         "token": session.token,
@@ -65,8 +63,8 @@ def shown(session: Session | None) -> dict[str, Any]:
                 "stage": stage,
                 "title": STAGES.get(stage, "Other"),  # type: ignore[arg-type]
                 "groups": [
-                    {"about": line(about), "calls": [_row(call, flying, first) for call in group]}
-                    for about, group in groups.items()
+                    {"about": named(session, group[0]), "calls": [_row(call, flying, seen) for call in group]}
+                    for _, group in sorted(groups.items(), key=lambda one: _number(one[0]))
                 ],
             }
             for stage, groups in grouped(calls).items()
@@ -88,17 +86,33 @@ def state(call: Call, flying: set[str]) -> str:
     return "failed" if call.failed else "answered"
 
 
+def _number(about: str) -> int:
+    """Objects and rounds stand in the order of their numbers, whatever else is asked about stays in its own."""
+    found = re.fullmatch(r"(?:object|round) (\d+)", about)
+    return int(found[1]) if found else -1
+
+
+def named(session: Session, call: Call) -> str:
+    """What a call is about, an object with the name it has now: "object 3, red mug"."""
+    described = session.kept("descriptions", "descriptions.json", session.project.descriptions) or ()
+    name = next((one.name for one in described if call.about == f"object {one.segment_id}"), "")
+    return line(f"{call.about}, {name.replace('_', ' ')}" if name else call.about)
+
+
 def title(call: Call) -> str:
     return TITLES.get(call.kind) or line(call.kind.replace("_", " ")) or "a question"
 
 
-def _row(call: Call, flying: set[str], first: dict[str, str]) -> dict[str, Any]:
+def _row(call: Call, flying: set[str], seen: set[tuple[str, str]]) -> dict[str, Any]:
+    asked = call.kind, call.about
+    again = asked in seen
+    seen.add(asked)
     return {
         "id": call.id,
         "title": title(call),
         "about": line(call.about),
         "state": state(call, flying),
-        "again": first[call.question] != call.id,
+        "again": again,
         "seconds": call.seconds,
         "error": line(call.error),
     }

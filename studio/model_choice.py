@@ -16,15 +16,13 @@ from typing import Any
 
 from gradio.utils import get_upload_folder
 
-from pipeline import models
 from pipeline.errors import StudioError
-from pipeline.models import ModelError
+from pipeline.models import ModelError, choose
 from pipeline.models.probe import Finding, probe
 from pipeline.models.settings import ENVIRONMENT, ModelSettings, from_words, save
 from studio.notices import sentence
 from studio.session import SessionError, Sessions
 
-open_model: Any = getattr(models, "open_model", None) or models.choose
 NO_KEY = "none"
 """What a server is sent that no key was given for."""
 
@@ -45,7 +43,7 @@ class ModelChoice:
         self.settings = ModelSettings()
         try:
             self.settings = ModelSettings.from_environment(workspace)
-            open_model(self.settings, self._key(self.settings, {}), self.prompts)
+            choose(self.settings, self._key(self.settings, {}), self.prompts)
         except StudioError as error:
             self.problem = f"{sentence(error)} Until then written rules answer."
 
@@ -60,7 +58,7 @@ class ModelChoice:
         """From now on this model answers, in every project. Raises ModelError where it cannot be opened."""
         settings = self._with_record(self.read(words))
         typed = self._with(settings, key)
-        model = open_model(settings, self._key(settings, typed), self.prompts)
+        model = choose(settings, self._key(settings, typed), self.prompts)
         with self._lock:
             self._typed, self.settings, self.problem = typed, settings, ""
         save(settings, self._workspace)

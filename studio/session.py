@@ -76,6 +76,7 @@ class Session:
         self.lives: deque[Live] = deque(maxlen=8)
         """The calls of the work that was begun last, and of questions a person asked anew."""
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
+        self._flying: set[str] = set()
         self._notices: deque[str] = deque(maxlen=8)
         self._changed = threading.Condition(threading.RLock())
         self._kept: dict[str, tuple[int, Any]] = {}
@@ -255,7 +256,10 @@ class Session:
         def started(stop: threading.Event) -> Iterator[Progress]:
             if before:
                 before.join()
-            return make(replace(self.services, sandbox=StoppableSandbox(self.services.sandbox, stop)))  # type: ignore[arg-type]
+            live = Live(stop, self.flown)
+            self.lives.append(live)
+            sandbox = StoppableSandbox(self.services.sandbox, stop)
+            return make(replace(self.services, sandbox=sandbox, live=live))  # type: ignore[arg-type]
 
         with self._changed:
             before = self.work
@@ -354,6 +358,22 @@ class Session:
             self._computing.discard(name)
             self._news()
 
+    def aside(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Does something beside the work on the stages, in a thread of its own; what goes wrong is said."""
+        name = f"aside {secrets.token_hex(4)}"
+        self._computing.add(name)
+
+        def run() -> None:
+            try:
+                work(*arguments)
+            except Exception as error:
+                self.complain(error)
+            finally:
+                self._computing.discard(name)
+                self._news()
+
+        threading.Thread(target=run, daemon=True, name=name).start()
+
     def stamp(self, file: str) -> str:
         """Changes when that file does: makes an address new when its picture is."""
         return f"{self._stamp(file):x}"
@@ -384,6 +404,14 @@ class Session:
     def calls(self) -> CallLog:
         """What this project's models were asked."""
         return CallLog(self.project.folder / "trace.jsonl")
+
+    def flown(self, flight: Flight) -> None:
+        """Has the page told that a call began or ended; what arrives of its answer the page asks for itself."""
+        with self._changed:
+            flying = {one.span for one in self.flights()}
+            if flying != self._flying:
+                self._flying = flying
+                self._news()
 
     def flights(self) -> tuple[Flight, ...]:
         """Calls that are being answered, oldest first."""

@@ -50,7 +50,7 @@ export default function mount({ element, trigger, server, upload }) {
     holder.hidden = page !== "model";
     prompts.element.hidden = page !== "prompts";
     fill(foot, problem && h("p.fault", { role: "alert" }, problem), done && h("p.note", { role: "status" }, done), value.problem && !problem && h("p.fault", {}, value.problem), value.overruled && h("p.hint", {}, value.overruled),
-      h("div.actions", {}, h("button.studio-button.primary", { disabled: !touched, onclick: () => send({ kind: "use", ...form.said }) }, touched ? "Use this" : "In use"),
+      h("div.actions", {}, h("button.studio-button.primary", { disabled: !touched && !value.problem, onclick: () => send({ kind: "use", ...form.said }) }, touched || value.problem ? "Use this" : "In use"),
         form.service === "openai" && h("button.studio-button", { disabled: testing, onclick: test }, testing ? "Testing …" : "Test connection"),
         touched && h("button.studio-button.plain", { onclick: () => { touched = false; problem = ""; take(); draw(); } }, "Back to what is in use")));
     fill(side, h("h4", {}, "Connection"), findings.length || testing ? h("ul.findings", {}, findings.map((one) => h(`li.${SIGNS[one.ok][0]}`, {}, h("i", {}, SIGNS[one.ok][1]), h("span", {}, h("b", {}, one.what), h("span.said", {}, one.sentence)))), testing && h("li", {}, h("i.spin"), h("span.muted", {}, "trying …"), h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, "■ Stop")))

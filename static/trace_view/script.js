@@ -12,7 +12,7 @@ export default function mount({ element, trigger, server }) {
   const editor = h("textarea", { "aria-label": "The prompt", spellcheck: false });
   fill(root, h("div.list", {}, head, list), detail);
   const closed = new Set();
-  let value = {}, chosen = null, told = null, tab = "Prompt", only = "all", editing = false, comparing = null, compared = null, note = "", live = "";
+  let value = {}, chosen = null, told = null, tab = "Prompt", only = "all", editing = false, comparing = null, compared = null, note = "", live = "", awaited = null;
 
   const all = () => (value.stages ?? []).flatMap((stage) => stage.groups.flatMap((group) => group.calls));
   const call = (id = chosen) => all().find((one) => one.id === id);
@@ -51,8 +51,11 @@ export default function mount({ element, trigger, server }) {
   const again = async () => {
     const answer = await ask({ kind: "again", id: chosen, text: editor.value });
     if (answer.error) { note = answer.error; return draw(); }
+    awaited = { title: call().title, about: call().about, known: new Set(all().map((one) => one.id)) };
+    editing = false;
+    note = "Asked. The answer comes up here.";
+    draw();
     trigger("changed");
-    await pick(answer.id, "Response");
   };
   const snippet = async () => {
     const answer = await ask({ kind: "snippet", id: chosen });
@@ -108,6 +111,8 @@ export default function mount({ element, trigger, server }) {
     const other = next?.token !== value.token;
     value = next ?? {};
     if (other || (chosen && !call())) [chosen, told, editing, comparing, compared, note, only] = [null, null, false, null, null, "", "all"];
+    const came = awaited && all().find((one) => one.title === awaited.title && one.about === awaited.about && !awaited.known.has(one.id));
+    if (came) { awaited = null; return pick(came.id, "Response"); }
     draw();
     if (chosen && told && told.state !== call()?.state) look();
   };

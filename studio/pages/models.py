@@ -100,7 +100,8 @@ def answered(shell: Shell, choice: ModelChoice, request: dict) -> dict:
             case "cancel":
                 return asking.cancel(session, call)
             case "again":
-                return {"id": asking.again(session, call, str(request.get("text", "")))}
+                asking.again(session, call, str(request.get("text", "")))
+                return {}
         raise SessionError("That cannot be asked here; reload the page.")
     except StudioError as error:
         return {"error": calls.line(sentence(error))}
