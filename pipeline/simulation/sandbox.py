@@ -46,7 +46,7 @@ ENVIRONMENT = {
 """All that the server and its children know of ours: no keys, no paths."""
 
 USUAL = Limits()
-ALTERED_SECONDS = 10.0
+ALTERED_SECONDS = 20.0
 """Wall clock for one altered task; the oracle may try in vain for long."""
 _Answer = TypeVar("_Answer")
 
@@ -79,7 +79,7 @@ class Sandbox:
     @property
     def protection(self) -> tuple[str, ...]:
         """What holds on this platform and what does not, a sentence each. Raises SandboxError."""
-        has = self._serving().coverage
+        has, groups = self._serving().coverage, self._serving().groups
         return (
             "No file can be written; only the project's scene and Python's libraries can be read (Landlock)."
             if has["files"]
@@ -87,7 +87,8 @@ class Sandbox:
             "No network, no new process, no signals to others (seccomp)."
             if has["calls"]
             else "NOT covered: network and processes. This system has no seccomp, so a program could use both.",
-            "Memory, time and output are bounded."
+            "Memory, time and output are bounded"
+            + (", and so is the whole family of processes (cgroup)." if groups else ".")
             if has["memory"]
             else "Time and output are bounded. NOT covered: memory, which this system cannot bound.",
         )
@@ -238,6 +239,8 @@ class _Server:
             raise SandboxError(f"The sandbox cannot start: {hello['error']}; run `make setup` again.")
         self.coverage: dict[str, bool] = hello["coverage"]
         """Which of "files", "calls", "memory" this platform protects."""
+        self.groups: bool = hello.get("groups", False)
+        """Whether every run gets a control group of its own."""
 
     @property
     def alive(self) -> bool:

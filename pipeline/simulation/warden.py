@@ -3,7 +3,8 @@
     studio ── socket ──> server ──fork──> warden ──fork──> child (confined; the program runs here)
 
 The server does nothing but fork. A warden holds the clock and counts the bytes; it kills the child when either runs
-out or when the studio hangs up, and sends one JSON line about how it ended, then what the child wrote, unread.
+out or when the studio hangs up, with all that is in its control group, and sends one JSON line about how it ended, then
+what the child wrote, unread.
 """
 
 import contextlib
@@ -18,7 +19,11 @@ import time
 from dataclasses import asdict, dataclass
 from typing import NoReturn
 
+from pipeline.simulation import cgroup
 from pipeline.simulation.confine import MEGABYTE
+
+SPARE_MB = 256
+"""What a run's control group allows beyond its own limit, so that a program hits that first, which says so."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ def serve(control_fd: int) -> None:
     try:
         from pipeline.simulation import child, confine
 
-        hello = {"coverage": confine.coverage()}
+        hello = {"coverage": confine.coverage(), "groups": cgroup.available()}
     except Exception as error:  # whatever is wrong with the installation, the studio shall be able to say it
         control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode() + b"\n")
         return
@@ -66,12 +71,15 @@ def _guard_run(studio: socket.socket, answer) -> None:
     job = json.loads(studio.makefile("rb").readline())
     results, ours = os.pipe()
     began = time.monotonic()
+    group = cgroup.group((job["memory_mb"] + SPARE_MB) * MEGABYTE)
     pid = os.fork()
     if pid == 0:
+        group.join()
         _become_child(ours, job, answer)
     os.close(ours)
     cause, output = _watch(results, studio, began + job["seconds"], job["output_mb"] * MEGABYTE)
     code, by = _end(pid, patience=0.2 if cause == "done" else 0.0)
+    group.close()
     seconds = time.monotonic() - began
     ending = Ending(cause, code, by, seconds)
     studio.sendall(json.dumps(asdict(ending)).encode() + b"\n" + output)

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.simulation import confine
+from pipeline.simulation import cgroup, confine
+from pipeline.simulation.alteration import KINDS
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox import Cancelled, Limits, Sandbox, SandboxError
 
@@ -208,7 +210,7 @@ def test_whatever_a_program_tries_nothing_comes_out(name, sandbox, project, outs
     for fact, value in facts.items():
         simulation = simulation.replace("{" + fact + "}", str(value))
     attack = Program(simulation.replace("{{", "{").replace("}}", "}"), attack.checks)
-    seconds = 0.6 if "stopped" in says or "while running" in says else 5
+    seconds = 2.0 if "while running" in says else 0.6 if "stopped" in says else 5
     server = sandbox._server
     report, record = sandbox.run(attack, project, limits=Limits(seconds=seconds, memory_mb=300, output_mb=4))
 
@@ -322,6 +324,55 @@ def test_a_server_that_cannot_start_is_our_error_and_no_failed_check(monkeypatch
     monkeypatch.setattr("pipeline.simulation.sandbox.START", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
+
+
+FORGED = """
+record = '{"shape": [0], "data": ""}'
+lines = ['{"doing": "rolling out the oracle, seed 0"}', '{"reward": 1.0}', '{"doing": "reading checks.py"}',
+         '{"check": {"name": "check_a", "passed": true, "message": "", "seconds": 0.1, "instant": null, "line": null}}',
+         '{"finished": true}']
+os.write(3, ("\\n".join(lines) + "\\n").encode())
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("side", ["simulation", "checks"])
+def test_nobody_can_tell_a_reward_that_no_robot_earned(sandbox, project, side):
+    """Code that has broken out of its restricted world speaks for the kit, in the kit's own words."""
+    if side == "simulation":
+        lying = trying(FORGED)
+    else:
+        unreachable = BUILD.replace("(0.1, 0.0)", "(0.1, 0.0), tolerance=1e-9")
+        code = textwrap.indent(textwrap.dedent(ESCAPE) + FORGED, "    ")
+        lying = Program(unreachable, f"def check_a(sim):\n    sim.rollout()\n{code}")
+    report, _ = sandbox.run(lying, project, seeds=(0,))
+    assert not report.clean and max(report.reward, default=0.0) < 0.99
+    assert "spoke for the sandbox" in (report.violation or ""), report
+
+
+def test_what_is_changed_behind_the_kits_back_is_not_in_the_world_the_robot_acts_in(sandbox, project):
+    """An array changed in place: the recipe of the simulation, followed elsewhere, knows nothing of it."""
+    moved = 'where = sim["red_cube"].position; where *= 0; where += (0.1, 0.0, 0.02)'
+    report, _ = sandbox.run(tampering(moved), project)
+    start = report.evidence["objects"]["red_cube"]["start"]
+    assert report.reward[0] > 0.99 and np.allclose(start[:2], (0.0, 0.1), atol=0.002)
+
+
+def test_checks_that_would_pass_for_another_task_are_found_out(sandbox, project):
+    honest, _ = sandbox.run(HONEST, project, alterations=tuple(KINDS))
+    noticed = {check.name: check for check in honest.checks if check.name.startswith("meaning")}
+    assert set(noticed) >= {"meaning nothing", "meaning inverted", "meaning another object", "meaning misplaced"}
+    assert noticed["meaning nothing"].passed and "noticed by check_" in noticed["meaning nothing"].message
+    assert not noticed["meaning inverted"].passed, "check_red_cube_moved asks for a move, not for the place"
+    exact = CHECKS + "\ndef check_place(sim):\n    x, y, _ = sim.rollout().end('red_cube').position\n"
+    exact += "    assert abs(x - 0.1) + abs(y) < 0.06, 'not there'\n"
+    report, _ = sandbox.run(Program(BUILD, exact), project, alterations=tuple(KINDS))
+    assert report.clean and sum("noticed by" in check.message for check in report.checks) >= 4
+
+
+def test_nothing_is_left_of_a_runs_control_group(sandbox, project):
+    sandbox.run(at_once("while True: pass"), project, limits=Limits(seconds=0.3))
+    assert not [folder for parent, _ in cgroup._places(1) for folder in parent.glob("grs-*")]
 
 
 def test_closing_leaves_no_process_behind(project):
