@@ -41,10 +41,11 @@ def describe_all(
 
     asked = [p for p, one in enumerate(segments) if not model.wish(DESCRIBE, about(one.id)).measured]
     name = source_of(model, DESCRIBE)
+    told: set[str] = set()
     yield f"asking {name} what {len(asked)} objects are", 0, len(asked), None
     for done, place in _each(ask, asked, described, live):
         one = described[place]
-        yield _said(one.caption, one.failure, name), done, len(asked), one
+        yield _said(one.caption, one.failure, name, told), done, len(asked), one
 
 
 def choose_all(
@@ -68,11 +69,12 @@ def choose_all(
 
     asked = [place for place in range(len(objects)) if free(place)]
     name = source_of(model, CHOOSE)
+    told: set[str] = set()
     yield f"asking {name} which assets {len(asked)} objects are", 0, len(asked), None
     for done, place in _each(ask, asked, matches, live):
         one = matches[place]
         found = f"{objects[place].name}: {one.asset_id or 'made from the view'}"
-        yield _said(found, one.failure, name), done, len(asked), one
+        yield _said(found, one.failure, name, told), done, len(asked), one
 
 
 def marks(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:
@@ -93,5 +95,10 @@ def _each(ask: Callable[[int], T], asked: Sequence[int], into: list[T], live: Li
             yield done, asked[turn]
 
 
-def _said(text: str, failure: str, name: str) -> str:
-    return f"{text} (as measured; {name} gave no answer: {failure})" if failure else text
+def _said(text: str, failure: str, name: str, told: set[str]) -> str:
+    """A message; the reason of a failure is told once, for a server that is away is away for all."""
+    if not failure:
+        return text
+    why = "" if failure in told else f": {failure}"
+    told.add(failure)
+    return f"{text} (as measured; no answer from {name}{why})"

@@ -167,11 +167,16 @@ def find_segments(
             yield Progress("segments", f"{step.said} ({segmenter.name})", step.done, step.of)
 
 
+def _sight(project: Project) -> tuple[Any, ...]:
+    """All that is seen, for the keys of what is kept."""
+    return project.frame.rgb, project.frame.depth, project.frame.intrinsics.matrix
+
+
 def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
     segments = project.segments() or ()
     described: list[Description] = []
     for segment in segments:
-        key = digest("description", project.frame.rgb, project.frame.depth, segment.mask)
+        key = digest("description", *_sight(project), segment.mask)
 
         def compute(segment: Segment = segment) -> Any:
             return json.loads(description.to_json([describe(project.frame, project.support, segment)]))
@@ -214,7 +219,7 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
         key = digest(
-            "match", project.frame.rgb, project.frame.depth, segments[one.segment_id].mask, services.library.digest,
+            "match", *_sight(project), segments[one.segment_id].mask, services.library.digest,
             one.attributes.colour,
         )  # fmt: skip
 
@@ -273,7 +278,7 @@ def _task(project: Project, services: Services, text: str | None) -> Iterator[Pr
     yield Progress("task", f"proposing tasks ({label_of(services.model)})")
     seen = kit.Scene.load(project.folder)
     model = AskedBy(_traced(project, services), "propose_tasks", *looking.marks(project, services.model))
-    about = _about(project)
+    about = _about(project, sees(services.model))
     proposed = propose(seen, model, about=about)
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
     if text is not None:
@@ -287,10 +292,14 @@ def _task(project: Project, services: Services, text: str | None) -> Iterator[Pr
     yield Progress("task", task.instruction, 1, 1, proposed)
 
 
-def _about(project: Project) -> dict[str, str]:
-    """What more is known of each object, by name: its caption and the asset it was matched to."""
+def _about(project: Project, marked: bool) -> dict[str, str]:
+    """What more is known of each object, by name: its mark in the picture, its caption, the asset it was matched to."""
     assets = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
-    return {d.name: f"{d.caption} {assets.get(d.segment_id, '')}".strip() for d in project.descriptions() or ()}
+    mark = "(mark {}) " if marked else ""
+    return {
+        d.name: f"{mark.format(d.segment_id)}{d.caption} {assets.get(d.segment_id, '')}".strip()
+        for d in project.descriptions() or ()
+    }
 
 
 def _traced(project: Project, services: Services, live: Live | None = None) -> Traced:
@@ -340,9 +349,12 @@ def _solution(project: Project, services: Services) -> Iterator[Progress]:
 
 
 def best_round(project: Project) -> Round | None:
-    """The last round for the present task that passed, else the last one for it."""
+    """The round for the present task that a person pinned, else the last that passed, else the last one for it."""
     task = project.task()
     rounds = [one for one in project.rounds() if task is None or one.task in ("", task.instruction)]
+    pins = project.decided("pin")
+    if pins and (pinned := [one for one in rounds if one.number == pins[-1].data["round"]]):
+        return pinned[0]
     clean = [one for one in rounds if one.route == "done"]
     return clean[-1] if clean else rounds[-1] if rounds else None
 

@@ -3,10 +3,23 @@
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from pipeline.models.model import ModelError
-from pipeline.models.settings import ModelSettings
+from pipeline.models.model import CODE, ModelError
+from pipeline.models.settings import DEFAULT, ModelSettings
+
+OPENAI = "https://api.openai.com/v1"
+TOKENS = {
+    "describe_segment": (1700, 120),
+    "describe_asset": (1000, 70),
+    "choose_match": (2800, 90),
+    "propose_tasks": (4500, 900),
+    "write_program": (9000, 2000),
+    "route": (12000, 120),
+    "repair_simulation": (13000, 1500),
+}
+"""Tokens asked and answered by each kind of question, about, pictures included."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +35,28 @@ class Price:
         return (prompt_tokens * self.asked + completion_tokens * self.answered) / 1e6
 
 
-def price(settings: ModelSettings, model: str = "") -> Price | None:
-    """Of the settings' model or another; None where it is unknown, which is not the same as nothing."""
+def price(settings: ModelSettings, model: str) -> Price | None:
+    """Of a model on the settings' server; None where it is unknown, which is not the same as nothing.
+
+    A user's own price wins over the list of genai-prices, which knows the services by their addresses.
+    """
     if settings.usd_per_million_in is not None and settings.usd_per_million_out is not None:
         return Price(settings.usd_per_million_in, settings.usd_per_million_out, "your settings")
-    return None
+    return _listed(model, settings.base_url or OPENAI)
+
+
+@cache
+def _listed(model: str, address: str) -> Price | None:
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        return None
+    try:
+        asked = calc_price(Usage(input_tokens=1_000_000), model, provider_api_url=address).total_price
+        answered = calc_price(Usage(output_tokens=1_000_000), model, provider_api_url=address).total_price
+    except (LookupError, ValueError):
+        return None
+    return Price(float(asked), float(answered), "genai-prices")
 
 
 @dataclass(frozen=True)
@@ -48,9 +78,37 @@ class Estimate:
         return f"{self.things}, about {self.calls} call{'s' * (self.calls != 1)}, {cost}"
 
 
-def estimate_step(settings: ModelSettings, stage: str, objects: int, candidates: int = 5) -> Estimate:
-    """Of a stage ("descriptions", "matches", "task", "rounds") about so many objects. Offline: no calls."""
-    return Estimate(f"{objects} object{'s' * (objects != 1)}", 0, 0, 0, 0.0)
+def estimate_step(settings: ModelSettings, stage: str, objects: int, undescribed: int = 0) -> Estimate:
+    """Of a stage ("descriptions", "matches", "task", "rounds") about so many objects. Offline: no calls.
+
+    `undescribed` is how many assets without a caption may be candidates: each is described once.
+    """
+    things = f"{objects} object{'s' * (objects != 1)}"
+    looks = settings.pictures or stage in ("task", "rounds")
+    if settings.service != "openai" or not looks:
+        return Estimate(things, 0, 0, 0, 0.0)
+    kinds = _questions(stage, objects, undescribed)
+    asked = sum(count * TOKENS[kind][0] for kind, count in kinds.items())
+    answered = sum(count * TOKENS[kind][1] for kind, count in kinds.items())
+    costs = [_cost(settings, kind, count) for kind, count in kinds.items()]
+    usd = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return Estimate(things, sum(kinds.values()), asked, answered, usd)
+
+
+def _questions(stage: str, objects: int, undescribed: int) -> dict[str, int]:
+    """How often a stage asks each kind, usually."""
+    return {
+        "descriptions": {"describe_segment": objects},
+        "matches": {"choose_match": objects, "describe_asset": undescribed},
+        "task": {"propose_tasks": 1},
+        "rounds": {"write_program": 1, "route": 2, "repair_simulation": 2},
+    }.get(stage, {})
+
+
+def _cost(settings: ModelSettings, kind: str, count: int) -> float | None:
+    model = (kind in CODE and settings.code_model) or settings.model or DEFAULT
+    known = price(settings, model)
+    return known and count * known.of(*TOKENS[kind])
 
 
 class Purse:

@@ -54,6 +54,10 @@ class Failures:
         raw = error.response.text if isinstance(error, openai.APIStatusError) else arrived
         return ModelError(self.hide(readable(self._text(error, model, bool(arrived)))), self.hide(kept(raw)))
 
+    def short(self, error: Exception) -> str:
+        """What the server itself said, in one line."""
+        return self.hide(readable(_short(error))) if isinstance(error, openai.APIError) else ""
+
     def hide(self, text: str) -> str:
         return text.replace(self._key, "***") if len(self._key) > 5 else text
 

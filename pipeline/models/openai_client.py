@@ -22,14 +22,12 @@ from pipeline.models.model import CODE, CallCancelled, ModelError, Question
 from pipeline.models.prompts import load
 from pipeline.models.reading import recover
 from pipeline.models.request import Request, Shape
-from pipeline.models.settings import ModelSettings
+from pipeline.models.settings import DEFAULT, ModelSettings
 from pipeline.models.trace import fingerprint, note
 from pipeline.models.usage import Usage
 
 AGAIN = 2
 """How often an answer that does not fit is asked for again."""
-DEFAULT = "gpt-4o"
-"""The model GRS reports its numbers with."""
 WRONG = "That answer cannot be used: {error}\nAnswer again with one JSON object that fits the schema, nothing else."
 
 
@@ -125,6 +123,22 @@ class OpenAIModel:
             self._failures.hide(kept(reply.text)),
         )
 
+    @property
+    def form(self) -> str:
+        """How its answers are asked for, as far as is known: one of request.FORMS."""
+        return self._shapes[self.name].form if self.name in self._shapes else Shape.first(self.settings).form
+
+    async def listed(self) -> dict[str, dict[str, Any]] | None:
+        """What the server says of each of its models, by name; None where it has no such list. Raises ModelError."""
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                page = await self._client.models.list()
+            return {one.id: one.model_dump() for one in page.data}
+        except (openai.NotFoundError, TypeError, AttributeError):
+            return None
+        except Exception as error:
+            raise self._failures.told(error, self.name) from None
+
     def close(self) -> None:
         """Closes its connections."""
         asyncio.run_coroutine_threadsafe(self._client.close(), connection.loop()).result(5)
@@ -172,21 +186,26 @@ class OpenAIModel:
             # `from None`: the cause may carry the request, and with it the key
             failure = self._failures.told(error, request.model, flight.text)
             paid = 0.0 if isinstance(error, openai.APIStatusError) else None  # refused before any work
-            self._learn(error, failure, request)
+            failure = self._learn(error, failure, request)
             flight.notes = {name: v for name, v in flight.notes.items() if not name.startswith("llm.token_count")}
             raise failure from None
         finally:
             flight.notes["counted_usd"] = flight.notes.get("counted_usd", 0.0) + (reserved if paid is None else paid)
             flight.purse.settle(reserved, paid)
 
-    def _learn(self, error: Exception, failure: ModelError, request: Request) -> None:
-        """What a failure says about the server: that it sees no pictures, that it is in trouble."""
+    def _learn(self, error: Exception, failure: ModelError, request: Request) -> ModelError:
+        """What a failure says about the server, that it sees no pictures or is in trouble; the failure to tell."""
         status = getattr(error, "status_code", 0)
         said = str(getattr(error, "message", "")).lower()
         if request.picture_tokens and status and any(word in said for word in ("image", "vision", "multimodal")):
-            self._blind[request.model] = f"{request.model} sees no pictures: {failure}"
-        elif not isinstance(error, Refused) and status not in (400, 422):
+            self._blind[request.model] = (
+                f"{request.model} sees no pictures ({self._where} said: {self._failures.short(error)}); choose a model "
+                "that does, or go on as measured."
+            )
+            return ModelError(self._blind[request.model], failure.raw)
+        if not isinstance(error, Refused) and status not in (400, 422):
             self._breaker.failed(str(failure))
+        return failure
 
     async def _call(self, request: Request, flight: Flight) -> Reply:
         """One reply, whatever form of question the server turns out to understand."""

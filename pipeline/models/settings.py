@@ -9,6 +9,8 @@ from typing import Any, get_args
 from pipeline.models.model import Effort, ModelError, Service
 from pipeline.store import read_json, write_json
 
+DEFAULT = "gpt-4o"
+"""The model GRS reports its numbers with."""
 FILE = "model.json"
 """In the workspace: what was chosen in the app."""
 ENVIRONMENT = {
@@ -20,6 +22,7 @@ ENVIRONMENT = {
     "GRS_REASONING_EFFORT": "reasoning_effort",
     "GRS_CEILING_USD": "ceiling_usd",
     "GRS_CONCURRENCY": "concurrency",
+    "GRS_LONGEST_ANSWER": "longest_answer",
 }
 """Variables that set a field; OPENAI_API_KEY is read where it is used and kept nowhere."""
 
@@ -62,7 +65,7 @@ class ModelSettings:
     """Tokens of one answer, at most, thoughts included."""
     pictures: bool = True
     """Whether it is shown pictures: without, objects stay described and matched as measured."""
-    picture_side: int = 768
+    picture_side: int = 1024
     """Pixels of a picture's longer side, at most."""
 
     def __post_init__(self):

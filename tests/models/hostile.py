@@ -189,11 +189,19 @@ def huge_body(handler: Any) -> None:
     _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
 
 
-def refuses_pictures(handler: Any) -> None:
-    if isinstance(handler.asked["messages"][0]["content"], list):
-        fault(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
-    else:
-        answer('{"colour": "red", "sure": 0.9}')(handler)
+def refuses_pictures_after(text: Behaviour) -> Behaviour:
+    """An error for pictures, as llama.cpp gives it; else that behaviour."""
+
+    def behave(handler: Any) -> None:
+        if isinstance(handler.asked["messages"][0]["content"], list):
+            fault(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
+        else:
+            text(handler)
+
+    return behave
+
+
+refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}'))
 
 
 CASES: dict[str, Behaviour] = {
