@@ -1,5 +1,8 @@
 """The frame around the steps: top bar, object list, inspector, status bar, gallery."""
 
+from collections.abc import Callable
+from typing import Any
+
 from components.component import Component
 
 
@@ -37,3 +40,18 @@ class Gallery(Component):
     """{samples: [{name, title, about, image}], projects: [{name, title, when, image, stages}]}."""
 
     folder, tells = "gallery", ("open",)
+
+
+class FramePicker(Component):
+    """{token, name, kind, names, times}: a recording's frames, to open one of; a single one is opened at once.
+
+    It asks `picture` outside Gradio's queue, {token, index, seq}; the answer is {seq, image, facts} or {seq, error}.
+    """
+
+    folder, tells = "frame_picker", ("open",)
+
+    def __init__(self, picture: Callable[[dict], dict], value: Any = None, **settings: Any):
+        def ask(request: dict) -> dict:
+            return picture(request)
+
+        super().__init__(value, server_functions=[ask], **settings)

@@ -7,12 +7,13 @@ from components.component import Component
 
 
 class FrameView(Component):
-    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d], table: [[x, y]], facts, notes}.
+    """{image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d], table: [[x, y]], facts, notes,
+    camera: {fx, fy, cx, cy, came: {...}, changed, middle, table: [long, short]}}; tells `camera` {fx, fy, cx, cy}.
 
     `depth` is the address of float32 little-endian metres; the browser fetches it once and reads it under the cursor.
     """
 
-    folder = "frame_view"
+    folder, tells = "frame_view", ("camera",)
 
 
 class MaskCanvas(Component):

@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.errors import StudioError
 
 KINDS = {
+    "camera": ("fx", "fy", "cx", "cy"),
     "found": ("source", "masks"),
     "mask": ("id", "mask", "clicks"),
     "delete_segment": ("id",),

@@ -20,7 +20,7 @@ from pipeline import description, matching
 from pipeline.decisions import Decision
 from pipeline.description import Description
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, load, register, save
+from pipeline.frame import Frame, Intrinsics, load, register, save
 from pipeline.frame.support import Support, find_support
 from pipeline.matching import Match
 from pipeline.models import Wish
@@ -65,6 +65,8 @@ class Project:
     def __init__(self, folder: Path):
         self.folder = folder
         self._lock = threading.RLock()
+        self._seen: tuple[tuple[float, ...] | None, Frame] | None = None
+        self._table: tuple[Frame, Support] | None = None
         self._log = folder / "decisions.jsonl"
         self.decisions = log.read_log(self._log)
         """All of them, undos included, in order."""
@@ -118,14 +120,29 @@ class Project:
         return self._record["name"]
 
     @cached_property
-    def frame(self) -> Frame:
-        """The frame as it is worked with: depth that lay beside its colour is moved back. On disk it is as it came."""
+    def frame_as_it_came(self) -> Frame:
+        """The frame on disk, but for depth that lay beside its colour: that is moved back."""
         return register(load(self.folder / "frame"))
 
-    @cached_property
+    @property
+    def frame(self) -> Frame:
+        """The frame as it is worked with: seen by the camera that a person gave last, where one did."""
+        decided = self.decided("camera")
+        numbers = tuple(float(decided[-1].data[key]) for key in ("fx", "fy", "cx", "cy")) if decided else None
+        with self._lock:
+            if self._seen is None or self._seen[0] != numbers:
+                came = self.frame_as_it_came
+                size = came.intrinsics.width, came.intrinsics.height
+                self._seen = numbers, replace(came, intrinsics=Intrinsics(*size, *numbers)) if numbers else came
+            return self._seen[1]
+
+    @property
     def support(self) -> Support:
         """The table, found anew at each opening: it takes less time than reading it would."""
-        return find_support(self.frame)
+        frame = self.frame
+        if self._table is None or self._table[0] is not frame:
+            self._table = frame, find_support(frame)
+        return self._table[1]
 
     # ------------------------------------------------------------------ deciding
 
@@ -251,9 +268,13 @@ class Project:
         ]
         return digest(self._frame_key, made_with, decided)
 
-    @cached_property
+    @property
     def _frame_key(self) -> str:
-        return digest(self.frame.rgb, self.frame.depth, self.frame.intrinsics.matrix)
+        return digest(self._picture_key, self.frame.intrinsics.matrix)
+
+    @cached_property
+    def _picture_key(self) -> str:
+        return digest(self.frame_as_it_came.rgb, self.frame_as_it_came.depth)
 
     def made_with(self, stage: Stage) -> str | None:
         """Name of the segmenter, library or model that made this stage's result."""

@@ -24,16 +24,16 @@ GET = (
 class Views:
     """One frame, opened by each segmenter that was asked for. May be called from any thread."""
 
-    def __init__(self, frame: Frame, first: Segmenter, checkpoint: str | None = None, device: str | None = None):
-        """`first` answers until another is chosen. Checkpoint and device are SAM 2's, else those of the settings."""
-        settings = Settings.from_environment(sam2=checkpoint, device=device)
-        self._frame, self._known = frame, {first.name: first}
+    def __init__(self, frame: Frame, first: Segmenter, chosen: str | None = None):
+        """`first` answers until another is chosen; SAM 2's checkpoint and device are those of the settings."""
+        settings = Settings.from_environment()
+        self.frame, self._known = frame, {first.name: first}
         self._checkpoint, self._device = settings.sam2, settings.device
         self._missing = "" if "sam2" in self._known else _missing(self._checkpoint)
         self._open: dict[str, View] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
-        self.chosen = first.name
+        self.chosen = chosen or first.name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Views:
             if name not in self._open:
                 if name not in self._known:
                     self._known[name] = _segmenter(name, self._checkpoint, self._device)
-                self._open[name] = self._known[name].open(self._frame)
+                self._open[name] = self._known[name].open(self.frame)
                 self._locks[name] = threading.Lock()
             return self._open[name]
 

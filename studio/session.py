@@ -77,6 +77,7 @@ class Session:
         """The calls of the work that was begun last, and of questions a person asked anew."""
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
         self._flying: set[str] = set()
+        self._views: Views | None = None
         self._notices: deque[str] = deque(maxlen=8)
         self._changed = threading.Condition(threading.RLock())
         self._kept: dict[str, tuple[int, Any]] = {}
@@ -395,10 +396,15 @@ class Session:
         """How well each placed object agrees with the photograph, by segment id; empty until compared."""
         return self.kept("fits", "scene.json", dict)
 
-    @cached_property
+    @property
     def views(self) -> Views:
         """The frame as the segmenters see it, and which of them answers."""
-        return Views(self.project.frame, self.services.segmenter)
+        frame = self.project.frame
+        with self._changed:
+            if self._views is None or self._views.frame is not frame:
+                chosen = self._views.chosen if self._views else None
+                self._views = Views(frame, self.services.segmenter, chosen=chosen)
+            return self._views
 
     @cached_property
     def calls(self) -> CallLog:
@@ -531,6 +537,7 @@ def words(decision: Decision) -> str:
     """A decision as a person would say it."""
     data = decision.data
     return {
+        "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
         "found": lambda: f"everything found anew: {len(data['masks'])} masks",
         "mask": lambda: f"mask of {data['id']} drawn",
         "delete_segment": lambda: f"{data['id']} deleted",

@@ -1,9 +1,10 @@
 import { fill, h } from "/static/studio/dom.js";
+import { camera } from "/static/frame_view/camera.js";
 import { turbo } from "/static/frame_view/turbo.js";
 
 const metres = (z) => (z ? `${z.toFixed(3)} m` : "no depth");
 
-export default function mount({ element }) {
+export default function mount({ element, trigger }) {
   const view = element.querySelector(".frame-view");
   let frame = null, depth = null, showTable = true;
   const picture = h("canvas", { "aria-label": "Colour" }), map = h("canvas", { "aria-label": "Depth" }), readout = h("div.readout", { role: "status" });
@@ -66,14 +67,16 @@ export default function mount({ element }) {
 
   return async (value) => {
     if (!value?.image) { frame = null; return fill(view); }
-    const fresh = frame?.image !== value.image;
+    const fresh = frame?.image !== value.image, open = !fresh && Boolean(view.querySelector(".camera")?.open);
     frame = value;
     fill(view,
       h("div.pair", {}, h("figure", {}, picture, h("figcaption", {}, "Colour", h("label", {}, h("input", { type: "checkbox", checked: showTable, onchange: (e) => { showTable = e.target.checked; drawPicture(); } }), " found table"))),
         h("figure", {}, map, h("figcaption.scale", {}, "Depth"))),
       readout,
       h("div.facts", {}, value.facts.map(([key, text]) => h("div", {}, h("span.key", {}, key), text))),
-      value.notes.map((note) => h("p.warning", {}, note)));
+      value.notes.map((note) => h("p.warning", {}, note)),
+      camera(value, (numbers) => trigger("camera", numbers)));
+    view.querySelector(".camera").open = open;
     if (fresh) {
       for (const canvas of [picture, map]) [canvas.width, canvas.height] = [value.width, value.height];
       image.src = value.image;

@@ -232,7 +232,7 @@ export default function mount({ element, trigger, server }) {
 
   // Closes the open menus but the one that holds the target; tells whether there was one.
   const shut = (target = null) => {
-    const open = [...root.querySelectorAll("details[open]")].filter((menu) => !menu.contains(target));
+    const open = [...root.querySelectorAll("details.menu[open]")].filter((menu) => !menu.contains(target));
     open.forEach((menu) => (menu.open = false));
     return open.length > 0;
   };

@@ -1,5 +1,6 @@
 """The real studio in a process of its own on a free port, and a real browser that watches over what it fetches."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -24,17 +26,18 @@ PATIENCE = 60_000
 class Studio:
     """The command, running."""
 
-    def __init__(self, workspace: Path):
+    def __init__(self, workspace: Path, **settings: str):
+        """`settings` are variables of its environment."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.workspace, self.address = workspace, f"http://127.0.0.1:{self.port}/"
+        self.workspace, self.address, self.settings = workspace, f"http://127.0.0.1:{self.port}/", settings
         self.start()
 
     def start(self) -> None:
         command = [sys.executable, "-m", "studio", "--port", str(self.port), "--workspace", str(self.workspace)]
         plain = {name: value for name, value in os.environ.items() if not name.startswith("GRS_") and name != "DISPLAY"}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)
+        self.process = subprocess.Popen(command, cwd=ROOT, env=plain | self.settings, start_new_session=True)
         while True:
             try:
                 urllib.request.urlopen(self.address, timeout=5).close()
@@ -73,8 +76,15 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     """One page at 1280 x 800 for a module; any error in its console and any fetch from elsewhere is a failure."""
+    with watched(browser) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def watched(browser: Browser, **screen: Any) -> Iterator[Page]:
+    """The same, with another screen where one is told: device_scale_factor, has_touch ..."""
     wrong: list[str] = []
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page = browser.new_page(**{"viewport": {"width": 1280, "height": 800}, **screen})
     page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
