@@ -8,9 +8,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.errors import StudioError
+
+if TYPE_CHECKING:
+    from pipeline.run import Services
 
 DONE, OUR_FAULT, BAD_INPUT = 0, 1, 2
 
@@ -82,6 +85,16 @@ def parser() -> argparse.ArgumentParser:
     check_.add_argument("program", type=Path)
     check_.add_argument("--scene", type=Path, required=True, help="project folder that holds the twin")
     check_.set_defaults(work=check)
+
+    ablation_ = commands.add_parser("ablation", help="what the router is worth: every mode on every proposed task")
+    ablation_.add_argument("scenes", type=Path, nargs="+", help="frames, or project folders that hold a twin")
+    ablation_.add_argument("--out", type=Path, required=True, help="folder for the table, the plot and new projects")
+    ablation_.add_argument("--tasks", type=int, default=8, help="of each scene, at most (default %(default)s)")
+    ablation_.add_argument(
+        "--modes", nargs="+", default=["none", "repair", "route"], choices=("none", "repair", "route")
+    )
+    ablation_.add_argument("--model", default=None, help="offline, openai, or replay:TRACE (default offline)")
+    ablation_.set_defaults(work=ablation)
     return top
 
 
@@ -167,6 +180,38 @@ def check(arguments: argparse.Namespace) -> int:
     with Sandbox() as sandbox:
         print(json.dumps(report_json(check_program(program, project.folder, sandbox)), indent=1, ensure_ascii=False))
     return DONE
+
+
+def ablation(arguments: argparse.Namespace) -> int:
+    from pipeline.evaluation import ablate, write_ablation
+    from pipeline.evaluation.ablation import markdown
+    from studio.services import Settings, open_services
+
+    services = open_services(Settings.from_environment(model=_model_setting(arguments.model)))
+    with contextlib.closing(services.sandbox):
+        scenes = [_twin(path, arguments.out / "projects", services) for path in arguments.scenes]
+        trials = []
+        for one in ablate(scenes, services.model, services.sandbox, arguments.modes, arguments.tasks):
+            trials.append(one)
+            said = "crashed" if one.crashed else f"reward {one.reward:.2f}"
+            print(f"{one.scene}: {one.task}, {one.mode}: {said}: {one.why}", file=sys.stderr)
+    print(markdown(write_ablation(trials, arguments.out, services.model.name)), end="")
+    return DONE
+
+
+def _twin(path: Path, projects: Path, services: "Services") -> Path:
+    """The project folder that a path names, or one made of the frame there, worked out up to its twin."""
+    from pipeline.frame import load
+    from pipeline.project import Project
+    from pipeline.run import advance
+
+    if (path / "scene.json").is_file():
+        return path
+    kept = path if (path / "project.json").is_file() else projects / path.resolve().stem
+    project = Project.open(kept) if (kept / "project.json").is_file() else Project.create(kept, load(path))
+    for step in advance(project, services, "scene"):
+        print(f"{kept.name}: {step.stage}: {step.message}", file=sys.stderr)
+    return kept
 
 
 def _model_setting(flag: str | None, kept: str = "offline") -> str:
