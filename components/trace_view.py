@@ -26,9 +26,10 @@ class TraceView(Component):
 
 
 class Failures(Component):
-    """{failures: [{id, title, about, error, remedies: [{kind, label, title}]}]}, one line each; tells `act` {kind, id}.
+    """{failures: [{id, title, about, error, remedies: [{kind, label, title}]}], asks: {name, takes}}, one line each.
 
-    The raw reply and the edit of the prompt are opened in the drawer.
+    Tells `act` {kind, id}, and `agree` where a model is asked only once a person knows what that takes. The raw reply
+    and the edit of the prompt are opened in the drawer.
     """
 
-    folder, tells = "failures", ("act",)
+    folder, tells = "failures", ("act", "agree")

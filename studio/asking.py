@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel
 
-from pipeline.models import Question
+from pipeline.models import Question, label_of
 from pipeline.models.budget import estimate_step
 from pipeline.models.calls import Call
 from pipeline.models.live import Live
@@ -46,6 +46,7 @@ def failures(session: Session | None) -> dict[str, Any]:
     if session is None:
         return {}
     return {
+        "asks": {"name": calls.line(label_of(session.services.model)), "takes": session.asks_first()},
         "failures": [
             {
                 "id": call.id,
@@ -55,7 +56,7 @@ def failures(session: Session | None) -> dict[str, Any]:
                 "remedies": _remedies(call),
             }
             for call in unsettled(session)
-        ]
+        ],
     }
 
 
@@ -117,6 +118,8 @@ def again(session: Session, call: Call, wording: str = "") -> None:
         raise SessionError("No language model was asked here; choose one in the Models panel, then ask again.")
     if call.kind in ASIDE and (wording or not session.project.error("rounds")):
         _aside(session, call, wording)
+    elif call.kind in ASIDE:
+        session.generate("", session.services.mode)
     elif call.kind == "understand_task":
         session.generate(str(_data(call).get("text", "")), session.services.mode)
     else:
@@ -129,8 +132,9 @@ def _aside(session: Session, call: Call, wording: str) -> None:
     """Asks in a thread of its own; the answer changes nothing by itself."""
     earlier = sum(one.kind == call.kind and one.about == call.about for one in session.calls.read())
     question = Question(
-        call.kind, _data(call), ASIDE[call.kind], _pictures(session, call), call.about, attempt=earlier, wording=wording
-    )
+        call.kind, _data(call), ASIDE[call.kind], _pictures(session, call),
+        about=call.about, attempt=earlier, wording=wording,
+    )  # fmt: skip
     live = Live(watch=session.flown)
     session.lives.append(live)
 
@@ -181,5 +185,5 @@ def estimates(session: Session, settings: ModelSettings) -> list[str]:
         return []
     segments = session.kept("segments", "segments/masks.png", session.project.segments) or ()
     stages: tuple[Stage, ...] = ("descriptions", "matches", "task", "rounds")
-    told = [(stage, estimate_step(settings, stage, len(segments))) for stage in stages]
-    return [f"{STAGES[stage]}: {one.sentence}" for stage, one in told if one.calls]
+    told = {STAGES[stage]: estimate_step(settings, stage, len(segments)) for stage in stages}
+    return [f"{title}: {one.sentence}" for title, one in told.items() if one.calls]

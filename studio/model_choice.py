@@ -54,15 +54,18 @@ class ModelChoice:
 
     # ------------------------------------------------------------------ choosing
 
-    def use(self, words: object, key: object = None) -> None:
-        """From now on this model answers, in every project. Raises ModelError where it cannot be opened."""
+    def use(self, words: object, key: object = None, agreed: object = "") -> None:
+        """From now on this model answers, in every project. Raises ModelError where it cannot be opened.
+
+        `agreed` is the token of the project whose person was told what that takes.
+        """
         settings = self._with_record(self.read(words))
         typed = self._with(settings, key)
         model = choose(settings, self._key(settings, typed), self.prompts)
         with self._lock:
             self._typed, self.settings, self.problem = typed, settings, ""
         save(settings, self._workspace)
-        self._sessions.use(replace(self._sessions.services, model=model))
+        self._sessions.use(replace(self._sessions.services, model=model), str(agreed))
 
     def forget_key(self) -> None:
         """Drops every key that was typed; the model in use is opened anew without."""

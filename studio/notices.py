@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from functools import wraps
+from html import escape
 from inspect import isgeneratorfunction, signature
 from typing import Any
 
@@ -27,8 +28,8 @@ def sentence(error: BaseException) -> str:
 
 
 def notify(text: str) -> None:
-    """Shows a notice in the page whose event is being handled."""
-    gr.Warning(text, title="Notice", duration=SECONDS)
+    """Shows a notice in the page whose event is being handled. Gradio takes it for HTML; a text is a text."""
+    gr.Warning(escape(text, quote=False), title="Notice", duration=SECONDS)
 
 
 def noticed(handle: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.models.calls import CallLog
 from pipeline.models.live import Flight, Live
+from pipeline.models.rules import RulesModel
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.run import Progress, Services, advance, find_segments, run_stage
 from pipeline.scene.fidelity import compare
@@ -24,6 +25,7 @@ from pipeline.segmentation.finding import renumbered
 from pipeline.segmentation.sam2 import Everything
 from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, task_to_json
+from studio import spending
 from studio.notices import sentence
 from studio.segmenters import TITLES, Views
 from studio.wording import told
@@ -76,6 +78,8 @@ class Session:
         self.lives: deque[Live] = deque(maxlen=8)
         """The calls of the work that was begun last, and of questions a person asked anew."""
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
+        self.agreed = False
+        """A person knows what asking the model about this project takes, and wants it."""
         self._flying: set[str] = set()
         self._views: Views | None = None
         self._notices: deque[str] = deque(maxlen=8)
@@ -140,15 +144,32 @@ class Session:
         """Works out what is missing or stale, up to the proposed tasks."""
         self._begin(self._ready, READY)
 
-    def use(self, services: Services) -> None:
+    def use(self, services: Services, agreed: bool = False) -> None:
         """Works with these from now on; what another model makes differently is made anew."""
-        self.services = services
+        self.services, self.agreed = services, agreed
         if self.project.segments() is not None:
             self.bring_up_to_date()
 
     def find(self, name: str, settings: Everything) -> None:
         """Finds everything anew with that segmenter, in the place of all masks; undo brings those back."""
         self._begin(lambda services: self._find(name, settings, services), READY)
+
+    def agree(self) -> None:
+        """Asks the model about this project, whatever it takes within the ceiling."""
+        self.agreed = True
+        self.bring_up_to_date()
+
+    def asks_first(self) -> str:
+        """What asking the model about this project takes, where a person has to agree to it first; else empty."""
+        segments = self.kept("segments", "segments/masks.png", self.project.segments) or ()
+        sentence = spending.first(getattr(self.services.model, "settings", None), len(segments))
+        if self.agreed or not sentence or any(not call.offline for call in self.calls.read()):
+            return ""
+        return sentence
+
+    def _affordable(self, services: Services) -> Services:
+        """With written rules in the model's place while nobody agreed to what it takes."""
+        return replace(services, model=RulesModel()) if self.asks_first() else services
 
     def generate(self, text: str, mode: str) -> None:
         """Writes simulation and checks for a task, lets the router work on them, then solves every seed."""
@@ -229,6 +250,8 @@ class Session:
         self._note(f"{len(masks)} masks found in the place of {len(before)}", "person")
 
     def _ready(self, services: Services) -> Iterator[Progress]:
+        yield from advance(self.project, services, "segments")
+        services = self._affordable(services)
         yield from advance(self.project, services, "scene")
         if not self.fits:
             yield Progress("scene", "comparing the twin with the photograph")
@@ -260,7 +283,7 @@ class Session:
             live = Live(stop, self.flown)
             self.lives.append(live)
             sandbox = StoppableSandbox(self.services.sandbox, stop)
-            return make(replace(self.services, sandbox=sandbox, live=live))  # type: ignore[arg-type]
+            return make(self._affordable(replace(self.services, sandbox=sandbox, live=live)))  # type: ignore[arg-type]
 
         with self._changed:
             before = self.work
@@ -471,12 +494,15 @@ class Sessions:
         session.touch()
         return session
 
-    def use(self, services: Services) -> None:
-        """From now on every project, open or not, is worked on with these."""
+    def use(self, services: Services, agreed: str = "") -> None:
+        """From now on every project, open or not, is worked on with these.
+
+        `agreed` is the token of the one whose person was told what that takes.
+        """
         with self._lock:
             self.services, sessions = services, list(self._open.values())
         for session in sessions:
-            session.use(services)
+            session.use(services, session.token == agreed)
 
     def _add(self, project: Project) -> Session:
         for token, session in list(self._open.items()):

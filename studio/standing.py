@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.decisions import in_force, undone
 from pipeline.run import Services
+from studio import spending
 from studio.session import Session, words
 from studio.wording import STAGES, told
 
@@ -67,7 +68,8 @@ def _rest(session: Session, last: str) -> str:
     """What the status bar says while nothing is worked out."""
     if last.startswith(f"{STAGES['task']} · "):
         tasks = len(session.project.tasks() or ())
-        return f"Ready. {tasks} {'task is' if tasks == 1 else 'tasks are'} proposed: choose one, or write your own."
+        proposed = f"Ready. {tasks} {'task is' if tasks == 1 else 'tasks are'} proposed: choose one, or write your own."
+        return f"{proposed} {spending.generating(getattr(session.services.model, 'settings', None), 0)}".strip()
     if last.startswith(f"{STAGES['solution']} · ") and (solution := session.project.solution()):
         good, all_ = sum(solution.success), len(solution.success)
         verdict = "Solved" if solution.solved else "Not solved"

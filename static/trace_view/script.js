@@ -98,7 +98,7 @@ export default function mount({ element, trigger, server }) {
     fill(head, value.totals && all().length ? [sums(value.totals), filters()] : null);
     fill(list, tree(value.stages ?? [], { chosen, closed, wanted, pick, toggle: (stage) => { closed.has(stage) ? closed.delete(stage) : closed.add(stage); draw(); } }));
     list.scrollTop = scrolled;
-    if (!editing || !detail.contains(document.activeElement)) fill(detail, shown());
+    if (!editing || document.activeElement !== editor) fill(detail, shown());
   };
   onCalls(element, async ({ id = null, about = null, tab: page_, edit: editable } = {}) => {
     only = about ?? "all";

@@ -32,6 +32,8 @@ def build_failures(shell: Shell) -> None:
     shell.shows(failures, asking.failures)
     shell.told(failures.act, lambda session, told: asking.act(session, str(told.get("kind")), told.get("id")))
 
+    shell.told(failures.agree, lambda session, _: session.agree())
+
 
 def shown(session: Session | None, choice: ModelChoice) -> dict[str, Any]:
     said: dict[str, Any] = {
@@ -108,7 +110,7 @@ def answered(shell: Shell, choice: ModelChoice, request: dict) -> dict:
 
 
 def _use(shell: Shell, choice: ModelChoice, request: dict) -> dict:
-    choice.use(request.get("settings"), request.get("key"))
+    choice.use(request.get("settings"), request.get("key"), request.get("token"))
     return {"done": "In use from now on, in every open project. What it makes differently is worked out anew."}
 
 

@@ -1,6 +1,7 @@
 """What the Models panel keeps and gives away: settings in the workspace, keys nowhere, prompts against ours."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from pipeline.matching import Features
 from pipeline.models import ModelError
 from pipeline.models.prompts import FOLDER, load
 from pipeline.models.rules import RulesModel
+from pipeline.models.settings import ModelSettings
 from pipeline.run import Services
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.sandbox import Sandbox
-from studio import own_prompts
+from studio import notices, own_prompts, spending
 from studio.model_choice import ModelChoice
 from studio.pages.models import answer, shown
 from studio.session import SessionError, Sessions
@@ -130,3 +132,29 @@ def test_only_prompts_that_there_are_can_be_written(name: str):
         return
     with pytest.raises(ModelError):
         own_prompts.keep(folder, name, "text")
+
+
+def asked(**more) -> ModelSettings:
+    return ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10, **more)
+
+
+def test_what_is_dear_is_asked_about_first_and_what_is_free_or_ones_own_is_not():
+    assert "14 objects" in spending.first(asked(), 14) and "$" in spending.first(asked(), 14)
+    assert spending.first(asked(pictures=False), 1) == ""  # one question without pictures costs next to nothing
+    assert spending.first(ModelSettings(), 14) == "" and spending.first(None, 14) == ""
+    unknown = ModelSettings(service="openai", model="nobody-knows-it")
+    for own in (
+        "http://127.0.0.1:8000/v1",
+        "http://localhost:8000/v1",
+        "http://192.168.1.7/v1",
+        "http://gpu-box:8000/v1",
+    ):
+        assert spending.first(replace(unknown, base_url=own), 14) == ""
+    assert "price unknown" in spending.first(replace(unknown, base_url="https://models.example.com/v1"), 14)
+
+
+def test_a_notice_is_text_whatever_a_model_said(monkeypatch: pytest.MonkeyPatch):
+    shown: list[str] = []
+    monkeypatch.setattr(notices.gr, "Warning", lambda text, **_: shown.append(text))
+    notices.notify("<img src=x onerror=alert(1)> said the model")
+    assert shown == ["&lt;img src=x onerror=alert(1)&gt; said the model"]
