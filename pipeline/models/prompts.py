@@ -1,4 +1,7 @@
-"""Prompts are text files with named holes: prompts/<kind>.md with {{task}} where the task goes."""
+"""Prompts are text files with named holes: prompts/<kind>.md with {{task}} where the task goes.
+
+What fills a hole is data, read off photographs, files and people's words: it stands in a fence that it cannot end.
+"""
 
 import hashlib
 import json
@@ -11,6 +14,11 @@ from typing import Any
 from pipeline.models.model import ModelError
 
 FOLDER = Path(__file__).parent / "prompts"
+CLOSING = re.compile(r"`{3,}|</(?=words|kit)")
+"""What ends a fence of our prompts."""
+APART = "\u200b"
+"""A space of no width: puts such a mark out of work and leaves it legible."""
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 HOLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -50,4 +58,7 @@ def load(kind: str, own: Path | None = None) -> Prompt:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False, default=str)
+    """What fills a hole. It can neither end the fence it stands in nor hold terminal codes, whoever wrote it."""
+    if isinstance(value, str):
+        return CLOSING.sub(lambda mark: APART.join(mark[0]), CONTROL.sub("", value))
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str).replace("```", r"\u0060\u0060\u0060")
