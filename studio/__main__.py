@@ -139,12 +139,13 @@ def run(arguments: argparse.Namespace) -> int:
     services = open_services(settings, first_seed=arguments.seed)
     for path, reason in services.library.skipped:
         print(f"library: {path} skipped: {reason}", file=sys.stderr)
-    stage = "frame"
+    stage, line = "frame", ""
     try:
         with contextlib.closing(services.sandbox):
             for step in advance(project, services, arguments.until, arguments.task):
-                stage = step.stage
-                print(f"{stage}: {step.message}", file=sys.stderr)
+                stage, before, line = step.stage, line, f"{step.stage}: {step.message}"
+                if line != before:  # else only farther with the same
+                    print(line, file=sys.stderr)
     except StudioError as error:
         raise StudioError(f"stopped at {stage}: {error}") from error
     return DONE
