@@ -127,8 +127,10 @@ class Sandbox:
         said = report(arranged, performed, run.seconds)
         if said.clean and alterations:
             altered = run.side_by_side([partial(run.alter, arranged.recipes[0], kind) for kind in alterations])
-            found = tuple(result for result in altered if result)
-            said = replace(said, checks=(*said.checks, *found), seconds=run.seconds)
+            noticed = {kind: found for kind, found in zip(alterations, altered, strict=True) if isinstance(found, str)}
+            missed = tuple(found for found in altered if isinstance(found, CheckResult))
+            evidence = said.evidence | {"noticed": noticed}
+            said = replace(said, checks=(*said.checks, *missed), evidence=evidence, seconds=run.seconds)
         return said, performed[0].record if performed else None
 
     def ask(self, job: dict, limits: Limits, cancel: threading.Event | None) -> bytes:
@@ -187,18 +189,18 @@ class _Run:
         job["checks"] = self.program.checks if checks else None
         return self._story("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
 
-    def alter(self, recipe: Recipe, kind: str) -> CheckResult | None:
-        """Whether the checks notice one alteration; None where it does not apply, or takes too long."""
+    def alter(self, recipe: Recipe, kind: str) -> CheckResult | str | None:
+        """The check that notices an alteration, or a failed one; None where it does not apply, or takes too long."""
         story = self.perform(recipe, recipe.seed, True, kind, ALTERED_SECONDS)
         altered = story.evidence.get("altered") or {}
         if not altered.get("applies") or (story.timed_out and not story.checking):
             return None
-        caught = next((check.name for check in story.checks if not check.passed), None) or story.crash or story.refused
+        if noticed := next((check.name for check in story.checks if not check.passed), None):
+            return noticed
+        if broken := story.crash or story.refused:
+            return broken
         told = str(altered.get("told"))[:200]
-        if caught:
-            return CheckResult(f"meaning {kind}", True, f"noticed by {caught}")
-        wrong = f"every check passes although this happens instead: {told}"
-        return CheckResult(f"meaning {kind}", False, wrong, instant=None)
+        return CheckResult(f"meaning {kind}", False, f"every check passes although this happens instead: {told}")
 
     def side_by_side(self, jobs: Sequence[Callable[[], _Answer]]) -> list[_Answer]:
         if len(jobs) < 2:

@@ -359,15 +359,14 @@ def test_what_is_changed_behind_the_kits_back_is_not_in_the_world_the_robot_acts
 
 
 def test_checks_that_would_pass_for_another_task_are_found_out(sandbox, project):
-    honest, _ = sandbox.run(HONEST, project, alterations=tuple(KINDS))
-    noticed = {check.name: check for check in honest.checks if check.name.startswith("meaning")}
-    assert set(noticed) >= {"meaning nothing", "meaning inverted", "meaning another object", "meaning misplaced"}
-    assert noticed["meaning nothing"].passed and "noticed by check_" in noticed["meaning nothing"].message
-    assert not noticed["meaning inverted"].passed, "check_red_cube_moved asks for a move, not for the place"
+    loose, _ = sandbox.run(HONEST, project, alterations=tuple(KINDS))
+    assert loose.evidence["noticed"]["nothing"].startswith("check_")
+    missed = {check.name for check in loose.checks if not check.passed}
+    assert "meaning inverted" in missed, "check_red_cube_moved asks for a move, not for the place"
     exact = CHECKS + "\ndef check_place(sim):\n    x, y, _ = sim.rollout().end('red_cube').position\n"
     exact += "    assert abs(x - 0.1) + abs(y) < 0.06, 'not there'\n"
     report, _ = sandbox.run(Program(BUILD, exact), project, alterations=tuple(KINDS))
-    assert report.clean and sum("noticed by" in check.message for check in report.checks) >= 4
+    assert report.clean and set(report.evidence["noticed"]) >= {"nothing", "inverted", "another object", "misplaced"}
 
 
 def test_nothing_is_left_of_a_runs_control_group(sandbox, project):
