@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.errors import StudioError
+from studio import library_commands
 
 if TYPE_CHECKING:
     from pipeline.run import Services
@@ -95,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     )
     ablation_.add_argument("--model", default=None, help="offline, openai, or replay:TRACE (default offline)")
     ablation_.set_defaults(work=ablation)
+    library_commands.add_to(commands)
     return top
 
 

@@ -75,13 +75,13 @@ class Settings:
 
 def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     """Everything the pipeline needs. Raises a StudioError that says which part cannot be had and what would work."""
-    from pipeline.assets.library import Library
+    from pipeline.assets.library import OWN, Library, user_libraries
     from pipeline.matching import Features
     from pipeline.models import choose
     from pipeline.run import Services
     from pipeline.simulation.sandbox import Sandbox
 
-    library = Library.open(list(settings.library) or None)
+    library = Library.open(list(settings.library) or [OWN, *user_libraries()])
     return Services(
         segmenter=open_segmenter(settings),
         model=choose(model_settings(settings), prompts=settings.workspace / "prompts"),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -10,6 +11,18 @@ from pipeline.errors import StudioError
 
 class AssetError(StudioError):
     """An asset or a library that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How one part of an articulated asset moves."""
+
+    name: str
+    kind: Literal["hinge", "slide"]
+    range: tuple[float, float]
+    """Lowest and highest position, in radians or metres; infinite where it has no limits."""
+    part: str
+    """The body that it moves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +50,7 @@ class Asset:
     provenance: str = ""
     digest: str = ""
     """Hash of all the files it was read from: what is computed of an asset is kept under it."""
+    joints: tuple[Joint, ...] = ()
+    """Of an articulated asset; its mesh shows the home pose."""
+    model: Path | None = None
+    """An articulated asset's MJCF, which moves; it loads alone."""

@@ -6,6 +6,7 @@ An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its textu
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.assets.asset import Asset, AssetError
+from pipeline.assets.asset import Asset, AssetError, Joint
 from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
 from pipeline.assets.described import MODEL_FORMATS
 from pipeline.assets.hollow import hollow_files
@@ -81,6 +82,19 @@ class Library:
         return hashlib.sha256(" ".join(asset.digest for asset in self.assets).encode()).hexdigest()[:16]
 
 
+def user_library() -> Path:
+    """Where a person's own assets and packs are kept, for all projects: GRS_LIBRARY, else the user's data folder."""
+    base = os.environ.get("GRS_LIBRARY")
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return Path(base) if base else data / "grs-studio" / "library"
+
+
+def user_libraries(folder: Path | None = None) -> list[Path]:
+    """The libraries in there, each a folder of asset folders: "own", and one for each pack."""
+    top = folder or user_library()
+    return sorted(f for f in top.iterdir() if f.is_dir() and f.name[0] not in "._") if top.is_dir() else []
+
+
 def asset_folders(paths: Sequence[Path]) -> list[Path]:
     """The asset folders in each path; a path that is itself an asset folder counts as one."""
     folders = []
@@ -124,6 +138,8 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         licence=str(facts.get("licence") or ""),
         provenance=str(facts.get("provenance") or ""),
         digest=digest,
+        joints=_joints(facts),
+        model=folder / "model" / "model.xml" if (folder / "model" / "model.xml").exists() else None,
     )
 
 
@@ -174,6 +190,18 @@ def _numbers(facts: dict, key: str, count: int) -> np.ndarray | None:
     except (TypeError, ValueError):
         pass
     raise AssetError(f"its {key} is {value!r}; it takes {count} number{'s' * (count > 1)} above zero")
+
+
+def _joints(facts: dict) -> tuple[Joint, ...]:
+    try:
+        rows = facts.get("joints") or []
+        ends = [
+            [float(side if e is None else e) for e, side in zip(j["range"], (-np.inf, np.inf), strict=True)]
+            for j in rows
+        ]
+        return tuple(Joint(j["name"], j["kind"], (a, b), j["part"]) for j, (a, b) in zip(rows, ends, strict=True))
+    except (TypeError, KeyError, ValueError):
+        raise AssetError('its joints take a list of {"name", "kind", "range": [low, high], "part"}') from None
 
 
 def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:

@@ -44,9 +44,8 @@ def metric_mesh(
     if prepared.exists():
         low, high = bounds(prepared)
         return prepared, high - low
-    model = source.suffix in MODEL_FORMATS
-    mesh = mesh_of_model(source) if model else None
-    low, high = bounds(source) if mesh is None else mesh.bounds
+    mesh = mesh_of_model(source) if source.suffix in MODEL_FORMATS else None
+    low, high = _kept_bounds(source, digest, cache) if mesh is None else mesh.bounds
     if (high - low).max() < 1e-9:
         raise AssetError(f"its mesh {source.name} has no extent")
     turn, factor = fit_size(high - low, size, may_turn=source.suffix == ".glb")
@@ -76,6 +75,21 @@ def fit_size(extents: np.ndarray, size: np.ndarray | None, may_turn: bool = Fals
 
 Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 """Turns a mesh whose y is up, as glTF's is, so that its z is up."""
+
+
+def _kept_bounds(path: Path, digest: str, cache: Path | None) -> np.ndarray:
+    """`bounds`, found again: a large library's meshes take half a minute to read."""
+    kept = (cache or user_cache()) / "bounds" / f"{digest}.npy"
+    try:
+        return np.load(kept, allow_pickle=False).reshape(2, 3)
+    except (OSError, ValueError, EOFError):
+        found = bounds(path)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    part = kept.with_suffix(f".{os.getpid()}.part")
+    with part.open("wb") as out:
+        np.save(out, found)
+    part.replace(kept)
+    return found
 
 
 def bounds(path: Path) -> np.ndarray:

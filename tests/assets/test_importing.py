@@ -1,0 +1,175 @@
+"""Things brought into a library: whatever the file, an asset that is metric and upright; what is wrong is said."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from pipeline.assets import AssetError, Library, shapes
+from pipeline.assets.importing import Told, bring_in, opened, sources
+from pipeline.assets.importing_model import read_model
+
+CABINET = """<mujoco model="cabinet">
+  <compiler inertiagrouprange="0 0" texturedir="lost"/>
+  <asset>
+    <texture name="wood" type="2d" file="/nowhere/wood.png"/>
+    <texture name="grey" type="2d" builtin="flat" rgb1="0.5 0.5 0.5" width="4" height="4"/>
+    <texture name="grey" type="2d" builtin="flat" rgb1="0.5 0.5 0.5" width="4" height="4"/>
+    <material name="wood" texture="wood" rgba="0.6 0.4 0.2 1"/>
+    <mesh name="knob" file="knob.stl" scale="0.001 0.001 0.001"/>
+  </asset>
+  <worldbody>
+    <body name="case">
+      <geom type="box" size="0.1 0.1 0.02" pos="0 0 0.02" material="wood"/>
+      <geom type="box" size="0.1 0.1 0.02" pos="0 0 0.18" material="wood"/>
+      <region name="top"/>
+      <body name="drawer" pos="0 0 0.1">
+        <joint name="drawer_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true"/>
+        <geom type="box" size="0.09 0.09 0.05" rgba="0.2 0.3 0.8 1"/>
+        <geom type="mesh" mesh="knob" pos="0 -0.1 0"/>
+      </body>
+    </body>
+  </worldbody>
+  <region name="bottom"/>
+</mujoco>"""
+
+
+def saved(mesh: trimesh.Trimesh, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mesh.export(path)
+    return path
+
+
+@pytest.fixture
+def cabinet(tmp_path):
+    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
+    model = tmp_path / "files" / "cabinet.xml"
+    model.write_text(CABINET)
+    return model
+
+
+@pytest.mark.parametrize("kind", ["obj", "stl", "ply", "glb"])
+def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
+    high = [0, 0.3, 0] if kind == "glb" else [0, 0, 0.3]  # y is up in glTF
+    extents = np.array([0.1, 0.1, 0.1]) + np.array(high) - 0.1 * (np.array(high) > 0)
+    source = saved(trimesh.creation.box(extents).apply_translation([1, 2, 3]), tmp_path / f"tall_box.{kind}")
+    added = bring_in(source, tmp_path / "library")
+    assert not added.wrong and added.asset.category == "box" and not added.asset.collision
+    np.testing.assert_allclose(added.asset.size, [0.1, 0.1, 0.3], atol=1e-4)
+    (again,) = Library.open([tmp_path / "library"])
+    np.testing.assert_allclose(again.size, added.asset.size, atol=1e-6)
+
+
+def test_units_are_asked_for_where_they_are_in_doubt(tmp_path):
+    source = saved(trimesh.creation.box([80, 60, 120]), tmp_path / "carton.stl")
+    with pytest.raises(AssetError, match=r"cm \(1.20 m\) or mm \(12 cm\).*--units"):
+        bring_in(source, tmp_path / "library")
+    added = bring_in(source, tmp_path / "library", Told(units="mm"))
+    np.testing.assert_allclose(added.asset.size, [0.08, 0.06, 0.12], atol=1e-4)
+
+
+def test_faults_of_a_mesh_are_said_and_an_inside_out_one_is_turned(tmp_path):
+    box = trimesh.creation.box([0.1, 0.1, 0.1])
+    inside_out = box.copy()
+    inside_out.invert()
+    added = bring_in(saved(inside_out, tmp_path / "a.obj"), tmp_path / "library")
+    assert added.wrong == ("it was inside out and was turned",)
+    assert trimesh.load_mesh(added.asset.mesh).volume > 0
+    torn = trimesh.Trimesh(box.vertices, box.faces[:-2])
+    assert "holes" in " ".join(bring_in(saved(torn, tmp_path / "b.obj"), tmp_path / "library").wrong)
+    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "c.obj")
+    assert "absurd" in " ".join(bring_in(tiny, tmp_path / "library").wrong)
+
+
+def test_what_is_not_convex_gets_convex_pieces(tmp_path):
+    outline = np.array([[0, 0], [0.2, 0], [0.2, 0.04], [0.04, 0.04], [0.04, 0.2], [0, 0.2]])
+    corner = shapes.extrude(outline, 0.04, shapes.plain((90, 90, 90))).mesh
+    asset = bring_in(saved(corner, tmp_path / "bracket.obj"), tmp_path / "library").asset
+    pieces = [trimesh.load_mesh(file) for file in asset.collision]
+    assert len(pieces) >= 2
+    assert sum(piece.volume for piece in pieces) < 0.7 * corner.convex_hull.volume
+
+
+def test_a_model_that_other_programs_wrote_is_mended_and_keeps_its_joints(cabinet, tmp_path):
+    added = bring_in(cabinet, tmp_path / "library", Told(licence="CC0"))
+    asset, said = added.asset, " ".join(added.wrong)
+    assert all(word in said for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
+    (joint,) = asset.joints
+    assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
+    assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4
+    np.testing.assert_allclose(asset.size[2], 0.2, atol=1e-3)
+
+
+def test_the_model_of_an_articulated_asset_loads_alone_where_its_mesh_is(cabinet, tmp_path):
+    asset = bring_in(cabinet, tmp_path / "library").asset
+    moved = tmp_path / "elsewhere"
+    asset.mesh.parent.rename(moved)
+    (tmp_path / "files" / "meshes" / "knob.stl").unlink()
+    model = mujoco.MjModel.from_xml_path(str(moved / "model" / "model.xml"))
+    assert model.njnt == 1
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    case = [data.geom_xpos[g][2] for g in range(model.ngeom) if model.geom_bodyid[g] == model.body("case").id]
+    np.testing.assert_allclose(np.mean(case), 0, atol=1e-3)  # the origin is the middle of its box
+
+
+def test_a_zip_a_folder_and_a_file_hold_the_same_things(cabinet, tmp_path):
+    with zipfile.ZipFile(tmp_path / "things.zip", "w") as packed:
+        for file in cabinet.parent.rglob("*"):
+            packed.write(file, Path("cabinet") / file.relative_to(cabinet.parent))
+    with opened(tmp_path / "things.zip") as found:
+        assert [f.name for f in found] == ["cabinet.xml"]
+        assert read_model(found[0]).joints
+    assert [f.name for f in sources(cabinet.parent)] == ["cabinet.xml"]
+
+
+def test_nothing_half_made_is_ever_in_the_library(tmp_path, monkeypatch):
+    source = saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "box.obj")
+    library = tmp_path / "library"
+    monkeypatch.setattr("pipeline.assets.importing._caption", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        bring_in(source, library)
+    assert not list(library.iterdir())
+    (library / ".box.1234.part").mkdir()  # what a kill leaves behind
+    assert len(Library.open([library])) == 0 and not Library.open([library]).skipped
+    monkeypatch.undo()
+    bring_in(source, library)
+    with pytest.raises(AssetError, match="has an asset"):
+        bring_in(source, library)
+    heavier = bring_in(source, library, Told(mass=2.0, replace=True)).asset
+    facts = json.loads((heavier.mesh.parent / "asset.json").read_text())
+    assert facts["mass_from"] == "a person" and heavier.mass == 2.0
+    assert facts["mass_range"][0] < 2 < facts["mass_range"][1]
+
+
+def test_a_texture_stays_on_the_mesh_and_shrinks_to_what_is_of_use(tmp_path):
+    mesh = trimesh.creation.box([0.1, 0.1, 0.1])
+    image = Image.new("RGB", (2000, 1500), (200, 30, 30))
+    mesh.visual = trimesh.visual.TextureVisuals(uv=np.random.default_rng(0).uniform(size=(8, 2)), image=image)
+    asset = bring_in(saved(mesh, tmp_path / "thing.glb"), tmp_path / "library").asset
+    assert "red" in asset.caption
+    (picture,) = asset.mesh.parent.glob("*.png")
+    assert max(Image.open(picture).size) <= 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.xml", "<html/>", "starts with <mujoco>"),
+        ("a.xml", "<mujoco", "no XML that can be read"),
+        ("a.xml", "<mujoco><asset><mesh file='m.obj'/></asset></mujoco>", "m.obj is missing"),
+        ("a.obj", "nothing", "cannot be read"),
+        ("a.txt", "nothing", "none of"),
+        ("a.zip", "nothing", "cannot be unpacked"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(name, text, told, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AssetError, match=told) as refused, opened(tmp_path / name) as found:
+        bring_in(found[0], tmp_path / "library")
+    assert "\n" not in str(refused.value)
