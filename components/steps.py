@@ -50,19 +50,35 @@ class FitTable(Component):
 
 
 class TaskCards(Component):
-    """{tasks: [{name, instruction, kind, goals, objects, source}], chosen: instruction}."""
+    """{tasks: [{name, instruction, kind, goals, objects, source, level, tried, doable, why, carries, picture}],
+    chosen: instruction, trying: instruction, waiting}; level is "easy", "medium", "hard" or "", and doable
+    is null where nobody knows.
 
-    folder, tells = "task_cards", ("pick",)
+    Tells `pick` {instruction}, `rehearse` when cards are looked at that were not tried yet, `hush` to end that.
+    """
+
+    folder, tells = "task_cards", ("pick", "rehearse", "hush")
+
+
+class AskedBack(Component):
+    """{reason, instead}: why a person's words do not fit, and the words that may have been meant.
+
+    Tells `pick` {instruction} when a person takes these.
+    """
+
+    folder, tells = "asked_back", ("pick",)
 
 
 class RoundTimeline(Component):
-    """{rounds: [{number, parent, clean, checks, reward, crash, route, reason, seconds, changes}],
-    running, playing, rolling}.
+    """{rounds: [{number, task, parent, clean, checks, passed, reward, crash, timed_out, violation, route, reason,
+    confidence, change, seconds, changes, code}], lanes: [[number]], best, pinned,
+    comparing: {a, b, changes, reasons} or null, running, playing, rolling}; changes hold a diff's rows by file.
 
-    Tells `play` {number, instant} when a person wants to see a round, at a failed check's instant where there is one.
+    Tells `edit` {number}, `play` {number, instant} when a person wants to see a round, at a failed check's instant
+    where there is one, `leave`, `compare` {a, b} and `pin` {number}, each null to end it.
     """
 
-    folder, tells = "round_timeline", ("edit", "play", "leave")
+    folder, tells = "round_timeline", ("edit", "play", "leave", "compare", "pin")
 
 
 class Results(Component):

@@ -25,6 +25,7 @@ KINDS = {
     "move": ("id", "pos", "quat_wxyz"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
+    "pin": ("round",),
     "accept": ("stage",),
     "ask_again": ("kind", "about", "wording"),
     "use_measured": ("kind", "about"),

@@ -46,7 +46,7 @@ DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "matches": ("choose_asset",),
     "scene": ("move",),
     "rounds": ("task", "fork"),
-    "solution": ("robot",),
+    "solution": ("pin", "robot"),
 }
 """Which decisions make a stage, and all after it, stale. Masks take effect at once; what is told of them does not."""
 

@@ -7,7 +7,7 @@ from pipeline.models import ModelError
 from pipeline.models.prompts import FOLDER, Prompt, load
 from pipeline.store import write_text
 from studio.calls import TITLES
-from studio.pages.task import diff
+from studio.differences import diff
 
 LONGEST = 100_000
 """Characters of a prompt."""

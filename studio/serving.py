@@ -10,6 +10,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.background import BackgroundTask
 from starlette.requests import HTTPConnection
 
+from pipeline import rehearsal
 from pipeline.errors import StudioError
 from studio.calls import whole
 from studio.samples import sample_folder
@@ -80,6 +81,10 @@ def _of_project(session: Session, what: str) -> Response:
         return _text(whole(session, id, Path(part).stem), f"{Path(part).stem}.txt")
     if what == "record.jsonl":
         return FileResponse(_there(session.calls.path), filename=f"{project.name}_trace.jsonl", headers=_ASK)
+    if kind == "goal":
+        if drawn := rehearsal.picture(Path(rest).stem, project.folder):
+            return FileResponse(drawn, headers=_KEEP)
+        raise SessionError("There is no picture of that task.")
     if what == "solution.mp4":
         return FileResponse(_there(project.folder / "solution.mp4"), headers=_ASK)
     if what == "export.zip":

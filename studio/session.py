@@ -75,6 +75,14 @@ class Session:
         self.work: Work | None = None
         self.playing: Play | None = None
         """The round that is shown again."""
+        self.comparing: tuple[int, int] | None = None
+        """Numbers of two rounds that are shown side by side."""
+        self.rehearsing = ""
+        """The instruction of the proposed task that is being tried."""
+        self.quiet = threading.Event()
+        """Ends what is done while nothing more urgent is."""
+        self.unfit: TaskError | None = None
+        """Why the words that were given last do not fit the scene."""
         self.lives: deque[Live] = deque(maxlen=8)
         """The calls of the work that was begun last, and of questions a person asked anew."""
         self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
@@ -181,12 +189,23 @@ class Session:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
         self._begin(lambda services: self._generate(text, replace(services, mode=mode)), "solution")
 
-    def run_from(self, parent: int, simulation: str, checks: str, mode: str) -> None:
-        """Goes on from a person's edit of a round; the earlier rounds stay."""
+    def run_from(self, parent: int, simulation: str, checks: str, mode: str, text: str = "") -> None:
+        """Goes on from a person's edit of a round, its task in other words where given; the earlier rounds stay."""
         data = {"parent": parent, "simulation": simulation, "checks": checks}
-        self.project.decide("fork", **data)
-        self._note(words(Decision("fork", data)), "person")
-        self._begin(lambda services: self._try(replace(services, mode=mode)), "solution")
+
+        def work(services: Services) -> Iterator[Progress]:
+            yield from self._mean(text.strip(), services)
+            self.project.decide("fork", **data)
+            self._note(words(Decision("fork", data)), "person")
+            yield from self._try(services)
+
+        self._begin(lambda services: work(replace(services, mode=mode)), "solution")
+
+    def pin(self, number: int) -> None:
+        """Takes that round for the task, whichever passed last, and solves its seeds."""
+        self.project.decide("pin", round=number)
+        self._note(words(Decision("pin", {"round": number})), "person")
+        self._begin(lambda services: run_stage(self.project, services, "solution"), "solution")
 
     def play(self, number: int, instant: float | None = None) -> None:
         """Shows the rollout of a round: its program is run again, which gives the same one."""
@@ -261,14 +280,18 @@ class Session:
 
     def _generate(self, text: str, services: Services) -> Iterator[Progress]:
         yield from advance(self.project, services, "scene")
+        yield from self._mean(text, services)
+        yield from self._try(services)
+
+    def _mean(self, text: str, services: Services) -> Iterator[Progress]:
+        """Takes the words for the task, where there are any and they are others."""
         task = self.project.task()
-        if task is None or task.instruction != text:
+        if text and (task is None or task.instruction != text):
             proposed = {one.instruction: one for one in self.project.tasks() or ()}
             if text in proposed:
                 self.project.decide("task", **task_to_json(proposed[text]))
             else:
                 yield from run_stage(self.project, services, "task", text)
-        yield from self._try(services)
 
     def _try(self, services: Services) -> Iterator[Progress]:
         yield from run_stage(self.project, services, "rounds")
@@ -289,6 +312,8 @@ class Session:
             before = self.work
             if before:
                 before.stop()
+            self.quiet.set()
+            self.quiet, self.unfit = threading.Event(), None
             self.work = Work(started, self._step, self._end, until)
             self.work.start()
             self._news()
@@ -306,7 +331,10 @@ class Session:
                 self.work = None
                 if stopped:
                     self._note("stopped; what was finished is kept")
-            if error:
+            if isinstance(error, TaskError):
+                self.unfit = error
+                self._note(sentence(error), "bad")
+            elif error:
                 self._notices.append(sentence(error))
                 self._note(self._notices[-1], "bad")
             self._news()
@@ -348,6 +376,10 @@ class Session:
         with self._changed:
             self.log.append(Line(time.time(), text, kind))
             self._news()
+
+    def tell(self) -> None:
+        """Has the page look again."""
+        self._news()
 
     def _news(self) -> None:
         with self._changed:
@@ -575,6 +607,7 @@ def words(decision: Decision) -> str:
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "accept": lambda: f"{data['stage']} accepted",
+        "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
         "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
         "use_measured": lambda: f"the measured answer taken for {data['about']}",
         "undo": lambda: "undo",

@@ -15,7 +15,7 @@ from pipeline.models.rules import RulesModel
 from pipeline.run import Services
 from pipeline.segmentation import DepthSegmenter, SegmentationError
 from pipeline.simulation.sandbox import Sandbox
-from studio.pages.task import diff
+from studio.differences import diff
 from studio.prompts import prompt
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))

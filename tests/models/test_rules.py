@@ -123,6 +123,7 @@ def test_words_that_do_not_fit_are_answered_with_why(scene, words, why):
         ("Put the mustard in the bowl!", "Put the yellow_can in the bowl!"),
         ("put the mustard next to the mustard", ""),
         ("bring me the snacks", "bring me the purple_carton"),
+        ("put the green brick in the bowl", "put the green_cube in the bowl"),
         ("put the die in the bowl", ""),
         ("stack the bricks", "stack the red_cube, green_cube, blue_cube and purple_carton"),
         ("put the kettle in the bowl", ""),

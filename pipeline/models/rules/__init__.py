@@ -16,6 +16,7 @@ from pipeline.models.rules.plans import Plan, Table, difficulty, why_not
 from pipeline.models.rules.proposals import proposals
 from pipeline.models.rules.references import Reader, Unclear
 from pipeline.models.rules.things import things
+from pipeline.models.rules.words import COLOURS, SHAPES
 
 LONGEST = 600
 """Letters of an instruction that are read."""
@@ -64,7 +65,9 @@ def _instead(text: str, unclear: Unclear, scene: Mapping[str, Any]) -> str:
     """The words with the one that fits nothing exchanged for what may be meant; empty where that makes no task."""
     if not unclear.meant:
         return ""
-    words = re.sub(rf"\b{re.escape(unclear.word)}\b", listed(unclear.meant), text, flags=re.I)
+    looks = "|".join(map(re.escape, [*COLOURS, *SHAPES]))
+    said = rf"\b(?:(?:{looks})\s+)*{re.escape(unclear.word)}\b"
+    words = re.sub(said, listed(unclear.meant), text, flags=re.I)
     try:
         _plan(words, scene)
     except Unclear:
