@@ -143,9 +143,13 @@ class Purse:
             self.spent_usd += reserved if usd is None else usd
 
 
-def spent(ends: Iterable[Mapping[str, Any]]) -> float:
-    """USD that a trace's end lines tell of; what was set aside for calls of unknown cost counts."""
-    return sum(float(end.get("counted_usd") or 0.0) for end in ends)
+def spent(lines: Iterable[Mapping[str, Any]]) -> float:
+    """What a trace tells of, in USD; calls of unknown cost, and those that a crash cut off, count in full."""
+    counted: dict[str, float] = {}
+    for line in lines:
+        usd = line.get("may_cost_usd") if line.get("event") == "start" else line.get("counted_usd")
+        counted[str(line.get("span_id"))] = float(usd or 0.0)
+    return sum(counted.values())
 
 
 def dollars(usd: float) -> str:

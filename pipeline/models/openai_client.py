@@ -86,10 +86,13 @@ class OpenAIModel:
     def shown(self, question: Question) -> dict[str, Any]:
         """What the trace says of a request before it is answered. Raises ModelError."""
         text, version = self._wording(question)
+        request = self._request(question, text)
+        cost = price(self.settings, request.model)
         told = {
+            "may_cost_usd": cost and (1 + AGAIN) * cost.of(request.most_tokens, self.settings.longest_answer),
             "llm.provider": self._where,
             "llm.prompt_template.version": version,
-            "llm.invocation_parameters": json.dumps(self._request(question, text).parameters),
+            "llm.invocation_parameters": json.dumps(request.parameters),
             "llm.input_messages.0.message.role": "user",
             "llm.input_messages.0.message.contents.0.message_content.type": "text",
             "llm.input_messages.0.message.contents.0.message_content.text": text,

@@ -26,6 +26,7 @@ from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Wish, l
 from pipeline.models.pictures import jpeg
 
 _writing = threading.Lock()
+_purses: dict[Path, Purse] = {}
 
 
 def note(**attributes: Any) -> None:
@@ -69,9 +70,9 @@ class Traced:
         self._known: dict[str, str] = {}
         self.purse = Purse()
         if hasattr(model, "memo_key"):  # answers from outside: dear, so nothing is asked twice
-            ends = list(read(path))
-            self._known = {end["asked"]: end["output.value"] for end in ends if _is_answer(end)}
-            self.purse = Purse(getattr(model, "ceiling_usd", None), spent(ends))
+            lines = list(read(path))
+            self._known = {end["asked"]: end["output.value"] for end in lines if _is_answer(end)}
+            self.purse = _purse(path, getattr(model, "ceiling_usd", None), lines)
 
     def source_of(self, kind: str) -> str:
         return source_of(self._model, kind)
@@ -174,6 +175,16 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 said = json.loads(line)
                 if isinstance(said, dict):
                     yield said
+
+
+def _purse(path: Path, ceiling_usd: float | None, lines: list[dict[str, Any]]) -> Purse:
+    """The one purse of a project in this process, so that whatever asks at the same time pays out of it."""
+    with _writing:
+        place = path.resolve()
+        if place not in _purses:
+            _purses[place] = Purse(spent_usd=spent(lines))
+        _purses[place].ceiling_usd = ceiling_usd
+        return _purses[place]
 
 
 def _is_answer(line: dict[str, Any]) -> bool:

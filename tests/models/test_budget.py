@@ -3,7 +3,8 @@
 import pytest
 
 from pipeline.models import ModelError, ModelSettings
-from pipeline.models.budget import Purse, dollars, estimate_step, price
+from pipeline.models.budget import Purse, dollars, estimate_step, price, spent
+from pipeline.models.trace import Traced
 
 PRICED = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10.0)
 UNKNOWN = ModelSettings(service="openai", model="mine", base_url="http://127.0.0.1:9/v1")
@@ -50,3 +51,24 @@ def test_a_call_of_unknown_cost_counts_as_the_most_it_can_be():
 
 def test_dollars_are_never_rounded_to_nothing():
     assert [dollars(usd) for usd in (0, 0.0001, 0.05, 12.3)] == ["$0.00", "less than $0.01", "$0.05", "$12.30"]
+
+
+def test_what_a_crash_cut_off_counts_with_the_most_it_may_have_cost():
+    lines = [
+        {"event": "start", "span_id": "a", "may_cost_usd": 0.5},
+        {"event": "end", "span_id": "a", "counted_usd": 0.1},
+        {"event": "start", "span_id": "b", "may_cost_usd": 0.3},
+    ]
+    assert spent(lines) == pytest.approx(0.4)
+
+
+def test_everything_that_asks_about_a_project_pays_out_of_one_purse(tmp_path):
+    class Dear:
+        name, ceiling_usd = "dear", 1.0
+
+        def memo_key(self, question):
+            return ""
+
+    (tmp_path / "trace.jsonl").write_text('{"event": "end", "span_id": "a", "counted_usd": 0.25}\n')
+    first, second = (Traced(Dear(), tmp_path / "trace.jsonl") for _ in range(2))
+    assert first.purse is second.purse and first.purse.spent_usd == 0.25
