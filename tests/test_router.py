@@ -24,6 +24,7 @@ from pipeline.router import (
     write,
     write_round,
 )
+from pipeline.router.evidence import told
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox import Limits, Sandbox, SandboxError
@@ -85,6 +86,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_side_at_fault_is_repaired_until_it_is_clean(project, scene, sandbox, fault, monkeypatch):
+    monkeypatch.setattr(judging, "ALTERATIONS", ("nothing", "inverted"))
     monkeypatch.setattr(judging, "SEEDS", (0,))  # one layout is enough here, and three times as fast
     words, spoil, side = FAULTS[fault]
     task = understand(words, scene, RULES)
@@ -187,6 +189,84 @@ def test_a_worse_round_is_left_and_the_best_taken_up_again(project, task):
     rounds = list(route(task, project, Model(), Scripted(result(0.5), result(0.1), result(0.6)), most=3))
     assert rounds[1].reason.endswith("back to round 0, which did better")
     assert rounds[2].parent == 0
+
+
+def test_a_person_is_asked_where_the_model_is_not_sure(project, task):
+    class Unsure(Model):
+        def ask(self, question):
+            answer = super().ask(question)
+            return answer.model_copy(update={"confidence": 0.2}) if isinstance(answer, RouteAnswer) else answer
+
+    (only,) = route(task, project, Unsure(), Scripted(result(0.5)))
+    assert only.route == "ask" and only.confidence == 0.2
+    assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
+
+
+def test_checks_that_say_nothing_are_made_to_speak_before_the_simulation_is_touched(project, task):
+    silent = Report((CheckResult("check_it", False, "does not hold: assert run.solved"),), (0.5,), evidence=GOALS)
+    model = Model()
+    first, second = list(route(task, project, model, Scripted(silent), most=3))[:2]
+    assert first.route == "fix_checks" and "need diagnostics" in first.reason
+    assert second.route == "fix_simulation" and second.program.simulation == first.program.simulation
+    assert model.asked == ["write_program", "route", "repair_checks", "route", "repair_simulation"]
+
+
+def test_a_program_is_the_same_whatever_its_comments(project, task):
+    class Chatty(Model):
+        def ask(self, question):
+            answer = super().ask(question)
+            if isinstance(answer, SourceAnswer):
+                return answer.model_copy(update={"source": question.data["simulation"] + f"# {len(self.asked)}\n"})
+            return answer
+
+    model = Chatty()
+    (only,) = route(task, project, model, Scripted(result(0.5)))
+    assert only.route == "give_up" and "changes nothing that was not tried" in only.reason
+    assert model.asked.count("repair_simulation") == 2, "it is told once that it repeats itself"
+
+
+def test_a_partly_solved_program_is_to_be_made_simpler(project, task):
+    reasons = []
+
+    class Listening(Model):
+        def ask(self, question):
+            reasons.append(question.data.get("reason", ""))
+            return super().ask(question)
+
+    next(route(task, project, Listening(), Scripted(result(0.5))))
+    assert "partly solved (reward 0.50), so make it simpler" in reasons[-1]
+
+
+def test_the_evidence_reads_as_an_engineer_would_tell_it():
+    evidence = {
+        "goals": [{"name": "a on b", "met": False, "miss": 0.05, "nearest_miss": 0.0, "over_time": [[1.0, 0.05], [2.0, 0.0], [3.0, 0.05]]}],
+        "events": [{"time": 2.5, "verb": "pick", "object": "a", "ok": False, "message": "the cup came down on c"}],
+        "at_rest": False, "moved_before_touch": {"c": 0.02}, "contacts": [["a", "c"]],
+        "objects": {"c": {"top": -0.1}, "d": {"top": 0.1, "turned": 1.5}, "e": {"top": 0.1, "turned": 0.0, "pushed": 0.04}},
+    }  # fmt: skip
+    failed = CheckResult("check_it", False, "a hangs")
+    said = list(told(GOOD, Report((failed,), (0.5,), "checks.py:2 NameError: x", evidence=evidence)))
+    assert said == [
+        'checks.py:2 NameError: x — the line is: assert sim.rollout().reward > 0.99, "no"',
+        "rewards by layout: 0.50",
+        "not met: a on b, 5.0 cm short at the end, 0.0 cm at best; it held at 2.0 s and was lost again",
+        "at 2.5 s the oracle's pick of a: the cup came down on c",
+        "something still moves at the end",
+        "c moved 2.0 cm before anything touched it",
+        "c fell off the table",
+        "d tipped over by 86 degrees",
+        "e was pushed 4 cm and never picked up",
+        "at the end these touch: a and c",
+        "check_it fails: a hangs",
+    ]
+
+
+def test_a_zone_beyond_the_tables_edge_is_not_what_the_task_means(project, scene, sandbox):
+    task = understand("move the can to the left", scene, RULES)
+    good = write(task, scene, RULES)
+    bad = replace(good, simulation=re.sub(r"xy=\(.*?,", "xy=(3.0,", good.simulation))
+    first, *_ = route(task, project, RULES, sandbox, start=bad, mode="none")
+    assert "left_zone lies beyond the edge of the table" in [check.message for check in first.report.checks]
 
 
 def test_a_repair_that_changes_nothing_ends_the_rounds(project, task):

@@ -69,6 +69,8 @@ def _meaning(program: Program, task: Task, report: Report) -> Iterator[CheckResu
     if told and missing:
         words = f"the task names {', '.join(missing)}, no goal of the simulation does"
         yield CheckResult("meaning objects", False, words)
+    if off := report.evidence.get("off_table"):
+        yield CheckResult("meaning table", False, f"{', '.join(off)} lies beyond the edge of the table")
     if lax := lax_goals(program):
         yield CheckResult("meaning goals", False, lax)
     start = report.evidence.get("reward_at_start")

@@ -31,6 +31,8 @@ from pipeline.simulation.rollout import Run
 from pipeline.simulation.world import equip
 
 Say = Callable[..., None]
+EDGE = 0.03
+"""Metres by which a zone or a container may reach over the table's edge, as far as the photograph shows it."""
 
 
 def answer(job: dict, out: BinaryIO) -> None:
@@ -169,8 +171,17 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "moved_before_touch": run.moved_before_touch,
         "objects": {thing.name: _fate(run, thing.name, thing.name in picked) for thing in sim.objects},
         "contacts": sorted(sorted(pair) for pair in run.state_at_end.touching if "table" not in pair),
+        "off_table": _off_table(sim),
         "simulated_seconds": run.times[-1],
     }
+
+
+def _off_table(sim: kit.Simulation) -> list[str]:
+    """Zones and containers that were set out beyond the table's edge."""
+    table, made = sim.scene.table, {thing.name for thing in sim.objects} - {o.name for o in sim.scene.objects}
+    outlines = {name: zone.region.polygon for name, zone in sim.zones.items()}
+    outlines |= {name: sim[name].outline for name in made if sim[name].fixed}
+    return [name for name, outline in outlines.items() if table.depth(outline).min() < -EDGE]
 
 
 def _fate(run: Run, name: str, picked: bool) -> dict:

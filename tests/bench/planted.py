@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 from pipeline.simulation import Program, kit
@@ -180,13 +181,25 @@ CHECKS: dict[str, Edit] = {
 }  # fmt: skip
 
 
-def planted(cases: Sequence[Case], each: int = 2) -> Iterator[Planted]:
+SILENT = (
+    "lax tolerance",
+    "goal outside the table",
+    "solved at the start",
+    "asks for nothing",
+    "asks for the reward only",
+)
+"""Faults that a run does not show: the program passes, and does not mean its task."""
+
+
+def planted(
+    cases: Sequence[Case], each: int = 2, wanted: Callable[[Planted], bool] = lambda one: True
+) -> Iterator[Planted]:
     """Every kind of fault, `each` times where it can be, in different programs as far as there are any."""
     for side, kinds in (("fix_simulation", SIMULATION), ("fix_checks", CHECKS)):
         for number, (kind, edit) in enumerate(kinds.items()):
             turn = number * 5 % max(1, len(cases))
             found = (_plant(case, kind, side, edit) for case in [*cases[turn:], *cases[:turn]])  # type: ignore[arg-type]
-            yield from [one for one in found if one][:each]
+            yield from islice((one for one in found if one and wanted(one)), each)
 
 
 def _plant(case: Case, kind: str, side: Side, edit: Edit) -> Planted | None:

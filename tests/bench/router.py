@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.frame import load
@@ -28,9 +29,10 @@ from pipeline.router.judging import SOLVED
 from pipeline.run import advance
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox import Limits, Sandbox
+from pipeline.simulation.source import same
 from pipeline.tasks import propose
 from studio.services import Settings, open_services
-from tests.bench.planted import Case, Planted, planted
+from tests.bench.planted import SILENT, Case, Planted, planted
 
 SCENES = Path(__file__).resolve().parents[2] / "sample_scenes"
 TASKS = 6
@@ -120,10 +122,17 @@ def mend(one: Planted, mode: Mode, sandbox: Sandbox) -> Outcome:
 
 def _sound(program: Program, case: Case, sandbox: Sandbox) -> bool:
     """Each side together with the other side of the program that worked."""
-    project = Path(case.project)
-    ours = check_program(replace(case.good, simulation=program.simulation), project, sandbox, LIMITS)
-    theirs = judge(replace(case.good, checks=program.checks), case.task, case.scene, project, sandbox, LIMITS)
-    return ours.clean and min(ours.reward) > SOLVED and theirs.clean
+    good, project = case.good, Path(case.project)
+    if not same(program, replace(program, simulation=good.simulation)):
+        ours = check_program(replace(good, simulation=program.simulation), project, sandbox, LIMITS)
+        if not ours.clean or min(ours.reward) <= SOLVED or ours.evidence.get("off_table"):
+            return False
+    theirs = replace(good, checks=program.checks)
+    return (
+        same(program, good)
+        or same(theirs, good)
+        or judge(theirs, case.task, case.scene, project, sandbox, LIMITS).clean
+    )
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -162,16 +171,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as scratch, Sandbox() as sandbox:
         found = interleaved(list(cases(given.projects or Path(scratch), sandbox)))
-        faults = [one for one in planted(found, given.each) if not given.only or one.kind in given.only]
+        wanted = partial(_wanted, given.only, sandbox)
+        faults = list(planted(found, given.each, wanted))
         print(f"{len(found)} working programs, {len(faults)} faulty ones", file=sys.stderr, flush=True)
         for mode in given.modes:
             for one in faults:
                 outcomes.append(mend(one, mode, sandbox))
+                if given.out:
+                    given.out.write_text(json.dumps([asdict(o) for o in outcomes], indent=1))
                 print(f"{mode} {one.side} {one.kind}: {_word(outcomes[-1])}", file=sys.stderr, flush=True)
-    if given.out:
-        given.out.write_text(json.dumps([asdict(o) for o in outcomes], indent=1))
     print(*table(outcomes), sep="\n")
     return 0
+
+
+def _wanted(only: Sequence[str], sandbox: Sandbox, one: Planted) -> bool:
+    """Of a kind that was asked for, and a fault indeed: the program fails, or passes for what it should not."""
+    if only and one.kind not in only:
+        return False
+    if one.kind in SILENT:
+        return True
+    report = check_program(one.bad, Path(one.case.project), sandbox, LIMITS)
+    return not report.clean or min(report.reward) <= SOLVED
 
 
 def _word(outcome: Outcome) -> str:

@@ -19,8 +19,8 @@ class Fault:
     """What is wrong, on which side, and what shows it."""
 
     kind: str
-    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "lax_goal", "solved_at_start", "lax_checks",
-    "silent", "contradiction", "side_effect", "unsolved"."""
+    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "off_table", "lax_goal", "solved_at_start",
+    "lax_checks", "silent", "contradiction", "side_effect", "unsolved"."""
     route: Literal["fix_simulation", "fix_checks"]
     reason: str
     confidence: float
@@ -79,6 +79,8 @@ def _stopped(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> 
 def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Fault | None:
     if used := next((c["message"] for c in failed if c["name"] == "meaning objects"), None):
         return Fault("wrong_objects", "fix_simulation", used, 0.9)
+    if off := next((c["message"] for c in failed if c["name"] == "meaning table"), None):
+        return Fault("off_table", "fix_simulation", off, 0.9)
     for call in source.goals(source.parse(simulation) or source.parse("")):  # type: ignore[arg-type]
         tolerance = source.value(source.argument(call, "tolerance"))
         verb = source.verb(call)

@@ -37,6 +37,7 @@ def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
         for name in fault.checks:
             line = next((c.get("line") for c in data["report"]["checks"] if c["name"] == name), None)
             yield from _contradiction(checks, tree, name, line, fresh)
+        yield from _foreign(checks, tree, data, fault, fresh)
     elif fault.kind == "lax_checks":
         yield from _asking(checks, tree, data)
     yield from _telling(checks, tree)
@@ -136,6 +137,22 @@ def _contradiction(checks: str, tree: ast.Module, name: str, line: int | None, f
     for node in asserts:
         yield from _flipped(checks, node, name, ("reward", "solved", "met", "touching", "at_rest", "contains"))
         yield from _widened(checks, node, name)
+
+
+def _foreign(
+    checks: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault, fresh: dict[str, str]
+) -> Iterator[Mend]:
+    """A check that the task does not ask for, and that fails where all it asks for holds, goes.
+
+    Only where the simulation's goals are the task's, and every check that these ask for is there and passes.
+    """
+    meant, functions = read(data["task"].get("goals") or ()), source.functions(tree)
+    passed = {c["name"] for c in data["report"]["checks"] if c["passed"]}
+    if not meant or set(meant) != set(source.aims(data["simulation"])) or not set(fresh) <= passed:
+        return
+    for name in fault.checks:
+        if name in functions and name not in fresh:
+            yield _swapped(checks, functions[name], ""), f"{name} goes: the task does not ask for it ({fault.reason})"
 
 
 def _flipped(checks: str, node: ast.Assert, name: str, words: tuple[str, ...]) -> Iterator[Mend]:

@@ -44,8 +44,10 @@ def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
     elif fault.kind == "side_effect":
         yield from _uncluttered(text, tree, data)
         yield from _moved_at_start(text, tree, data)
+    elif fault.kind == "off_table":
+        yield again, f"simulation.py is written anew from the task: {fault.reason}"
     else:
-        yield from _simplified(text, tree, data, fault)
+        yield from _simplified(text, tree, data, fault, again)
 
 
 def _crashed(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
@@ -191,20 +193,25 @@ def _unscattered(text: str, tree: ast.Module) -> Iterator[Mend]:
         yield source.without_statement(text, call, tree), "everything starts as photographed"
 
 
-def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
+def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault, again: str) -> Iterator[Mend]:
     """More room, then wider tolerances, larger targets, another order, a calmer start, fewer objects."""
     evidence = data["report"].get("evidence") or {}
     goals = source.goals(tree)
     unmet = [(call, said) for call, said in _told(goals, evidence.get("goals") or []) if not said.get("met")]
     crowded = bool(CROWDED.search(str(evidence.get("why") or "")))
     meant, now = read(data["task"].get("goals") or ()), source.aims(text)
-    if meant and any(aim not in meant for aim in now) and not list(source.calls(tree, "remove")):
+    rest = source.parse(again)
+    departs = rest is not None and _marks(tree) != _marks(rest)
+    odd = any(aim not in (meant or ()) for aim in now) or len(now) != len(goals)
+    if meant and odd and not list(source.calls(tree, "remove")):
         yield from _regoaled(text, tree, meant, data)
     yield from _defaults(text, unmet)
     if crowded:
         yield from _uncluttered(text, tree, data)
     yield from _wider(text, unmet)
     yield from _larger(text, tree, unmet, data)
+    if departs:
+        yield again, f"simulation.py is written anew from the task: {fault.reason}"
     yield from _reordered(text, unmet, data)
     if not crowded:
         yield from _uncluttered(text, tree, data)
@@ -214,6 +221,11 @@ def _simplified(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fau
     yield from _spaced(text, tree)
     if data["task"].get("source") != "human":
         yield from _fewer(text, tree, goals, unmet, data)
+
+
+def _marks(tree: ast.AST) -> list[str]:
+    """What a program sets out on the table, and its goals, as text."""
+    return [ast.unparse(call) for call in [*source.calls(tree, "add_zone", "add_container"), *source.goals(tree)]]
 
 
 def _told(goals: list[ast.Call], told: list[Mapping[str, Any]]) -> list[tuple[ast.Call, Mapping[str, Any]]]:
