@@ -93,7 +93,7 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
     """Where the first proposed task was given up and no person chose it: rounds for the next ones."""
     for task in (project.tasks() or ())[1:PROPOSED]:
         best = best_round(project)
-        if best is None or best.route != "give_up":
+        if best is None or best.route not in ("give_up", "ask"):
             return
         yield Progress("task", f"that one is given up; trying another: {task.instruction}")
         write_json(project.folder / "task.json", task_to_json(task))

@@ -50,7 +50,7 @@ def state(step: Step, session: Session | None) -> str:
 def _worth_a_look(step: Step, session: Session) -> bool:
     if step.name == "task":
         rounds = session.kept("rounds", "rounds.jsonl", session.project.rounds)
-        return bool(rounds) and rounds[-1].route == "give_up"
+        return bool(rounds) and rounds[-1].route in ("give_up", "ask")
     if step.name == "review":
         solution = session.kept("solution", "solution.json", session.project.solution)
         return solution is not None and not solution.solved
