@@ -15,7 +15,7 @@ export default function mount({ element, trigger, server }) {
     index = Math.min(value.names.length - 1, Math.max(0, wanted));
     slider.value = String(index);
     const time = value.times[index];
-    which.textContent = `Frame ${index} of 0 to ${value.names.length - 1}: ${value.names[index]}${time === undefined ? "" : `, ${time.toFixed(2)} s`}`;
+    which.textContent = `Frame ${index} (0 to ${value.names.length - 1}): ${value.names[index]}${time === undefined ? "" : `, ${time.toFixed(2)} s`}`;
     facts.textContent = "Reading …";
     asking.ask({ token: value.token, index });
   };
@@ -33,7 +33,7 @@ export default function mount({ element, trigger, server }) {
     value = next;
     if (value.names.length === 1) { index = 0; return open(); }
     root.hidden = false; image.hidden = true;
-    title.textContent = `${value.name.replaceAll("_", " ")}: a ${value.kind} of ${value.names.length} frames. Which one?`;
+    title.textContent = `${value.name.replaceAll("_", " ")}: ${value.kind}, ${value.names.length} frames. Which one?`;
     slider.max = String(value.names.length - 1);
     look(0);
     slider.focus();

@@ -11,6 +11,7 @@ import { meter, strip } from "/static/mask_canvas/readings.js";
 import { Segmenters } from "/static/mask_canvas/segmenters.js";
 import { button, groups, TOOLS } from "/static/mask_canvas/toolbar.js";
 
+const REST = 70; // milliseconds that a pointer rests before it is asked about
 const ESCAPE = "Esc leaves it as it was.";
 const SOURCES = { human: "kept by a person", depth: "outlined by depth and colour", sam2: "outlined by SAM 2" };
 
@@ -40,7 +41,7 @@ export default function mount({ element, trigger, server }) {
     canvas.dataset.ms = ms.toFixed(0);
   });
   const peeking = new Asking((question) => server.ask(question), (answer, question) => {
-    if (!at || edit || asking.busy || !answer.readings) return;
+    if (!at || asking.busy || !answer.readings) return;
     const mask = Mask.decode(answer.readings[0].rle);
     preview = mask.at(...at) ? mask : null;
     redraw();
@@ -56,7 +57,7 @@ export default function mount({ element, trigger, server }) {
   const segment = (id) => value.segments.find((one) => one.id === id);
   const only = () => (picked.size === 1 ? segment([...picked][0]) : null);
   const begin = (id) => { edit = new Edit(id, segment(id)?.colour ?? value.next_colour, id ? picture.mask(id) : null); };
-  const drop = () => { asking.forget(); edit = null; keeping = false; problem = news = ""; };
+  const drop = () => { asking.forget(); peeking.forget(); preview = null; edit = null; keeping = false; problem = news = ""; };
   const pick = (id, more = false) => { drop(); more && id ? selectMore(id) : select(id || null); taken(); };
   // The selection is the page's: what is picked here follows it.
   const taken = () => { picked = new Set([selected(), ...also()].filter((id) => id && segment(id))); redraw(); };
@@ -79,8 +80,8 @@ export default function mount({ element, trigger, server }) {
       drop(); assume([shown]); select(id); taken();
     },
     clear() { if (!help.hidden) return act.help(); if (tool === "split") tool = "add"; else if (edit) drop(); else return pick(0); redraw(); },
-    back() { if (!edit?.changed) return trigger("undo"); asking.forget(); edit.back(); if (!edit.steps.length && !edit.id) edit = null; redraw(); },
-    forth() { if (!edit?.gone.length) return trigger("redo"); edit.forth(); redraw(); },
+    back() { preview = null; if (!edit?.changed) return trigger("undo"); asking.forget(); edit.back(); if (!edit.steps.length && !edit.id) edit = null; redraw(); },
+    forth() { preview = null; if (!edit?.gone.length) return trigger("redo"); edit.forth(); redraw(); },
     remove() { const ids = [...picked]; if (ids.length) { several(`${ids.join(" and ")} deleted`, ids.map((id) => ({ kind: "delete_segment", id }))); pick(0); } },
     merge() { const ids = [...picked]; if (ids.length > 1) { decide("merge_segments", { ids, into: Math.min(...ids) }); pick(0); } },
     split() {
@@ -122,7 +123,7 @@ export default function mount({ element, trigger, server }) {
   const painting = () => tool === "brush" || tool === "erase";
   const paint = () => {
     if (!picture.scene) return;
-    picture.draw({ picked, hidden, edit, hover: edit ? 0 : hover, preview: edit ? null : preview, drag, line, brush: painting() && at ? { at, radius: radius() } : null });
+    picture.draw({ picked, hidden, edit, hover: edit ? 0 : hover, preview, drag, line, brush: painting() && at ? { at, radius: radius() } : null });
     canvas.style.cursor = space || tool === "move" ? "grab" : painting() ? "none" : tool === "several" ? "pointer" : "crosshair";
   };
   let shown = "";
@@ -195,6 +196,11 @@ export default function mount({ element, trigger, server }) {
     assume(shown); select(one.id); taken();
   };
   let still = 0;
+  const peek = () => {
+    const one = only(), mask = edit ? edit.mask : one && picture.mask(one.id);
+    if (!at || edit?.asked || asking.busy || mask?.at(...at)) return;
+    peeking.ask({ kind: "prompt", token: value.token, points: [at], labels: [1], rle: mask ? mask.encode() : null });
+  };
   gestures(canvas, {
     pans: () => space || tool === "move",
     press(start) { preview = null; if (value && painting()) stroke(start, start, start.minus, true); },
@@ -221,12 +227,12 @@ export default function mount({ element, trigger, server }) {
       if (!value || !picture.scene) return;
       at = picture.at(event);
       const id = picture.inside(at) ? picture.hit(at) : 0;
-      if (preview && !preview.at(...at)) preview = null;
-      if (id !== hover || painting()) { hover = id; redraw(); }
+      const left = preview && !preview.at(...at);
+      if (left) preview = null;
+      if (id !== hover || left || painting()) { hover = id; redraw(); }
       clearTimeout(still);
-      // What a click on something not outlined would take, once the pointer rests there.
-      if (!id && !edit && !preview && tool === "add" && picture.inside(at) && event.pointerType === "mouse" && segmenters.chosen?.word === "ready")
-        still = setTimeout(() => { if (at && !edit && !asking.busy) peeking.ask({ kind: "prompt", token: value.token, points: [at], labels: [1] }); }, 140);
+      // What a click would take or add, once the pointer rests there; a click on another outline would pick that.
+      if ((!id || edit) && !preview && tool === "add" && picture.inside(at) && event.pointerType === "mouse" && segmenters.chosen?.word === "ready") still = setTimeout(peek, REST);
     },
   });
 

@@ -64,11 +64,16 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def flags() -> tuple[str, ...]:
+    return FLAGS
+
+
+@pytest.fixture(scope="module")
+def browser(flags: tuple[str, ...]) -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine; apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(flags))
         yield browser
         browser.close()
 

@@ -19,9 +19,9 @@ SCENE = "blocks"
 expect.set_options(timeout=60_000)
 
 
-def masks(studio: Studio) -> dict[int, np.ndarray]:
+def masks(studio: Studio, name: str = SCENE) -> dict[int, np.ndarray]:
     """What the project folder holds now, by id."""
-    return {one.id: one.mask for one in read_segments(studio.workspace / SCENE / "segments")}
+    return {one.id: one.mask for one in read_segments(studio.workspace / name / "segments")}
 
 
 def decided(studio: Studio) -> list[dict]:
