@@ -19,6 +19,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+PLAIN = (*FLAGS, "--disable-gpu-compositing")
+"""As a machine without a graphics card draws: far less work where nothing is drawn in 3D."""
 PATIENCE = 60_000
 """Milliseconds: nothing here is timed, slow machines may take theirs."""
 

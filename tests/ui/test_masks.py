@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from conftest import Studio
+from conftest import PLAIN, Studio
 from PIL import Image
 from playwright.sync_api import Page, expect
 from test_studio import settled, shot, tab
@@ -17,6 +17,11 @@ from pipeline.segmentation import read_segments, unrle
 
 SCENE = "blocks"
 expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def flags() -> tuple[str, ...]:
+    return PLAIN
 
 
 def masks(studio: Studio, name: str = SCENE) -> dict[int, np.ndarray]:
@@ -241,6 +246,7 @@ def test_masks_go_out_as_a_file_and_come_back_as_they_were(studio: Studio, page:
     expect(rows).to_have_count(len(found) - 1)
     tool(page, "forth").click()
     expect(rows).to_have_count(len(found))
+    expect(tool(page, "forth")).to_be_disabled()  # all of it, step by step
 
 
 def test_a_file_of_another_picture_is_refused_in_one_line(studio: Studio, page: Page, tmp_path: Path):

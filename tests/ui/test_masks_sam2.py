@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Studio
+from conftest import PLAIN, Studio
 from playwright.sync_api import Page, expect
 from test_studio import settled, shot, tab
 
@@ -15,6 +15,11 @@ from pipeline.segmentation import read_segments
 SCENE = "stack"
 LIGHT = "LIGHT set-up: torch and sam2 are not installed"
 expect.set_options(timeout=120_000)
+
+
+@pytest.fixture(scope="module")
+def flags() -> tuple[str, ...]:
+    return PLAIN
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from conftest import FLAGS, Studio, watched
+from conftest import PLAIN, Studio, watched
 from playwright.sync_api import Browser, Page, expect
 from test_masks import click, masks, middle, spot, tool
 from test_studio import shot, tab
@@ -26,8 +26,7 @@ def opened(page: Page, studio: Studio, name: str = "blocks") -> None:
 
 @pytest.fixture(scope="module")
 def flags() -> tuple[str, ...]:
-    """Four times the pixels are too many for a graphics card that is only imitated."""
-    return (*FLAGS, "--disable-gpu-compositing")
+    return PLAIN
 
 
 @pytest.fixture(scope="module", autouse=True)
