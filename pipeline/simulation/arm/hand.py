@@ -3,6 +3,7 @@
 What it cannot do it says: no grasp, out of reach, would collide, slipped.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from pipeline.simulation.arm.grasps import Grasp, grasps
 from pipeline.simulation.arm.kinematics import Kinematics, nearest, pose
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.paths import path
+from pipeline.simulation.goals import Inside
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.planning import Move
@@ -26,6 +28,8 @@ PITCH = 0.02
 """Metres between two postures on a straight line of the gripper's."""
 DOWN = 0.06
 """Speed while setting down, in m/s."""
+DROPS = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
+"""From how high a thing may be let fall into a container whose walls leave the fingers no room, in metres."""
 MOST = 16
 """Grasps that are thought through for one pick."""
 
@@ -38,6 +42,8 @@ class Plan:
     above: np.ndarray
     at: np.ndarray
     way: list[np.ndarray]
+    drop: float
+    """How far above what is under it the thing is let go, in metres."""
 
 
 class ArmHand:
@@ -52,6 +58,7 @@ class ArmHand:
         """How far the fingers are open."""
         self._failed: dict[str, list[Grasp]] = {}
         self._held: Held | None = None
+        self._drop = 0.0
 
     # ------------------------------------------------------------------ the oracle's verbs
 
@@ -76,7 +83,10 @@ class ArmHand:
                 return message
             troubles.append(plan)
         failed.clear()
-        return max(set(troubles), key=troubles.count)
+        trouble = max(set(troubles), key=troubles.count)
+        if (bar := _barring(trouble)) in self.physics.addresses and bar != move.object:
+            covers[move.object] = bar
+        return trouble
 
     def place(self, move: Move) -> str:
         held, physics = self._held, self.physics
@@ -86,7 +96,7 @@ class ArmHand:
         target, top, low = self._target(thing, move, held)
         if target is None:
             return self._let_go_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
-        above = self._raised(target, LIFT, thing)
+        above = _raised(target, LIFT)
         q_above = self.kinematics.solve(above, None)
         if q_above is None:
             return self._let_go_here(f"out of reach: the arm cannot hold {move.object} over its place")
@@ -95,11 +105,10 @@ class ArmHand:
             return self._let_go_here(message)
         if not self.motion.holds(move.object):
             return self._let_go_here(f"{move.object} slipped out of the gripper on the way")
-        depth = above[2, 3] - target[2, 3]
-        self._line(np.array([0, 0, -depth + 0.012]), depth / 0.25)
-        label = physics.index(move.object)
-        touched = lambda: any(o != physics.gripper and n > 0.3 for o, n in physics.contacts(label))  # noqa: E731
-        self._line(np.array([0, 0, -(0.012 + top - low + 0.02)]), (0.032 + top - low) / DOWN, touched)
+        depth = above[2, 3] - target[2, 3] - max(self._drop, 0.012)
+        self._line(np.array([0, 0, -depth]), depth / 0.25)
+        if not self._drop:
+            self._line(np.array([0, 0, -(top - low + 0.032)]), (top - low + 0.032) / DOWN, self._touching(move.object))
         self._release()
         return ""
 
@@ -127,32 +136,34 @@ class ArmHand:
             if hit:
                 reason = f"the arm would collide with {hit} when it takes {name}"
                 continue
-            if trouble := self._no_place(hand, grasp, thing, move):
-                reason = trouble
+            drop = self._drop_at(hand, grasp, thing, move)
+            if isinstance(drop, str):
+                reason = drop
                 continue
             way = path(self.motion.commanded, q_above, lambda q: not self.clearance.hit(q, self.width), limits)
             if way is None:
                 reason = f"the arm finds no way to {name} without a collision"
                 continue
-            return Plan(grasp, q_above, q_at, way)
+            return Plan(grasp, q_above, q_at, way, drop)
         return reason
 
-    def _no_place(self, hand: np.ndarray, grasp: Grasp, thing: Object, move: Move) -> str:
-        """Why it could not be set down after this grasp; empty where it could."""
+    def _drop_at(self, hand: np.ndarray, grasp: Grasp, thing: Object, move: Move) -> float | str:
+        """How far it would be let fall at its place after this grasp, in metres; or why it cannot be set down there."""
         held = Held(thing.name, np.linalg.inv(hand) @ _pose(thing))
         target, _, _ = self._target(thing, move, held)
         if target is None:
             return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
-        q = self.kinematics.solve(target)
-        q_above = self.kinematics.solve(self._raised(target, LIFT, thing))
-        if q is None or q_above is None:
-            return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
-        opening = min(grasp.width + 0.006, fingers.WIDEST)
-        if hit := self.clearance.hit(q, opening, None, (thing.name,)):
-            return f"the gripper would collide with {hit} when it sets {thing.name} down"
-        if hit := self.clearance.hit(q_above, grasp.width, held):
-            return f"{thing.name} would collide with {hit} over its place"
-        return ""
+        q_above = self.kinematics.solve(_raised(target, LIFT))
+        hit, opening = "", min(grasp.width + 0.006, fingers.WIDEST)
+        for drop in DROPS if isinstance(move.goal, Inside) and move.verb == "place" else DROPS[:1]:
+            q = self.kinematics.solve(_raised(target, drop))
+            if q is None or q_above is None:
+                return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
+            hit = hit_now = self.clearance.hit(q, opening, None, (thing.name,))
+            if not hit_now:
+                over = self.clearance.hit(q_above, grasp.width, held)
+                return f"{thing.name} would collide with {over} over its place" if over else drop
+        return f"the gripper would collide with {hit} when it sets {thing.name} down"
 
     def _target(self, thing: Object, move: Move, held: Held) -> tuple[np.ndarray | None, float, float]:
         """World from gripper where the thing touches what is under its place; highest and lowest of that."""
@@ -162,11 +173,6 @@ class ArmHand:
         rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
         target = rest @ np.linalg.inv(held.hand_from_object)
         return (target if self.kinematics.guess(target) is not None else None), top, low
-
-    def _raised(self, target: np.ndarray, by: float, thing: Object) -> np.ndarray:
-        above = target.copy()
-        above[2, 3] += by
-        return above
 
     def _pinch(self, point: np.ndarray, width: float) -> np.ndarray:
         return point + np.array([0, 0, fingers.tip(width)])
@@ -192,7 +198,7 @@ class ArmHand:
             self._back_off(plan.grasp.opening)
             return f"{thing.name} slipped out of the gripper when it was lifted"
         self._held = Held(thing.name, np.linalg.inv(self._hand_now()) @ _pose(physics.state()[thing.name]))
-        self.width = plan.grasp.width
+        self.width, self._drop = plan.grasp.width, plan.drop
         return ""
 
     def _go(self, q: np.ndarray, held: Held | None) -> str:
@@ -248,12 +254,15 @@ class ArmHand:
         if held is not None and self.motion.holds(held.name):
             thing = physics.state()[held.name]
             top, _ = landing.under(physics, thing, thing.position[:2])
-            label = physics.index(held.name)
             drop = max(thing.bottom - top, 0.0) + 0.02
-            self._line(np.array([0, 0, -drop]), drop / 0.15,
-                       lambda: any(o != physics.gripper and n > 0.3 for o, n in physics.contacts(label)))  # fmt: skip
+            self._line(np.array([0, 0, -drop]), drop / 0.15, self._touching(held.name))
         self._release()
         return message
+
+    def _touching(self, name: str) -> Callable[[], bool]:
+        """Whether what is held stands on something."""
+        physics, label = self.physics, self.physics.index(name)
+        return lambda: any(other != physics.gripper and up > 0.3 for other, up in physics.contacts(label))
 
     def _hand_now(self) -> np.ndarray:
         site = self.physics.data.site(body.PINCH)
@@ -268,9 +277,21 @@ def _pose(thing: Object) -> np.ndarray:
     return made
 
 
+def _raised(target: np.ndarray, by: float) -> np.ndarray:
+    above = target.copy()
+    above[2, 3] += by
+    return above
+
+
 def _upright(thing: Object, move: Move) -> Object:
     """As it should stand: turned as asked."""
     return thing if move.yaw is None else thing.moved(yaw=move.yaw)
+
+
+def _barring(trouble: str) -> str:
+    """Name of what a gripper would collide with, empty for none."""
+    _, found, rest = trouble.partition("would collide with ")
+    return rest.split()[0] if found else ""
 
 
 def _alike(a: Grasp, b: Grasp) -> bool:

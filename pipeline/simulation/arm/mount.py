@@ -6,8 +6,8 @@ import numpy as np
 
 from pipeline.simulation.objects import Object, Region
 
-NEAR, FAR = 0.30, 0.72
-"""Distance from the base, in metres, at which the gripper looks straight down with ease."""
+NEAR, FAR = 0.30, 0.74
+"""Distances from the base, in metres, at which the gripper looks straight down with ease."""
 AWAY = 0.17
 """Kept free around the base, in metres."""
 
@@ -28,7 +28,9 @@ def mount(objects: Sequence[Object], table: Region, away: np.ndarray) -> tuple[n
     for place in places:
         side = (place - table.centre) / max(float(np.linalg.norm(place - table.centre)), 1e-9)
         before = 0.02 * max(0.0, -float(side @ away)) + 0.005 * abs(float(side @ away))
-        prices.append(_strain(ground, place) + 3 * _strain(things, place) + before)
+        prices.append(
+            float(_strain(ground, place).mean()) + 4 * float(_strain(things, place).max(initial=0.0)) + before
+        )
     best = places[int(np.argmin(prices))]
     to = (things.mean(0) if len(things) else table.centre) - best
     return best, float(np.arctan2(to[1], to[0]))
@@ -46,10 +48,7 @@ def _places(objects: Sequence[Object], table: Region) -> np.ndarray:
     return points[free] if free.any() else points[off > 0.06]
 
 
-def _strain(points: np.ndarray, base: np.ndarray) -> float:
-    """Mean metres by which points lie too near or too far, and the worst of them."""
-    if not len(points):
-        return 0.0
+def _strain(points: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Metres by which points (N, 2) lie too near or too far, of shape (N,)."""
     far = np.linalg.norm(points - base, axis=1)
-    off = np.maximum(NEAR - far, 0) * 2 + np.maximum(far - FAR, 0)
-    return float(off.mean() + 0.5 * off.max())
+    return np.maximum(NEAR - far, 0) * 2 + np.maximum(far - FAR, 0)
