@@ -95,7 +95,7 @@ def crowded(state: State, goal: InRow) -> str:
 
 
 def row(
-    state: State, goal: InRow, obstacles: list[Object], gap: float, about: Sequence[Goal] = ()
+    state: State, goal: InRow, obstacles: list[Object], gap: float, about: Sequence[Goal] = (), around: float = 0.01
 ) -> dict[str, np.ndarray] | None:
     """Places for the members of a row on the table with the least way to carry, where the goals about them hold, too.
 
@@ -111,7 +111,7 @@ def row(
     for member, offset in zip(members, offsets, strict=True):
         places = centres + offset * axis
         good &= spots.standing(places, member, state.table, 0.0)
-        good[good] = spots.fits(places[good], member, obstacles, 0.01)
+        good[good] = spots.fits(places[good], member, obstacles, around)
     here = np.array([m.position[:2] for m in members])
     ways = np.linalg.norm(centres[:, None] + offsets[:, None] * axis - here, axis=-1).sum(1)
     for i in np.argsort(ways + 1e3 * ~good, kind="stable")[: int(good.sum())]:

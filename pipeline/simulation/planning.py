@@ -100,7 +100,7 @@ class Planner:
                 return Refusal(goal.objects[0], goal, str(blocked))
             if (cover := self.covers.pop(move.object, "")) and cover not in goal.objects:
                 try:
-                    return self._aside(state, cover, goal, live)
+                    return self._aside(state, cover, goal, live, {move.object: move.xy})
                 except Blocked as blocked:
                     return Refusal(cover, goal, str(blocked))
             if self.tries.get((move.goal, move.object), 0) >= TRIES:
@@ -218,11 +218,16 @@ class Planner:
         ]
         for rules in (about, []) if about else ([],):
             for obstacles in (others, fixed):
-                for gap in (0.03, 0.015, 0.006):
-                    if slots := landing.row(state, goal, obstacles, gap, rules):
+                for gap, around in self._row_gaps():
+                    if slots := landing.row(state, goal, obstacles, gap, rules, around):
                         return slots
         length = sum(float(state[n].radius) * 2 for n in goal.names) * 100
         raise Blocked(f"no straight place of {length:.0f} cm {_along(goal)} on the table for {len(goal.names)} objects")
+
+    def _row_gaps(self) -> list[tuple[float, float]]:
+        """Metres between the members of a row and around it, the widest first."""
+        usual = [(0.03, 0.01), (0.015, 0.01), (0.006, 0.01)]
+        return [(self.gap, self.gap), *usual] if self.gap > GAP else usual
 
     def _about(self, state: State, goal: Goal, goals: list[Goal]) -> Move:
         """Goals about places on the table: looks for a place where all goals about that object hold."""

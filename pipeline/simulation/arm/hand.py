@@ -140,6 +140,7 @@ class ArmHand:
             if isinstance(drop, str):
                 reason = drop
                 continue
+            self._rise(None)
             way = path(self.motion.commanded, q_above, lambda q: not self.clearance.hit(q, self.width), limits)
             if way is None:
                 reason = f"the arm finds no way to {name} without a collision"
@@ -206,14 +207,21 @@ class ArmHand:
         limits = self.kinematics.model.jnt_range
         q = nearest(q, self.motion.commanded, limits)
         self.clearance.refresh()
-        past = ()
-        way = path(self.motion.commanded, q, lambda p: not self.clearance.hit(p, self.width, held, past), limits)
+        self._rise(held)
+        way = path(self.motion.commanded, q, lambda p: not self.clearance.hit(p, self.width, held), limits)
         if way is None:
-            hit = self.clearance.hit(q, self.width, held, past) or "something on the way"
+            hit = self.clearance.hit(q, self.width, held) or "something on the way"
             what = held.name if held else "the arm"
             return f"{what} would collide with {hit}"
         self.motion.along(way[1:])
         return ""
+
+    def _rise(self, held: Held | None) -> None:
+        """Straight up until nothing is nearer than it may be, or it goes no further."""
+        for _ in range(8):
+            if not self.clearance.hit(self.motion.commanded, self.width, held):
+                return
+            self._line(np.array([0, 0, 0.04]), 0.4)
 
     def _line(self, by: np.ndarray, seconds: float, until=None) -> bool:
         """Moves the gripper straight; whether `until` stopped it."""

@@ -28,9 +28,8 @@ def mount(objects: Sequence[Object], table: Region, away: np.ndarray) -> tuple[n
     for place in places:
         side = (place - table.centre) / max(float(np.linalg.norm(place - table.centre)), 1e-9)
         before = 0.02 * max(0.0, -float(side @ away)) + 0.005 * abs(float(side @ away))
-        prices.append(
-            float(_strain(ground, place).mean()) + 4 * float(_strain(things, place).max(initial=0.0)) + before
-        )
+        far = float(_strain(things, place).max(initial=0.0))
+        prices.append(float(_strain(ground, place).mean()) + 4 * far + before)
     best = places[int(np.argmin(prices))]
     to = (things.mean(0) if len(things) else table.centre) - best
     return best, float(np.arctan2(to[1], to[0]))
