@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from pipeline.segmentation.refine import attached, enlarge, grab_cut
+from pipeline.segmentation.divided import UNDIVIDED
+from pipeline.segmentation.learned import Learned, confirms, part_at
+from pipeline.segmentation.refine import attached, enlarge, grab_cut, refine
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 from pipeline.segmentation.standing import Heights, crop
 
@@ -18,15 +20,19 @@ LIKE = 9.0
 """Distance in 8-bit CIELAB up to which neighbours are of the clicked colour."""
 MOST = 0.6
 """Share of the mask that a minus click can take away at once."""
+AGREED = 0.75
+"""Share of a part that the network must agree with before a later plus takes it whole."""
+WAY = 0.6
+"""Share of the way to the nearest click of the other kind that a click may change."""
 REMEMBERED = 64
 
 
 class Prompted:
     """Answers prompts on one frame. A prompt that goes on from an earlier one only works its new clicks out."""
 
-    def __init__(self, view: Heights, pieces: Sequence[np.ndarray], fine: Sequence[np.ndarray] = ()):
+    def __init__(self, view: Heights, pieces: Sequence[np.ndarray], learned: Learned, fine: Sequence[np.ndarray] = ()):
         """`pieces` are the things found, of shape (H, W); `fine` what they may be made of, of working size (h, w)."""
-        self._fine = tuple(fine)
+        self._fine, self._learned = tuple(fine), learned
         self._view, self._pieces, self._shape = view, tuple(pieces), view.picture.shape[:2]
         self._lab = cv2.cvtColor(cv2.bilateralFilter(view.picture, 5, 20, 3), cv2.COLOR_RGB2LAB)
         self._answers: dict[bytes, np.ndarray] = {}
@@ -57,16 +63,31 @@ class Prompted:
         if whole is None:
             return [self._kept(key, lambda: self._elsewhere(x, y))]
         part = self._part(x, y)
-        if part is None or not 0.1 * whole.sum() < (part & whole).sum() < 0.8 * whole.sum():
-            window = crop(whole, 0)
-            part = np.zeros_like(whole)
-            part[window] = self._like(x, y, whole, window)
-        part = part & whole
-        readings = [whole]
-        if 0.1 * whole.sum() < part.sum() < 0.8 * whole.sum():
-            readings.append(part)
-        wide = self._with_neighbours(whole)
-        return [*readings, wide] if wide.sum() > 1.1 * whole.sum() else readings
+        if part is not None and (part & whole).sum() > UNDIVIDED * whole.sum():
+            return self._readings(whole, whole)
+        drawn, fits = self._guessed(x, y, whole)
+        return self._readings(whole if fits else drawn, drawn if fits else whole)
+
+    def _readings(self, best: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
+        """The best, and what else the click may mean where that is clearly another thing."""
+        readings = [best]
+        for mask in (other, self._with_neighbours(best)):
+            if all(_overlap(mask, one) < 0.85 for one in readings):
+                readings.append(mask)
+        return readings
+
+    def _guessed(self, x: int, y: int, whole: np.ndarray) -> tuple[np.ndarray, bool]:
+        """What the network takes a first click to mean, and whether the whole piece is that as well."""
+        step = self._view.step
+        odds = self._learned.guess([(x / step, y / step, 1)])
+        h, w = odds.shape
+        rough = part_at(odds > 0, min(x // step, w - 1), min(y // step, h - 1))
+        large = rough.sum() > 60
+        drawn = refine(self._view, rough, np.zeros(self._shape, bool)) if large else self._enlarged(rough)
+        return drawn | _disc(self._shape, x, y, step), confirms(odds, self._small(whole), rough)
+
+    def _enlarged(self, mask: np.ndarray) -> np.ndarray:
+        return enlarge(mask, self._shape, self._view.step)
 
     def _corrected(self, mask: np.ndarray, clicks: list[tuple[int, int, int]], key: bytes) -> np.ndarray:
         for i in range(len(clicks)):
@@ -87,7 +108,7 @@ class Prompted:
         if region is None:
             region = np.zeros_like(mask)
             window = _around(self._shape, x, y, REACH[1] * self._view.step + 2)
-            region[window] = self._region(mask, wrong, x, y, bool(label), window)
+            region[window] = self._region(mask, wrong, clicks, window)
         region &= wrong
         region[y, x] = True
         return mask | region if label else mask & ~region
@@ -96,6 +117,7 @@ class Prompted:
         """What the click speaks for as a whole: a thing of its own, or a part of one, clicked in its middle."""
         x, y, label = clicks[-1]
         whole = next((piece for piece in self._pieces if piece[y, x]), None)
+        agreed = None
         for own, least in ((whole, 0.7), (self._part(x, y), 0.9)):
             if own is None or (own & wrong).sum() <= least * own.sum():
                 continue
@@ -103,9 +125,25 @@ class Prompted:
                 continue
             window = crop(own, 1)
             depth = cv2.distanceTransform(own[window].astype(np.uint8), cv2.DIST_L2, 5)
-            if depth[y - window[0].start, x - window[1].start] > 0.5 * depth.max():
+            if depth[y - window[0].start, x - window[1].start] <= 0.5 * depth.max():
+                continue
+            if not label:
+                return own
+            agreed = self._agreed(mask, clicks) if agreed is None else agreed
+            small = self._small(own & wrong)
+            if small.any() and (agreed[small] > 0).mean() > AGREED:
                 return own
         return None
+
+    def _agreed(self, mask: np.ndarray, clicks: list[tuple[int, int, int]]) -> np.ndarray:
+        """Log odds (h, w) that pixels belong to what the clicks mean, the mask being what it was before."""
+        step = self._view.step
+        return self._learned.guess([(x / step, y / step, label) for x, y, label in clicks], self._small(mask))
+
+    def _small(self, mask: np.ndarray) -> np.ndarray:
+        """A mask (H, W) at working size (h, w)."""
+        h, w = self._view.depth.shape
+        return mask[:: self._view.step, :: self._view.step][:h, :w]
 
     def _part(self, x: int, y: int) -> np.ndarray | None:
         step = self._view.step
@@ -116,16 +154,18 @@ class Prompted:
         return large if large is not None and large[y, x] else None
 
     def _region(
-        self, mask: np.ndarray, wrong: np.ndarray, x: int, y: int, label: bool, window: tuple[slice, slice]
+        self, mask: np.ndarray, wrong: np.ndarray, clicks: list[tuple[int, int, int]], window: tuple[slice, slice]
     ) -> np.ndarray:
-        """What colour joins to the click nearby, in a window around it."""
-        step = self._view.step
+        """What colour joins to the newest click nearby, in a window around it."""
+        step, (x, y, label) = self._view.step, clicks[-1]
         cx, cy = x - window[1].start, y - window[0].start
         inner = mask[window]
-        gap = float(cv2.distanceTransform((inner != label).astype(np.uint8), cv2.DIST_L2, 5)[cy, cx])
-        reach = round(np.clip(FAR * gap + 2 * step, REACH[0] * step, REACH[1] * step))
+        gap = float(cv2.distanceTransform((inner != bool(label)).astype(np.uint8), cv2.DIST_L2, 5)[cy, cx])
+        others = [np.hypot(px - x, py - y) for px, py, one in clicks if one != label]
+        most = min([REACH[1] * step, *(WAY * other for other in others)])
+        reach = round(np.clip(FAR * gap + 2 * step, REACH[0] * step, max(most, REACH[0] * step)))
         near = _disc(inner.shape, cx, cy, reach) & wrong[window]
-        return self._cut(mask, near, x, y, label, window) | self._like(x, y, near, window)
+        return self._cut(mask, near, x, y, bool(label), window) | self._like(x, y, near, window)
 
     def _cut(
         self, mask: np.ndarray, open_to: np.ndarray, x: int, y: int, label: bool, window: tuple[slice, slice]
@@ -138,7 +178,7 @@ class Prompted:
         inner = crop(open_to, 12 * step) if open_to.any() else _around(trimap.shape, cx, cy, 12 * step)
         result = np.zeros(trimap.shape, bool)
         result[inner] = grab_cut(self._view.picture[window][inner], trimap[inner], 1) == label
-        return _part_at(result & open_to, cx, cy)
+        return part_at(result & open_to, cx, cy)
 
     def _like(self, x: int, y: int, within: np.ndarray, window: tuple[slice, slice]) -> np.ndarray:
         """Pixels of `within` joined to the click by colours like its own, in the window; within may be larger."""
@@ -146,7 +186,7 @@ class Prompted:
         patch = self._lab[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
         difference = self._lab[window].astype(np.float32) - np.median(patch, 0).astype(np.float32)
         alike = np.einsum("ijk,ijk->ij", difference, difference) < LIKE**2
-        return _part_at(alike & within, x - window[1].start, y - window[0].start)
+        return part_at(alike & within, x - window[1].start, y - window[0].start)
 
     def _elsewhere(self, x: int, y: int) -> np.ndarray:
         """The thing at a click where none was found: what depth or, at table height, colour joins to it."""
@@ -155,12 +195,12 @@ class Prompted:
         near = _disc(view.depth.shape, x, y, 90)
         if view.above[y, x]:
             close = np.linalg.norm(view.points - view.points[y, x], axis=-1) < 0.25
-            rough = _part_at(view.above & ~view.steep & close & near, x, y)
+            rough = part_at(view.above & ~view.steep & close & near, x, y)
         else:
             lab = np.ascontiguousarray(self._lab[::step, ::step]).astype(np.float32)
             patch = lab[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
             alike = np.linalg.norm(lab - np.median(patch, 0), axis=-1) < LIKE
-            rough = _part_at(alike & near & ~view.above, x, y)
+            rough = part_at(alike & near & ~view.above, x, y)
         rough |= _disc(rough.shape, x, y, DISC)
         trimap = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
         around = cv2.dilate(rough.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
@@ -169,26 +209,40 @@ class Prompted:
         window = crop(around, 8)
         result = np.zeros_like(rough)
         result[window] = grab_cut(view.rgb[window], trimap[window])
-        return enlarge(_part_at(result, x, y), self._shape, step)
+        return enlarge(part_at(result, x, y), self._shape, step)
 
     def _boxed(self, box: np.ndarray) -> np.ndarray:
-        """The thing in a box: the piece that fills it best, else what stands out from the box's surroundings."""
-        shape, step = self._shape, self._view.step
-        inside = np.zeros(shape, bool)
+        """The thing in a box: of the piece, the network's guess and what stands out in colour, what fills it best."""
+        inside = np.zeros(self._shape, bool)
         x0, y0, x1, y1 = np.rint(box).astype(int)
         inside[y0 : max(y1, y0 + 2), x0 : max(x1, x0 + 2)] = True
-        fits = [(_box_overlap(piece, inside), i) for i, piece in enumerate(self._pieces)]
-        best, index = max(fits, default=(0.0, -1))
-        if best > 0.6:
-            return self._pieces[index] & (
-                cv2.dilate(inside.astype(np.uint8), np.ones((8 * step + 1,) * 2, np.uint8)) > 0
-            )
-        rough = inside & enlarge(self._view.above, shape, step)
-        trimap = np.full(shape, cv2.GC_BGD, np.uint8)
+        near = cv2.dilate(inside.astype(np.uint8), np.ones((8 * self._view.step + 1,) * 2, np.uint8)) > 0
+        piece = max(
+            (one & near for one in self._pieces), key=lambda one: _box_overlap(one, inside), default=inside & False
+        )
+        if _box_overlap(piece, inside) > 0.85:
+            return piece
+        guess = self._guessed_in(inside) & near
+        best = max((piece & near, guess), key=lambda one: _box_overlap(one, inside))
+        return best if _box_overlap(best, inside) > 0.6 and best.any() else self._standing_out(inside)
+
+    def _guessed_in(self, inside: np.ndarray) -> np.ndarray:
+        """What the network takes a box, given as the mask to correct, to hold."""
+        rows, cols = crop(inside, 0)
+        step, small = self._view.step, self._small(inside)
+        middle = ((cols.start + cols.stop) / 2 / step, (rows.start + rows.stop) / 2 / step, 1)
+        rough = (self._learned.guess([middle], small) > 0) & small
+        return refine(self._view, rough, ~inside) if rough.sum() > 60 else self._enlarged(rough)
+
+    def _standing_out(self, inside: np.ndarray) -> np.ndarray:
+        """What differs in colour from the surroundings of a box (H, W), what stands above the table first."""
+        step = self._view.step
+        rough = inside & self._enlarged(self._view.above)
+        trimap = np.full(self._shape, cv2.GC_BGD, np.uint8)
         trimap[inside] = cv2.GC_PR_BGD if rough.sum() > 30 else cv2.GC_PR_FGD
         trimap[rough] = cv2.GC_PR_FGD
         window = crop(inside, 12 * step)
-        result = np.zeros(shape, bool)
+        result = np.zeros(self._shape, bool)
         result[window] = grab_cut(self._view.picture[window], trimap[window])
         result = attached(result, inside) if result.any() else result
         return result if result.any() else inside
@@ -244,10 +298,8 @@ def _around(shape: tuple[int, ...], x: int, y: int, reach: int) -> tuple[slice, 
     return slice(max(0, y - reach), y + reach + 1), slice(max(0, x - reach), x + reach + 1)
 
 
-def _part_at(mask: np.ndarray, x: int, y: int) -> np.ndarray:
-    """The connected part of a mask that holds the pixel; empty where the mask does not."""
-    _, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=4)
-    return labels == labels[y, x] if mask[y, x] else np.zeros_like(mask)
+def _overlap(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.count_nonzero(a & b) / max(1, np.count_nonzero(a | b)))
 
 
 def _box_overlap(mask: np.ndarray, inside: np.ndarray) -> float:

@@ -42,6 +42,8 @@ class Heights:
     """The table's outline, of shape (N, 2), world x and y."""
     picture: np.ndarray
     """Colour at the frame's own size, of shape (H, W, 3), uint8: where edges are drawn."""
+    right: np.ndarray
+    """The camera's right along the table, a unit vector in world axes, of shape (3,)."""
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -83,7 +85,9 @@ def heights(frame: Frame, support: Support) -> Heights:
     points = Frame(frame.rgb[:1, :1], depth, small).points
     rgb = frame.rgb if step == 1 else cv2.resize(frame.rgb, (w, h), interpolation=cv2.INTER_AREA)
     world = transform(support.world_from_camera.astype(np.float32), points)
-    return Heights(rgb, world, depth, step, small.fx, support.polygon, frame.rgb)
+    right = support.world_from_camera[:3, 0] * [1, 1, 0]
+    right = right / np.linalg.norm(right) if np.linalg.norm(right) > 0.1 else np.array([1.0, 0, 0])
+    return Heights(rgb, world, depth, step, small.fx, support.polygon, frame.rgb, right)
 
 
 def standing(view: Heights) -> list[np.ndarray]:
