@@ -82,6 +82,10 @@ class RoundTimeline(Component):
 
 
 class Results(Component):
-    """{solved, sentence, seeds: [{seed, reward, success, crash}], video, zip, stages: [{stage, state, source}]}."""
+    """{solved, sentence, seeds: [{seed, reward, success, crash, why}], robots: [{name, title, note, chosen}], busy,
+    video, failure: {video, seed, instant}, zip, stages: [{stage, state, source}]}.
 
-    folder, tells = "results", ("watch",)
+    Tells `solve` {robot} when a person wants the task tried with a robot.
+    """
+
+    folder, tells = "results", ("solve",)

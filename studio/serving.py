@@ -85,8 +85,8 @@ def _of_project(session: Session, what: str) -> Response:
         if drawn := rehearsal.picture(Path(rest).stem, project.folder):
             return FileResponse(drawn, headers=_KEEP)
         raise SessionError("There is no picture of that task.")
-    if what == "solution.mp4":
-        return FileResponse(_there(project.folder / "solution.mp4"), headers=_ASK)
+    if what in ("solution.mp4", "failure.mp4"):
+        return FileResponse(_there(project.folder / what), headers=_ASK)
     if what == "export.zip":
         return _zip(session)
     raise SessionError("There is no such file in this project.")

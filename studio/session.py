@@ -28,7 +28,7 @@ from pipeline.tasks import TaskError, task_to_json
 from studio import spending
 from studio.notices import sentence
 from studio.segmenters import TITLES, Views
-from studio.wording import told
+from studio.wording import ROBOTS, told
 from studio.work import StoppableSandbox, Work
 
 T = TypeVar("T")
@@ -188,6 +188,13 @@ class Session:
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
         self._begin(lambda services: self._generate(text, replace(services, mode=mode)), "solution")
+
+    def solve(self, robot: str) -> None:
+        """Tries the task on every seed again, with the floating gripper or the arm."""
+        if not self.project.rounds():
+            raise TaskError("There is no program to run yet; generate one first, in the step before.")
+        self.decide("robot", name=robot)
+        self._begin(lambda services: run_stage(self.project, services, "solution"), "solution")
 
     def run_from(self, parent: int, simulation: str, checks: str, mode: str, text: str = "") -> None:
         """Goes on from a person's edit of a round, its task in other words where given; the earlier rounds stay."""
@@ -606,6 +613,7 @@ def words(decision: Decision) -> str:
         "move": lambda: f"{data['id']} moved",
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
+        "robot": lambda: f"the task is done {ROBOTS[data['name']]}",
         "accept": lambda: f"{data['stage']} accepted",
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
         "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",

@@ -5,6 +5,8 @@ from typing import Any
 from components.steps import Results
 from components.viewer import Viewer, view
 from pipeline.project import STAGES
+from pipeline.run import robot_of
+from pipeline.solving import SOURCES
 from studio.pages.scene import palette
 from studio.session import Session
 from studio.shell import Shell
@@ -13,6 +15,10 @@ from studio.wording import STAGES as STAGE_WORDS
 from studio.wording import maker
 
 TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
+ROBOTS = (
+    ("gripper", "Floating gripper", "quick: seconds"),
+    ("arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute"),
+)
 SAYS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", "todo": "○ to do"}
 
 
@@ -23,6 +29,7 @@ def build(shell: Shell, watching: Watching) -> None:
         viewer, lambda session: view(watching.solution(session), palette=palette(session)) if session else view(None)
     )
     shell.shows(results, shown)
+    shell.told(results.solve, lambda session, told: session.solve(str(told["robot"])))
 
 
 def shown(session: Session | None) -> dict[str, Any]:
@@ -32,23 +39,47 @@ def shown(session: Session | None) -> dict[str, Any]:
     solution = session.kept("solution", "solution.json", project.solution)
     place = f"/project/{session.token}"
     found: dict[str, Any] = {"stages": stages(session), "zip": f"{place}/export.zip" if project.scene() else None}
+    found |= {"robots": robots(session), "busy": bool(session.work), "ready": bool(project.rounds())}
     if solution is None:
         return found | {
             "waiting": project.error("solution") or "Generate a task first; the oracle then tries it on every seed."
         }
     good, all_ = sum(solution.success), len(solution.success)
+    crashed = sum(bool(crash) for crash in solution.crashes)
+    failed, failure = solution.failed, session.stamp("failure.mp4")
     video = session.stamp("solution.mp4")
     return found | {
         "solved": solution.solved,
-        "sentence": f"The oracle reached a reward above 0.99 for {good} of {all_} seeds; solved means at least half.",
+        "sentence": f"{doer(solution.source)} reached a reward above 0.99 for {good} of {all_} seeds "
+        f"({solution.strict_rate:.0%}{f', {crashed} crashed and count as failed' if crashed else ''}); "
+        "solved means at least half.",
         "seeds": [
-            {"seed": seed, "reward": float(reward), "success": success, "crash": crash}
-            for seed, reward, success, crash in zip(
-                solution.seeds, solution.reward, solution.success, solution.crashes, strict=True
+            {"seed": seed, "reward": float(reward), "success": success, "crash": crash, "why": why}
+            for seed, reward, success, crash, why in zip(
+                solution.seeds, solution.reward, solution.success, solution.crashes, solution.why, strict=True
             )
         ],
+        "failure": failed
+        and {
+            "seed": failed.seed,
+            "instant": solution.instant,
+            "video": f"{place}/failure.mp4?{failure}" if failure != "0" else None,
+        },
         "video": f"{place}/solution.mp4?{video}" if video != "0" else None,
     }
+
+
+def robots(session: Session) -> list[dict[str, Any]]:
+    """Who may do the task, and who is chosen."""
+    project = session.project
+    did = {"oracle": "gripper", "oracle, arm": "arm"}.get(project.made_with("solution") or "")
+    chosen = robot_of(project, session.services) if project.decided("robot") or did is None else did
+    return [{"name": name, "title": title, "note": note, "chosen": name == chosen} for name, title, note in ROBOTS]
+
+
+def doer(source: str) -> str:
+    """Who acted, at the beginning of a sentence."""
+    return "The arm" if source == SOURCES["arm"] else "The oracle's floating gripper"
 
 
 def stages(session: Session) -> list[dict[str, str]]:
@@ -61,6 +92,7 @@ def stages(session: Session) -> list[dict[str, str]]:
         "scene": "move",
         "task": "task",
         "rounds": "fork",
+        "solution": "robot",
     }
     rows = []
     for stage in STAGES:

@@ -22,6 +22,8 @@ ABOVE = 0.004
 """Kept between the tips and what is below them, in metres."""
 GRIP = 0.030
 """How far below the top the tips go at most for a thin wall, and at least for anything that is as high, in metres."""
+WIDEST = fingers.WIDEST - 0.0025
+"""What goes between the open fingers without brushing them, in metres."""
 SLANT = np.tan(np.radians(24))
 """Steepest flank against the finger that friction holds."""
 
@@ -125,7 +127,7 @@ def _at(view: _Map, thing: Object, local: np.ndarray, strip: np.ndarray, across:
         return
     for low, up in _runs(local[high, 0], view.pitch):
         width = up - low
-        if width > fingers.WIDEST - 0.004:
+        if width > WIDEST:
             yield float(width)
             continue
         between = high & (local[:, 0] > low - 1e-6) & (local[:, 0] < up + 1e-6)

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.simulation import landing
 from pipeline.simulation.arm import body, fingers
 from pipeline.simulation.arm.clearance import Clearance, Held
-from pipeline.simulation.arm.grasps import Grasp, grasps
+from pipeline.simulation.arm.grasps import WIDEST, Grasp, grasps
 from pipeline.simulation.arm.kinematics import Kinematics, nearest, pose
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.paths import path
@@ -307,7 +307,7 @@ def _alike(a: Grasp, b: Grasp) -> bool:
 
 
 def _too_wide(thing: Object, narrowest: float) -> str:
-    opens = f"the gripper opens {fingers.WIDEST * 100:.1f} cm"
+    opens = f"the gripper takes {WIDEST * 100:.1f} cm at most"
     if np.isfinite(narrowest):
         return f"no grasp: {thing.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {opens}"
     return f"no grasp: no two opposite sides of {thing.name} can be reached from above; {opens}"

