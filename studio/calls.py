@@ -33,13 +33,13 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 
 def legible(text: str) -> str:
-    """The text with every control character as a sign one can see: a terminal's escape code becomes "␛[31m"."""
+    """The text with every control character written out: a terminal's escape code becomes "\\x1b[31m"."""
     return CONTROLS.sub(_sign, text.replace("\r\n", "\n"))
 
 
 def _sign(found: re.Match[str]) -> str:
     code = ord(found[0])
-    return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else f"‹{code:04x}›"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def line(text: str) -> str:
@@ -146,7 +146,7 @@ def detail(session: Session, call: Call) -> dict[str, Any]:
         "reply": _cut(session, call, "reply", call.raw),
         "attempts": [
             {"problem": line(str(one.get("problem", ""))), "reply": _cut(session, call, "", str(one.get("output", "")))}
-            for one in call.attempts
+            for one in (call.attempts[:-1] if call.failed else call.attempts)  # the last one is the reply
         ],
         "parsed": _cut(session, call, "parsed", readable(call.parsed)),
         "raw": _cut(session, call, "record", raw),

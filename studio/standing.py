@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from pipeline.decisions import in_force, undone
+from pipeline.models import label_of
 from pipeline.run import Services
 from studio import spending
 from studio.session import Session, words
@@ -34,7 +35,7 @@ def _saved(at: float) -> str:
 
 def live(services: Services) -> list[dict[str, Any]]:
     """What answers: the real thing, or a stand-in that says why."""
-    segmenter, model, library = services.segmenter.name, services.model.name, services.library
+    segmenter, model, library = services.segmenter.name, label_of(services.model), services.library
     sam2, rules = segmenter == "sam2", model == "rules"
     skipped = f" {len(library.skipped)} folders could not be read." if library.skipped else ""
     return [

@@ -34,7 +34,7 @@ export default function mount({ element, trigger }) {
       h("div.found", {},
         !object.match ? h("p.muted", {}, object.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin.") : [
           h("p.reason", {}, object.match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " The matcher's best: ", candidates[0] ? `${candidates[0].name}, ${candidates[0].reason}` : "none"]
-            : [h("span.tag", {}, "chosen by the matcher"), " ", object.match.reason]),
+            : [h("span.tag", {}, `chosen by ${object.match.source === "measured" ? "the matcher" : object.match.source}`), " ", object.match.reason]),
           h("div.assets", {}, more.map((one, rank) => candidate(object, one, rank)))]),
       h("div.actions", {},
         object.match && h(`button.studio-button${fromView ? ".on" : ""}`, { disabled: fromView, onclick: (event) => { event.stopPropagation(); decide("choose_asset", { id: object.id, asset_id: null }); } }, fromView ? "✓ Made from the view" : "Make it from the view"),

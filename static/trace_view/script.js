@@ -22,8 +22,9 @@ export default function mount({ element, trigger, server }) {
   const pick = async (id, page_) => {
     if (comparing && id !== comparing) return compare(comparing, id);
     [chosen, told, editing, comparing, compared, note, live] = [id, null, false, null, null, "", ""];
-    if (page_) tab = page_;
+    if (page_ || call()?.state === "running") tab = page_ ?? "Response";
     draw();
+    list.querySelector(".call.on")?.scrollIntoView({ block: "nearest" });
     await look();
   };
   const look = async () => {
@@ -68,7 +69,7 @@ export default function mount({ element, trigger, server }) {
 
   const actions = () => h("div.actions", {},
     (told.remedies ?? []).map((one) => h("button.studio-button", { title: one.title, onclick: () => (one.kind === "edit" ? edit() : act(one.kind)) }, one.label)),
-    told.askable && h("button.studio-button", { title: "Change the prompt and send it; the answer stands beside this one", onclick: edit }, "Edit and ask again"),
+    told.askable && !(told.remedies ?? []).some((one) => one.kind === "edit") && h("button.studio-button", { title: "Change the prompt and send it; the answer stands beside this one", onclick: edit }, "Edit and ask again"),
     !told.running && h("button.studio-button", { title: "See what differs between two answers", onclick: () => { comparing = chosen; compared = null; draw(); } }, "Compare with …"),
     told.snippets && h("button.studio-button", { title: "A Python program that asks the same; there is no key in it", onclick: snippet }, "Copy as snippet"),
     told.running && h("button.studio-button.stop", { onclick: async () => { const answer = await ask({ kind: "cancel", id: chosen }); if (answer.error) { note = answer.error; draw(); } } }, "■ Stop this call"));
