@@ -371,7 +371,8 @@ def test_checks_that_would_pass_for_another_task_are_found_out(sandbox, project)
 
 def test_nothing_is_left_of_a_runs_control_group(sandbox, project):
     sandbox.run(at_once("while True: pass"), project, limits=Limits(seconds=0.3))
-    assert not [folder for parent, _ in cgroup._places(1) for folder in parent.glob("grs-*")]
+    left = [folder.name.removeprefix("grs-") for parent, _ in cgroup._places(1) for folder in parent.glob("grs-*")]
+    assert not [warden for warden in left if not Path("/proc", warden).exists()], "others may run beside this test"
 
 
 def test_closing_leaves_no_process_behind(project):
