@@ -46,6 +46,8 @@ ENVIRONMENT = {
 """All that the server and its children know of ours: no keys, no paths."""
 
 USUAL = Limits()
+ARRANGING_SECONDS = 20.0
+"""Wall clock for building the simulations of all seeds: it takes well under a second, or it never ends."""
 ALTERED_SECONDS = 20.0
 """Wall clock for one altered task; the oracle may try in vain for long."""
 _Answer = TypeVar("_Answer")
@@ -182,7 +184,8 @@ class _Run:
         return time.monotonic() - self.began
 
     def arrange(self, seeds: Sequence[int]) -> Story:
-        return self._story("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, self.limits)
+        limits = replace(self.limits, seconds=min(ARRANGING_SECONDS, self.limits.seconds))
+        return self._story("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, limits)
 
     def perform(self, recipe: Recipe, seed: int, checks: bool, alteration: str = "", seconds: float = 1e9) -> Story:
         job = {"recipe": recipe.model_dump(), "seed": seed, "alteration": alteration, "robot": self.robot}
