@@ -174,3 +174,39 @@ def test_a_retry_that_is_answered_settles_it(page: Page, server: Hostile):
     settled(page)
     page.get_by_role("tab", name=re.compile("^Task")).click()
     expect(page.locator(".task-cards")).to_contain_text("Push the first thing aside.")
+
+
+def test_one_object_is_settled_by_hand_and_the_others_by_one_retry(page: Page, server: Hostile):
+    server.behave(lambda handler: (hostile.html if kind_of(handler) == "describe_segment" else honest)(handler))
+    use(page, server, model="another-model")
+    head = page.locator(".failures .head")
+    expect(head).to_contain_text("5 questions to the model failed")
+    head.click()
+    shot(page, "models_4_failures")
+    strip(page).nth(0).get_by_role("button", name="Use the measured answer").click()
+    expect(strip(page)).to_have_count(4)
+    strip(page).nth(0).get_by_role("button", name="Skip this object").click()
+    expect(strip(page)).to_have_count(3)
+    settled(page)
+    expect(page.locator(".object-list .other")).to_have_count(1)
+    server.behave(honest)
+    strip(page).nth(0).get_by_role("button", name="Retry", exact=True).click()
+    expect(strip(page)).to_have_count(0)  # whoever failed is asked again with it
+    settled(page)
+
+
+def test_a_project_is_replayed_from_its_own_record_without_asking_anybody(page: Page, server: Hostile):
+    asked = len(server.asked)
+    names = page.locator(".object-list .row").all_inner_texts()
+    page.locator(".top-bar button.service").click()
+    panel = page.locator(".models-panel")
+    panel.locator("input[value=replay]").check()
+    panel.get_by_role("button", name="This project's").click()
+    panel.get_by_role("button", name="Use this").click()
+    expect(panel.get_by_role("status")).to_contain_text("In use from now on")
+    shot(page, "models_5_replay")
+    page.keyboard.press("Escape")
+    expect(page.locator(".top-bar button.service")).to_contain_text("replay of")
+    settled(page)
+    assert page.locator(".object-list .row").all_inner_texts() == names
+    assert len(server.asked) == asked
