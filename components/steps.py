@@ -72,13 +72,15 @@ class AskedBack(Component):
 class RoundTimeline(Component):
     """{rounds: [{number, task, parent, clean, checks, passed, reward, crash, timed_out, violation, route, reason,
     confidence, change, seconds, changes, code}], lanes: [[number]], best, pinned,
-    comparing: {a, b, changes, reasons} or null, running, playing, rolling}; changes hold a diff's rows by file.
+    comparing: {a, b, changes, reasons} or null, running, playing, arranging, rolling}; changes hold a diff's rows by
+    file.
 
     Tells `edit` {number}, `play` {number, instant} when a person wants to see a round, at a failed check's instant
-    where there is one, `leave`, `compare` {a, b} and `pin` {number}, each null to end it.
+    where there is one, `arrange` {number} to drag what it ended in and `aim` {number} to make that the goal, `leave`,
+    `compare` {a, b} and `pin` {number}, each null to end it.
     """
 
-    folder, tells = "round_timeline", ("edit", "play", "leave", "compare", "pin")
+    folder, tells = "round_timeline", ("edit", "play", "arrange", "aim", "leave", "compare", "pin")
 
 
 class Results(Component):

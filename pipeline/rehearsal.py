@@ -94,13 +94,20 @@ def _ended(record: RunRecord, key: str, project_dir: Path) -> dict[str, Pose]:
         path.unlink()
     except (SolvingError, ValueError):
         return {}
-    data, qpos = mujoco.MjData(model), np.array(record.qpos[-1])
-    qpos[model.joint(f"{GRIPPER}_z").qposadr[0]] += AWAY
+    data, qpos = mujoco.MjData(model), handless(model, record.qpos[-1])
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
     _draw(model, qpos, _file(project_dir, key, "png"))
     names = [model.body(i).name for i in range(1, model.nbody) if not model.body(i).name.startswith(GRIPPER)]
     return {name: Pose(data.body(name).xpos.copy(), data.body(name).xquat.copy()) for name in names}
+
+
+def handless(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
+    """The same poses, of shape (nq,), with the floating gripper out of sight; another robot stays."""
+    poses, joint = np.array(qpos), mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, f"{GRIPPER}_z")
+    if joint >= 0:
+        poses[model.jnt_qposadr[joint]] += AWAY
+    return poses
 
 
 def _draw(model: mujoco.MjModel, qpos: np.ndarray, path: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question
+from pipeline.models.rules.aims import Aim, listed, sentences
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
@@ -35,7 +36,8 @@ class Task:
     kind: str = ""
     """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
     "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
-    "put_on_table" or "several"; another model may say others; empty for a person's words not yet understood."""
+    "put_on_table", "arrange" (laid out by hand) or "several"; another model may say others; empty for a person's words
+    not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
     difficulty: float | None = None
@@ -103,6 +105,18 @@ def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | N
             f"{model.name} answered with objects that are not here: {', '.join(answer.objects)}", str(answer)
         )
     return replace(task, instruction=text)
+
+
+def arranged(places: Mapping[str, tuple[float, float]]) -> Task:
+    """A person's own layout as a task: world x and y in metres, by name, of what shall stand elsewhere.
+
+    Raises TaskError where nothing was moved.
+    """
+    if not places:
+        raise TaskError("nothing was moved: drag at least one object to where it shall end")
+    aims = [Aim("at", (name,), xy=(round(float(x), 3), round(float(y), 3))) for name, (x, y) in places.items()]
+    spots = listed([f"{aim.names[0]} to ({aim.xy[0]:.2f}, {aim.xy[1]:.2f})" for aim in aims if aim.xy])
+    return Task(f"arrange_{len(aims)}", f"Move {spots}.", tuple(places), sentences(aims), "arrange", "human")
 
 
 def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, Any]:

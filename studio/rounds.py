@@ -24,6 +24,7 @@ def shown(session: Session | None) -> dict[str, Any]:
         "comparing": _compared(known, session.comparing),
         "running": bool(session.work and session.work.until == "solution"),
         "playing": session.playing.number if session.playing else None,
+        "arranging": bool(session.playing and session.playing.arranging),
         "rolling": session.rolling,
     }
 

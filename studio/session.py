@@ -18,13 +18,15 @@ from pipeline.models.calls import CallLog
 from pipeline.models.live import Flight, Live
 from pipeline.models.rules import RulesModel
 from pipeline.project import STAGES, Project, Stage, safe_name
+from pipeline.router import write
 from pipeline.run import Progress, Services, advance, find_segments, run_stage
 from pipeline.scene.fidelity import compare
 from pipeline.segmentation import Prompt, Segment, SegmentationError, rle
 from pipeline.segmentation.finding import renumbered
 from pipeline.segmentation.sam2 import Everything
+from pipeline.simulation.kit import Scene
 from pipeline.simulation.testimony import RunRecord
-from pipeline.tasks import TaskError, task_to_json
+from pipeline.tasks import TaskError, arranged, task_to_json
 from studio import spending
 from studio.notices import sentence
 from studio.segmenters import TITLES, Views
@@ -52,6 +54,8 @@ class Play:
     instant: float | None
     """Where to stand still, in simulated seconds; None plays it from the start."""
     serial: int
+    arranging: bool = False
+    """Its end is shown to be rearranged, not played."""
 
 
 @dataclass(frozen=True)
@@ -199,14 +203,25 @@ class Session:
     def run_from(self, parent: int, simulation: str, checks: str, mode: str, text: str = "") -> None:
         """Goes on from a person's edit of a round, its task in other words where given; the earlier rounds stay."""
         data = {"parent": parent, "simulation": simulation, "checks": checks}
+        told = next((one.task for one in self.project.rounds() if one.number == parent), "") or text.strip()
 
         def work(services: Services) -> Iterator[Progress]:
             yield from self._mean(text.strip(), services)
-            self.project.decide("fork", **data)
+            self.project.decide("fork", **(self._rewritten(services, data) if text.strip() != told else data))
             self._note(words(Decision("fork", data)), "person")
             yield from self._try(services)
 
         self._begin(lambda services: work(replace(services, mode=mode)), "solution")
+
+    def _rewritten(self, services: Services, data: dict[str, Any]) -> dict[str, Any]:
+        """The code for other words: the person's where they changed it, too, else written anew."""
+        before = next(one.program for one in self.project.rounds() if one.number == data["parent"])
+        kept = [data[side].split() == getattr(before, side).split() for side in ("simulation", "checks")]
+        task = self.project.task()
+        if not all(kept) or task is None:
+            return data
+        program = write(task, Scene.load(self.project.folder), services.model)
+        return data | {"simulation": program.simulation, "checks": program.checks}
 
     def pin(self, number: int) -> None:
         """Takes that round for the task, whichever passed last, and solves its seeds."""
@@ -219,6 +234,26 @@ class Session:
         if all(one.number != number for one in self.project.rounds()):
             raise SessionError("That round is not there any more; choose another.")
         self.playing = Play(number, instant, self.playing.serial + 1 if self.playing else 1)
+
+    def arrange(self, number: int) -> None:
+        """Shows the end of a round for a person to rearrange."""
+        self.play(number)
+        if self.playing:
+            self.playing = replace(self.playing, arranging=True)
+
+    def aim_at(self, number: int, places: dict[str, tuple[float, float]]) -> None:
+        """Goes on from a round with a person's own layout for a goal; the earlier rounds stay. Raises TaskError."""
+        task = arranged(places)
+
+        def work(services: Services) -> Iterator[Progress]:
+            program = write(task, Scene.load(self.project.folder), services.model)
+            self.project.decide("task", **task_to_json(task))
+            self.project.decide("fork", parent=number, simulation=program.simulation, checks=program.checks)
+            self._note(f"goal of round {number} laid out by hand", "person")
+            yield from self._try(services)
+
+        self._begin(work, "solution")
+        self.leave()
 
     def leave(self) -> None:
         """Shows no round any more."""

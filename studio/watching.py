@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+import mujoco
+
 from pipeline.errors import StudioError
 from pipeline.project import Project
+from pipeline.rehearsal import handless
 from pipeline.router import Round
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.testimony import RunRecord
@@ -44,6 +47,9 @@ class Watching:
         if wish is None or record is None:
             return ""
         one = next(r for r in session.project.rounds() if r.number == wish.number)
+        if wish.arranging:
+            stamp = f"{wish.number} {wish.serial}"
+            return self._view(session, "layout", stamp, lambda: self._layout(session.project, one, record))
         stamp = f"{wish.number} {session.stamp('scene.json')}"
         token = self._view(session, "round", stamp, lambda: self._round(session.project, one, record))
         if self._heard.get(session.token) != wish.serial:  # once for each wish
@@ -52,6 +58,16 @@ class Watching:
             view.wish({"op": "pause"} if wish.instant is not None else {"op": "play"})
             view.wish({"op": "seek", "time": wish.instant or 0.0})
         return token
+
+    def places(self, session: Session) -> dict[str, tuple[float, float]]:
+        """World x and y in metres, by name, of what a person dragged elsewhere in the layout that is shown."""
+        known = self._open.get((session.token, "layout"))
+        return self._views.get(known[1]).places if known else {}
+
+    def _layout(self, project: Project, one: Round, record: RunRecord) -> str:
+        """The end of a round, to be rearranged; the hand is out of the way."""
+        model = mujoco.MjModel.from_xml_path(str(keep_model(record.xml, project.folder, f"round_{one.number:03d}")))
+        return self._views.open(model, layout=handless(model, record.qpos[-1]), **_photograph(project))
 
     def _round(self, project: Project, one: Round, record: RunRecord) -> str:
         model = keep_model(record.xml, project.folder, f"round_{one.number:03d}")

@@ -5,6 +5,8 @@ import tabletop
 from pydantic import BaseModel
 
 from pipeline.models import ModelError
+from pipeline.models.rules import RulesModel
+from pipeline.router import write
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import (
     Task,
@@ -12,6 +14,7 @@ from pipeline.tasks import (
     TaskError,
     TasksAnswer,
     UnderstoodAnswer,
+    arranged,
     propose,
     scene_data,
     task_from_json,
@@ -85,6 +88,19 @@ def test_a_question_tells_of_every_object_and_of_the_table(scene):
     can = next(o for o in data["objects"] if o["name"] == "yellow_can")
     assert can["caption"] == "a tin of soup" and can["size"] == [0.066, 0.066, 0.1] and can["shape"] == "cylinder"
     assert len(data["table"]["polygon"]) == 4 and data["right"] == [1.0, 0.0]
+
+
+def test_a_layout_made_by_hand_is_a_task_with_its_places_for_goals(scene):
+    task = arranged({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
+    assert task.goals == ("red_cube stands at (0.100, -0.200)", "orange_ball stands at (0.000, 0.050)")
+    assert (task.objects, task.source) == (("red_cube", "orange_ball"), "human")
+    program = write(task, scene, RulesModel())
+    assert 'kit.at("red_cube", (0.100, -0.200))' in program.simulation
+    assert "check_orange_ball_ends_where_it_was_wanted" in program.checks
+    with pytest.raises(TaskError, match="nothing was moved"):
+        arranged({})
+    with pytest.raises(ModelError, match="the place for red_cube lies beside the table"):
+        write(arranged({"red_cube": (3, 3)}), scene, RulesModel())
 
 
 def test_a_task_reads_back_from_its_json():

@@ -32,7 +32,7 @@ export default function mount({ element, trigger }) {
 
   const others = (round) => rounds.filter((one) => one.number !== round.number);
   const tools = (round) => h("div.tools", {},
-    value.playing === round.number
+    value.playing === round.number && !value.arranging
       ? h("button.studio-button.on", { onclick: () => trigger("leave", {}) }, value.rolling ? "Running it again …" : "■ Close the replay")
       : h("button.studio-button", { title: "Run this round's simulation again and watch it", onclick: () => play(round.number) }, "▶ Watch"),
     others(round).length > 0 && h("select.studio-button.compare", { "aria-label": "Compare with another round", onchange: (event) => trigger("compare", { a: Number(event.target.value), b: round.number }) },
@@ -40,6 +40,7 @@ export default function mount({ element, trigger }) {
     counts(round) && value.pinned
       ? h("button.studio-button.on", { title: "Let the last round that passed count again", onclick: () => trigger("pin", { number: null }) }, "★ Pinned")
       : h("button.studio-button", { title: "Let this round count, whichever passed last, and solve its seeds", disabled: value.running, onclick: () => trigger("pin", { number: round.number }) }, "☆ Pin"),
+    h("button.studio-button", { title: "Drag the objects to where they shall end, and go on from there as a new branch", disabled: value.running || value.arranging, onclick: () => trigger("arrange", { number: round.number }) }, "Lay out the goal"),
     h("button.studio-button", { title: "What the model was asked and answered in this round", onclick: () => openCalls({ about: `round ${round.number}` }) }, "Model calls"),
     h("button.studio-button.edit", { title: "Change the task, the simulation or the checks, and go on as a new branch", onclick: () => trigger("edit", { number: round.number }) }, "Edit and branch"));
   const detail = (round) => h("div.detail.panel", {},
@@ -66,7 +67,11 @@ export default function mount({ element, trigger }) {
     const round = rounds.find((one) => one.number === chosen);
     const pages = rounds.length > 1 && h("div.pages", { role: "group", "aria-label": "Show" },
       [[false, "Round"], [true, "Checks by round"]].map(([kind, title]) => h(`button.page${table === kind ? ".on" : ""}`, { "aria-pressed": String(table === kind), onclick: () => { table = kind; draw(); } }, title)));
-    fill(root, strip(), pages, value.comparing ? comparison(value.comparing) : null,
+    const arranging = value.arranging && h("div.arranging.panel", { role: "status" },
+      h("span", {}, value.rolling ? "Running the round again to show its end …" : "Drag the objects above to where they shall end. What you do not touch may end anywhere."),
+      h("button.studio-button.primary", { disabled: value.rolling, onclick: () => trigger("aim", { number: value.playing }) }, "Make this the goal"),
+      h("button.studio-button", { onclick: () => trigger("leave", {}) }, "Cancel"));
+    fill(root, arranging, strip(), pages, value.comparing ? comparison(value.comparing) : null,
       rounds.length > 1 && table ? matrix(rounds, { chosen, choose, play }) : round && detail(round));
   };
   return (next) => {

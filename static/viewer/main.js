@@ -91,11 +91,13 @@ function connect() {
 function follow(next) {
   const before = status.notice?.number ?? next.notice.number;
   status = next;
+  pointer.carrying = Boolean(status.layout);
+  document.body.classList.toggle("arranging", pointer.carrying);
   document.body.classList.toggle("playing", status.playing);
   $("play").title = status.playing ? "Pause (Space)" : "Play (Space)";
   $("play").ariaLabel = status.playing ? "Pause" : "Play";
-  $("kind").textContent = status.recording ? "recording" : "physics";
-  $("kind").title = status.recording ? "Replays what was recorded" : "MuJoCo computes this live";
+  $("kind").textContent = status.layout ? "drag objects to where they shall end" : status.recording ? "recording" : "physics";
+  $("kind").title = status.layout ? "Nothing moves by itself here; R puts all back" : status.recording ? "Replays what was recorded" : "MuJoCo computes this live";
   $("kind").classList.toggle("recording", status.recording);
   $("speed").value = String(status.speed);
   press($("contacts"), status.contacts);

@@ -6,7 +6,7 @@ const CLICK = 4; // pixels the mouse may wander between press and release
 export class Pointer {
   /** `heard` has onHover(name), onSelect(name), onPush({body, point, target}), onRelease(). */
   constructor(stage, views, canvas, heard) {
-    Object.assign(this, { stage, views, canvas, heard, pushing: false, drag: null });
+    Object.assign(this, { stage, views, canvas, heard, pushing: false, carrying: false, drag: null });
     this.raycaster = new THREE.Raycaster();
     this.string = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: "#ffb86b", depthTest: false }));
     this.string.frustumCulled = this.string.visible = false;
@@ -31,7 +31,7 @@ export class Pointer {
   #down(event) {
     this.canvas.focus({ preventScroll: true });
     this.pressed = [event.clientX, event.clientY];
-    if (event.button !== 0 || !this.twin || !(this.pushing || event.ctrlKey)) return;
+    if (event.button !== 0 || !this.twin || !(this.pushing || this.carrying || event.ctrlKey)) return;
     const hit = this.twin.pick(this.#aim(event));
     if (!hit?.moving) return;
     event.stopPropagation();

@@ -40,6 +40,8 @@ def build(shell: Shell, watching: Watching) -> None:
     shell.shows(generate, lambda session: gr.Button(interactive=not busy(session)))
     shell.told(timeline.play, lambda session, told: session.play(int(told["number"]), told.get("instant")))
     shell.told(timeline.leave, lambda session, _: session.leave())
+    shell.told(timeline.arrange, lambda session, told: session.arrange(int(told["number"])))
+    shell.told(timeline.aim, lambda session, told: session.aim_at(int(told["number"]), watching.places(session)))
     shell.told(timeline.compare, lambda session, told: rounds.compare(session, told.get("a"), told.get("b")))
     shell.told(timeline.pin, lambda session, told: rounds.pin(session, told.get("number")))
     shell.told(cards.rehearse, lambda session, _: proposals.try_out(session))

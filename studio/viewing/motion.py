@@ -127,6 +127,59 @@ class Physics:
         del self._times[keep:], self._states[keep:]
 
 
+class Layout:
+    """A table that stands still and is rearranged by hand: what is dragged follows the mouse over the table."""
+
+    recorded = True
+    finished = True
+
+    def __init__(self, model: mujoco.MjModel, qpos: np.ndarray):
+        self.model, self.data, self._qpos, self.time = model, mujoco.MjData(model), np.array(qpos), 0.0
+        self.span = (0.0, 0.0)
+        self.reset()
+
+    @property
+    def places(self) -> dict[str, tuple[float, float]]:
+        """World x and y in metres of what was dragged, by name."""
+        return {self.model.body(body).name: (at[0], at[1]) for body, at in self._dragged.items()}
+
+    def reset(self) -> None:
+        self._dragged: dict[int, tuple[float, float]] = {}
+        self.data.qpos[:] = self._qpos
+        mujoco.mj_forward(self.model, self.data)
+
+    def push(self, body: int, point: np.ndarray, target: np.ndarray) -> None:
+        """Carries the body's point, given in its own axes, over the target; it comes to stand on the table."""
+        joint = self.model.body_jntadr[body]
+        if joint < 0 or self.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
+            raise ViewerError("That stands fixed. Drag one of the objects.")
+        first = self.model.jnt_qposadr[joint]
+        turned = self.data.xmat[body].reshape(3, 3)
+        self.data.qpos[first : first + 2] = (target - turned @ point)[:2]
+        self.data.qpos[first + 2] -= self._lowest(body)
+        mujoco.mj_forward(self.model, self.data)
+        self._dragged[body] = (float(self.data.xpos[body][0]), float(self.data.xpos[body][1]))
+
+    def _lowest(self, body: int) -> float:
+        """Height in metres of its lowest corner, by the boxes around its geoms."""
+        geoms = np.flatnonzero(self.model.geom_bodyid == body)
+        boxes, turned = self.model.geom_aabb[geoms], self.data.geom_xmat[geoms].reshape(-1, 3, 3)[:, 2]
+        middle = self.data.geom_xpos[geoms][:, 2] + (turned * boxes[:, :3]).sum(1)
+        return float((middle - (np.abs(turned) * boxes[:, 3:]).sum(1)).min())
+
+    def release(self) -> None:
+        """What was dragged stays."""
+
+    def advance(self, seconds: float) -> None:
+        """Nothing moves by itself."""
+
+    def step(self, count: int) -> None:
+        """Nothing moves by itself."""
+
+    def seek(self, time: float) -> None:
+        """There is one instant only."""
+
+
 class Recording:
     """A trajectory on its model. Playing glides from pose to pose; seeking and stepping show poses as recorded."""
 

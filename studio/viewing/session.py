@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from studio.viewing.geometry import free_bodies, moving_bodies, pack
-from studio.viewing.motion import Physics, Recording, Trajectory, ViewerError
+from studio.viewing.motion import Layout, Physics, Recording, Trajectory, ViewerError
 from studio.viewing.photo_camera import PhotoCamera
 
 PICTURES_A_SECOND = 30
@@ -51,6 +51,7 @@ class SimSession:
         camera: PhotoCamera | None = None,
         names: Sequence[str] | None = None,
         marks: Sequence[Mark] = (),
+        layout: np.ndarray | None = None,
     ):
         """
         Args:
@@ -60,12 +61,17 @@ class SimSession:
             camera: the photograph's; the model's camera "photo" where None.
             names: bodies that a click selects; those with a free joint where None.
             marks: shown on the timeline.
+            layout: poses, of shape (nq,), that stand still and are rearranged by dragging.
         """
         self.model = _compiled(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
         self._photo, self._camera = photo, camera or PhotoCamera.of_model(self.model)
         self.marks = tuple(marks)
-        self._motion = Physics(self.model) if trajectory is None else Recording(self.model, trajectory)
+        self._motion: Physics | Recording | Layout = Physics(self.model)
+        if layout is not None:
+            self._motion = Layout(self.model, layout)
+        elif trajectory is not None:
+            self._motion = Recording(self.model, trajectory)
         self._moving = moving_bodies(self.model)
         self._playing, self._speed, self._contacts = False, 1.0, False
         self._owed = 0.0  # simulated seconds that did not fill a whole step yet
@@ -115,6 +121,11 @@ class SimSession:
     def time(self) -> float:
         """Simulated seconds."""
         return self._motion.time
+
+    @property
+    def places(self) -> dict[str, tuple[float, float]]:
+        """World x and y in metres, by name, of what a person dragged elsewhere in a layout."""
+        return self._motion.places if isinstance(self._motion, Layout) else {}
 
     @property
     def watchers(self) -> int:
@@ -222,7 +233,7 @@ class SimSession:
             case "play":
                 if isinstance(self._motion, Recording) and self._motion.finished:
                     self._motion.reset()
-                self._playing = True
+                self._playing = not isinstance(self._motion, Layout)
             case "pause":
                 self._playing = False
             case "step":
@@ -239,7 +250,7 @@ class SimSession:
             case "push":
                 self._push(wish)
             case "release":
-                if isinstance(self._motion, Physics):
+                if not isinstance(self._motion, Recording):
                     self._motion.release()
             case "contacts":
                 self._contacts = bool(wish["on"])
@@ -247,13 +258,13 @@ class SimSession:
                 raise ValueError(other)
 
     def _push(self, wish: Mapping[str, Any]) -> None:
-        if not isinstance(self._motion, Physics):
+        if isinstance(self._motion, Recording):
             raise ViewerError("A recording plays here, it cannot be pushed. Open the scene itself to push things.")
         body = int(wish["body"])
         if body not in self._moving:
             raise ViewerError("That stands fixed. Push one of the objects.")
         self._motion.push(body, _finite(wish["point"], (3,)), _finite(wish["target"], (3,)))
-        self._playing = True
+        self._playing = isinstance(self._motion, Physics)
 
     def _say(self, text: str) -> None:
         self._notice, self._notices = text, self._notices + 1
@@ -272,6 +283,7 @@ class SimSession:
             "speed": self._speed,
             "contacts": self._contacts,
             "recording": self._motion.recorded,
+            "layout": isinstance(self._motion, Layout),
             "timestep": self.model.opt.timestep,
             "marks": [asdict(mark) for mark in self.marks],
             "notice": {"number": self._notices, "text": self._notice},

@@ -5,8 +5,12 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 from conftest import Studio
 from playwright.sync_api import Page, expect
+
+from pipeline.project import Project
+from studio.viewing import PhotoCamera
 
 SCENE = "stack"
 expect.set_options(timeout=150_000)
@@ -63,14 +67,14 @@ def test_cards_are_filtered_by_kind(page: Page):
 
 
 def test_words_that_do_not_fit_are_asked_back_about_and_corrected_at_a_click(page: Page):
-    words(page).fill("put the green brick on the yellow cube")
+    words(page).fill("put the green_cylindre on the left")
     page.locator("#generate").click()
     asked = page.locator(".asked-back")
-    expect(asked).to_contain_text("There is no brick here")
+    expect(asked).to_contain_text("There is no green_cylindre here")
     expect(asked).to_contain_text('did you mean "green_cylinder"?')
     shot(page, "tasks_2_asked")
     asked.get_by_role("button").click()
-    expect(words(page)).to_have_value("put the green_cylinder on the yellow cube")
+    expect(words(page)).to_have_value("put the green_cylinder on the left")
     settled(page)
 
 
@@ -82,15 +86,15 @@ def test_a_round_is_edited_and_goes_on_as_a_branch_of_its_own(studio: Studio, pa
     halted(page)
     timeline.get_by_role("button", name="Edit and branch").click()
     task = page.locator("#edited-task textarea, #edited-task input")
-    expect(task).to_have_value("put the green_cylinder on the yellow cube")
-    task.fill("put the green_cylinder on the red_box")
+    expect(task).to_have_value("put the green_cylinder on the left")
+    task.fill("put the green_cylinder on the right")
     page.get_by_role("button", name="Run from here").click()
     expect(timeline.locator(".lane")).not_to_have_count(1)
     expect(timeline.locator("[data-round]").last).to_contain_text("✓")
     halted(page)
     expect(timeline.locator(".branch").last).to_contain_text("from 0")
     task = json.loads((studio.workspace / SCENE / "task.json").read_text())
-    assert task["instruction"] == "put the green_cylinder on the red_box" and "red_box" in task["objects"]
+    assert task["instruction"] == "put the green_cylinder on the right" and "right_zone" in task["goals"][0]
     shot(page, "tasks_3_branch")
 
 
@@ -117,3 +121,42 @@ def test_checks_stand_beside_rounds_in_a_table(page: Page):
     expect(table).to_contain_text("oracle solves it")
     expect(table.locator("td.passed").first).to_be_visible()
     shot(page, "tasks_5_matrix")
+
+
+def test_a_goal_laid_out_by_hand_becomes_a_branch(studio: Studio, page: Page):
+    timeline = page.locator(".round-timeline")
+    timeline.get_by_role("button", name="Round", exact=True).click()
+    timeline.locator("[data-round='0']").click()
+    rounds = timeline.locator("[data-round]").count()
+    timeline.get_by_role("button", name="Lay out the goal").click()
+    view = page.frame_locator("#round iframe")
+    expect(view.locator("#kind")).to_have_text("drag objects to where they shall end")
+    expect(view.locator("body")).to_have_attribute("data-state", "showing")
+    view.locator("[data-view=photo]").click()
+    project = Project.open(studio.workspace / SCENE)
+    twin, bowl = project.scene(), "white_bowl"
+    camera = PhotoCamera.calibrated(project.frame.intrinsics, twin.world_from_camera)
+    start = next(p for p in twin.placements if p.name == bowl).world_from_object.pos
+    page.wait_for_timeout(500)
+    page.mouse.move(*on_screen(page, camera, start - np.array([0, 0, 0.02])))
+    page.mouse.down()
+    page.mouse.move(*on_screen(page, camera, start + np.array([0.03, 0.06, -0.02])), steps=8)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    shot(page, "tasks_6_layout")
+    timeline.get_by_role("button", name="Make this the goal").click()
+    expect(timeline.locator("[data-round]")).not_to_have_count(rounds)
+    halted(page)
+    task = json.loads((studio.workspace / SCENE / "task.json").read_text())
+    assert task["kind"] == "arrange" and task["objects"] == [bowl]
+    assert task["goals"][0].startswith("white_bowl stands at (")
+    shot(page, "tasks_7_branch")
+
+
+def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
+    """Where the photograph's camera puts a world point on the page."""
+    box = page.frame_locator("#round iframe").locator("#canvas").bounding_box()
+    assert box
+    scale = min(box["width"] / camera.width, box["height"] / camera.height)
+    corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
+    return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from studio.viewing.motion import Physics, Recording, Trajectory, ViewerError
+from studio.viewing.motion import Layout, Physics, Recording, Trajectory, ViewerError
 
 
 def test_seeking_back_and_running_again_gives_the_same_bits(twin):
@@ -106,3 +106,19 @@ def test_playing_a_recording_glides_and_ends_on_its_last_pose(twin):
 def test_a_recording_that_does_not_fit_says_why(twin, times, qpos, said):
     with pytest.raises(ViewerError, match=said):
         Recording(twin, Trajectory(times, qpos))
+
+
+def test_what_is_dragged_in_a_layout_follows_the_mouse_and_stands_on_the_table(twin):
+    layout = Layout(twin, twin.qpos0)
+    before = {name: layout.data.body(name).xpos.copy() for name in ("cube", "ball", "carton")}
+    assert layout.places == {}
+    layout.push(twin.body("ball").id, np.array([0, 0, 0.01]), np.array([-0.2, 0.15, 0.4]))
+    assert layout.data.body("ball").xpos == pytest.approx([-0.2, 0.15, 0.03], abs=1e-6)
+    assert layout.places == {"ball": pytest.approx((-0.2, 0.15))}
+    layout.advance(1.0)
+    for name in ("cube", "carton"):
+        assert layout.data.body(name).xpos == pytest.approx(before[name])
+    layout.reset()
+    assert layout.places == {} and layout.data.body("ball").xpos == pytest.approx(before["ball"])
+    with pytest.raises(ViewerError, match="stands fixed"):
+        layout.push(twin.body("lamp").id, np.zeros(3), np.zeros(3))

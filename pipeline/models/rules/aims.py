@@ -12,13 +12,15 @@ class Aim:
     verb: str
     """"on", "stacked", "inside", "in_row", "in_zone", "outside", "where", "mirrored", "near", "away", "left_of",
     "right_of", "in_front_of", "behind", "upright" or "on_table"; "where" is the kit's `at`, at the place another thing
-    stood, and "mirrored" the same at the image of its own."""
+    stood, "mirrored" the same at the image of its own, and "at" the same at the place `xy`."""
     names: tuple[str, ...]
     along: str = ""
     """Of a row: "right" or "away"."""
     new: bool = False
     """The container is not on the photograph: the program sets one out."""
     stage: int = 0
+    xy: tuple[float, float] | None = None
+    """Of "at": the place of the centre, world, in metres."""
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -58,6 +60,8 @@ def listed(names: Sequence[str]) -> str:
 def sentence(aim: Aim) -> str:
     if aim.verb == "stacked":
         text = f"{listed(aim.names)} are stacked, bottom first"
+    elif aim.verb == "at" and aim.xy:
+        text = f"{aim.names[0]} stands at ({aim.xy[0]:.3f}, {aim.xy[1]:.3f})"
     elif aim.verb == "mirrored":
         text = f"{listed(aim.names)} are mirrored, left and right exchanged"
     elif aim.verb == "in_row":
@@ -87,6 +91,10 @@ def _split(text: str) -> tuple[str, ...]:
 
 _READERS = [
     _reader("{list} are stacked, bottom first", lambda names: Aim("stacked", _split(names))),
+    _reader(
+        r"{} stands at \((-?[0-9.]+), (-?[0-9.]+)\)",
+        lambda name, x, y: Aim("at", (name,), xy=(round(float(x), 3), round(float(y), 3))),
+    ),
     _reader("{list} are mirrored, left and right exchanged", lambda names: Aim("mirrored", _split(names))),
     *(
         _reader(f"{{list}} stand in a row {words}", lambda names, along=along: Aim("in_row", _split(names), along))

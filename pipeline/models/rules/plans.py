@@ -184,12 +184,18 @@ def images(objects: Sequence[Thing], table: Table) -> dict[str, np.ndarray]:
     return {t.name: np.asarray(t.position[:2]) + 2 * (middle - ahead[t.name]) * right for t in objects}
 
 
+def _why_no_place(aim: Aim, objects: list[Thing], table: Table) -> str:
+    name = aim.names[0]
+    return "" if aim.xy and table.holds(np.asarray(aim.xy), 0.0) else f"the place for {name} lies beside the table"
+
+
 _REASONS: dict[str, Callable[[Aim, list[Thing], Table], str]] = {
     "stacked": _why_no_stack,
     "on": lambda aim, objects, table: why_not_on(*objects),
     "inside": lambda aim, objects, table: "" if aim.new else why_not_in(*objects),
     "in_row": _why_no_row,
     "mirrored": _why_no_mirror,
+    "at": _why_no_place,
     **dict.fromkeys(("near", "away", "left_of", "right_of", "in_front_of", "behind", "where"), _why_no_pair),
 }
 

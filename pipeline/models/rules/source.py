@@ -145,9 +145,12 @@ def aims(simulation: str) -> tuple[Aim, ...]:
                 spot = call.args[1] if len(call.args) > 1 else None
                 spot = places.get(spot.id) if isinstance(spot, ast.Name) else spot
                 other = [str(s.value) for s in strings(spot)] if spot is not None else []
+                place = value(spot)
                 image = bool(other) and other[0] == said[0] and said[0] in mirrored
                 what, said = ("where", (*said[:1], *other[:1])) if other else ("", said)
                 what, said = ("mirrored", mirrored) if image else (what, said)
+                if isinstance(place, tuple) and len(place) == 2:
+                    found.append(Aim("at", names(call)[:1], stage=stage, xy=(float(place[0]), float(place[1]))))
             if what and said:
                 along = str(value(argument(call, "along", 1)) or "right") if what == "in_row" else ""
                 if what == "in_row":

@@ -76,6 +76,8 @@ def expression(aim: Aim, known: Mapping[str, Thing]) -> str:
         return f'kit.in_row([{quoted(aim.names)}], along="{aim.along}")'
     if aim.verb == "where":
         return f'kit.at("{a}", place_of_{b})'
+    if aim.verb == "at" and aim.xy:
+        return f'kit.at("{a}", ({aim.xy[0]:.3f}, {aim.xy[1]:.3f}))'
     if aim.verb == "mirrored":
         return ", ".join(f'kit.at("{name}", image["{name}"])' for name in aim.names)
     if aim.verb in ("upright", "on_table"):
@@ -148,6 +150,8 @@ def _checks_of(aim: Aim) -> list[str]:
         return [_out_of_zone(a, b)]
     if aim.verb == "where":
         return [_where(a, b)]
+    if aim.verb == "at" and aim.xy:
+        return [_placed(a, aim.xy)]
     if aim.verb == "mirrored":
         return [_mirrored(aim.names)]
     if aim.verb in ("near", "away"):
@@ -248,6 +252,14 @@ def check_left_and_right_are_exchanged(sim):
         want = run.start(name).position[:2] + 2 * (middle - before) * right
         off = math.dist(run.end(name).position[:2], want)
         assert off < 0.05, f"{{name}} ends {{off * 100:.1f}} cm from its mirror image"
+'''
+
+
+def _placed(a: str, xy: tuple[float, float]) -> str:
+    return f'''
+def check_{a}_ends_where_it_was_wanted(sim):
+    off = math.dist(sim.rollout().end("{a}").position[:2], ({xy[0]:.3f}, {xy[1]:.3f}))
+    assert off < 0.05, f"{a} ends {{off * 100:.1f}} cm from its place"
 '''
 
 
