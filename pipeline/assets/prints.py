@@ -9,23 +9,12 @@ import cv2
 import numpy as np
 
 from pipeline.assets.asset import Asset
-from pipeline.assets.features import Look
 from pipeline.assets.views import look, rotations
 
 SIDE, VIEW = 256, 192
 """Pixels of the longer side of a crop, of a view."""
 TURNS = np.array([-10.0, 10.0])
 """Degrees about the best view: SIFT follows a face over some twenty."""
-
-
-def printed(look: Look) -> np.ndarray:
-    """Whether each picture shows more than one colour, of shape (V,), bool."""
-    thumbs = look.thumb.astype(np.float32)
-    there = np.isfinite(thumbs[..., :1])
-    count = np.maximum(there.sum(axis=(1, 2)), 1)
-    mean = np.where(there, thumbs, 0).sum(axis=(1, 2)) / count
-    off = np.where(there, thumbs - mean[:, None, None], 0)
-    return np.sqrt((off**2).sum(axis=(1, 2)) / count).max(axis=1) > 10
 
 
 def keypoints(picture: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

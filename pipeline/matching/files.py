@@ -1,0 +1,65 @@
+"""matches.json, written and read."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.matching.matches import Candidate, Match
+
+
+def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
+    """As matches.json has it, with each candidate's scores, reason and scale."""
+    return [
+        {
+            "segment_id": match.segment_id,
+            "asset_id": match.asset_id,
+            "scale": match.scale,
+            "reason": match.reason,
+            "candidates": [
+                {
+                    "asset_id": c.asset_id,
+                    "score": c.score,
+                    "scores": dict(c.scores),
+                    "reason": c.reason,
+                    "scale": c.scale,
+                }
+                for c in match.candidates
+            ],
+            "source": match.source,
+            "failure": match.failure,
+        }
+        for match in matches
+    ]
+
+
+def from_json(rows: Sequence[Mapping[str, Any]]) -> tuple[Match, ...]:
+    """Back again; candidates may hold no more than the contract asks: an id and a score."""
+    return tuple(
+        Match(
+            int(row["segment_id"]),
+            row["asset_id"],
+            float(row["scale"]),
+            str(row["reason"]),
+            tuple(
+                Candidate(
+                    c["asset_id"], float(c["score"]), c.get("scores", {}), c.get("reason", ""), float(c.get("scale", 1))
+                )
+                for c in row["candidates"]
+            ),
+            str(row.get("source", "measured")),
+            str(row.get("failure", "")),
+        )
+        for row in rows
+    )
+
+
+def write(matches: Sequence[Match], folder: Path) -> Path:
+    """matches.json in a project folder."""
+    file = folder / "matches.json"
+    file.write_text(json.dumps(to_json(matches), indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+def read(folder: Path) -> tuple[Match, ...]:
+    return from_json(json.loads((folder / "matches.json").read_text(encoding="utf-8")))

