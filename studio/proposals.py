@@ -1,5 +1,6 @@
 """Proposed tasks as the cards show them, and the rehearsals that tell which of them the robot can do."""
 
+import threading
 from typing import Any
 
 from pipeline.rehearsal import Rehearsal, known, rehearse
@@ -28,6 +29,8 @@ def try_out(session: Session) -> None:
     """Tries the proposed tasks that were not tried yet, one after the other, until other work begins."""
     if session.rehearsing or session.work or not any(_untried(session)):
         return
+    if session.quiet.is_set():  # a person had stopped it
+        session.quiet = threading.Event()
     session.rehearsing = _untried(session)[0].instruction
     session.aside(_try_out, session)
 
