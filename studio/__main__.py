@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.errors import StudioError
-from studio import library_commands
+from studio import evaluate_command, library_commands
 
 if TYPE_CHECKING:
     from pipeline.run import Services
@@ -97,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     ablation_.add_argument("--model", default=None, help="offline, openai, or replay:TRACE (default offline)")
     ablation_.set_defaults(work=ablation)
     library_commands.add_to(commands)
+    evaluate_command.add_to(commands)
     return top
 
 
