@@ -6,7 +6,6 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support, find_support, register
-from pipeline.segmentation.divided import told_apart
 from pipeline.segmentation.learned import Learned
 from pipeline.segmentation.parts import Parts, taken_apart
 from pipeline.segmentation.prompted import Prompted
@@ -32,7 +31,6 @@ class DepthView:
     def __init__(self, frame: Frame, support: Support):
         self.frame, self.support = frame, support
         self._heights = heights(frame, support)
-        self._learned = Learned(self._heights)
         self._prompted: Prompted | None = None
 
     @cached_property
@@ -42,7 +40,7 @@ class DepthView:
     @cached_property
     def pieces(self) -> tuple[np.ndarray, ...]:
         """What stands on the table, a mask each of shape (H, W), bool, not overlapping."""
-        rough = [thing for parts in self._parts for thing in told_apart(self._learned, parts)]
+        rough = [thing for parts in self._parts for thing in parts.things]
         owner = np.zeros(self._heights.depth.shape, np.uint16)
         for i, mask in enumerate(rough, 1):
             owner[mask & (owner == 0)] = i
@@ -67,5 +65,5 @@ class DepthView:
         """Readings of the prompt, best first."""
         if self._prompted is None:
             fine = [part for parts in self._parts for part in parts.fine]
-            self._prompted = Prompted(self._heights, self.pieces, self._learned, fine)
+            self._prompted = Prompted(self._heights, self.pieces, Learned(self._heights), fine)
         return self._prompted.segment(prompt)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from pipeline.segmentation.divided import UNDIVIDED
 from pipeline.segmentation.learned import Learned, confirms, part_at
 from pipeline.segmentation.refine import attached, enlarge, grab_cut, refine
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
@@ -22,6 +21,8 @@ MOST = 0.6
 """Share of the mask that a minus click can take away at once."""
 AGREED = 0.75
 """Share of a part that the network must agree with before a later plus takes it whole."""
+UNDIVIDED = 0.8
+"""Share of a thing from which its largest part is the whole of it: nothing speaks for taking it apart."""
 WAY = 0.6
 """Share of the way to the nearest click of the other kind that a click may change."""
 REMEMBERED = 64

@@ -8,7 +8,6 @@ import pytest
 
 from pipeline.segmentation import DepthSegmenter, Prompt
 from pipeline.segmentation.crops import CELLS, Square, click_maps
-from pipeline.segmentation.divided import undivided
 from pipeline.segmentation.learned import OUTSIDE, Learned, confirms, fit
 from tests.frame.rendered import render
 
@@ -21,6 +20,11 @@ def seen():
 @pytest.fixture(scope="module")
 def view(seen):
     return DepthSegmenter().open(seen.frame)
+
+
+@pytest.fixture(scope="module")
+def learned(view):
+    return Learned(view._heights)
 
 
 @pytest.mark.parametrize("x, y, width", [(320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)])
@@ -43,11 +47,11 @@ def test_plus_and_minus_clicks_are_told_apart():
     assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
 
 
-def test_a_guess_holds_the_clicked_thing_and_stays_near_it(seen, view):
+def test_a_guess_holds_the_clicked_thing_and_stays_near_it(seen, learned):
     for name, truth in seen.labels.items():
         rows, cols = np.nonzero(truth)
         x, y = int(np.median(cols)), int(np.median(rows))
-        odds = view._learned.guess([(x, y, 1)])
+        odds = learned.guess([(x, y, 1)])
         assert odds.shape == truth.shape and odds[y, x] > 0, name
         assert (odds[:, :1] == OUTSIDE).all() or x < 200
 
@@ -59,13 +63,6 @@ def test_the_network_overrules_depth_only_where_it_is_sure_and_disagrees():
     assert not confirms(sure, found, guess) and confirms(unsure, found, guess)
     assert confirms(np.where(found, 6.0, -6.0), found, found)
     assert fit(sure, guess) > 0.95 > 0.3 > fit(sure, found)
-
-
-def test_a_thing_that_is_nearly_all_one_part_is_left_whole():
-    thing, part = np.ones((10, 10), bool), np.ones((10, 10), bool)
-    part[9] = False
-    assert undivided(thing, [part]) and undivided(thing, [])
-    assert not undivided(thing, [part & (np.arange(10) < 5)])
 
 
 def test_a_later_click_changes_nothing_beyond_most_of_the_way_to_the_clicks_it_contradicts(seen, view):
@@ -85,9 +82,9 @@ def test_no_torch_is_needed_for_a_guess():
     assert told.split() == ["(28,", "40,", "24)", "False"]
 
 
-def test_two_frames_do_not_share_an_answer(seen, view):
+def test_two_frames_do_not_share_an_answer(view, learned):
     other = Learned(view._heights)
     click = [(320.0, 240.0, 1)]
-    first = view._learned.guess(click)
+    first = learned.guess(click)
     other.guess([(100.0, 300.0, 1)])
-    assert np.array_equal(view._learned.guess(click), first)
+    assert np.array_equal(learned.guess(click), first)
