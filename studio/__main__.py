@@ -71,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
     run_.add_argument("--segmenter", default="depth", choices=("depth", "sam2"))
     run_.add_argument("--library", type=Path, action="append", default=[], help="searched instead of the default")
     run_.add_argument("--robot", default=None, choices=("gripper", "arm"), help="who does it (default gripper, quick)")
+    run_.add_argument("--matcher", choices=("all", "embedding"), help="all evidence (default), or the encoder alone")
     run_.add_argument("--task", help="what the robot shall do, in plain words; else the first proposed task")
     run_.add_argument("--seed", type=int, default=0, help="first of the starting layouts tried (default 0)")
     run_.set_defaults(work=run)
@@ -137,6 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         model=_model_setting(arguments.model),
         segmenter=arguments.segmenter,
         library=tuple(arguments.library),
+        matcher=arguments.matcher,
         robot=arguments.robot,
     )
     services = open_services(settings, first_seed=arguments.seed)

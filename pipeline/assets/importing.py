@@ -221,7 +221,7 @@ def nearly_convex(mesh: trimesh.Trimesh) -> bool:
         o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
         o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
     )
-    points, _ = trimesh.sample.sample_surface(mesh.convex_hull, 2000, seed=0)
+    points = np.asarray(trimesh.sample.sample_surface(mesh.convex_hull, 2000, seed=0)[0])
     away = scene.compute_distance(o3d.core.Tensor.from_numpy(points.astype(np.float32))).numpy()
     return float(away.mean()) < NEAR * float(mesh.extents.mean())
 

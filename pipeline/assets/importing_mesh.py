@@ -60,7 +60,7 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
 def clean(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None) -> Clean:
     """Scaled, turned, centred, without what is no surface. Raises AssetError where its units are in doubt."""
     wrong: list[str] = []
-    finite = np.asarray(np.isfinite(mesh.vertices)).all(axis=1)
+    finite = np.atleast_1d(np.isfinite(mesh.vertices).all(axis=1))
     solid = finite[mesh.faces].all(axis=1) & mesh.nondegenerate_faces(height=0)
     if not solid.any():
         raise AssetError(f"{name} holds no surface")

@@ -24,7 +24,7 @@ Matcher = Literal["all", "embedding"]
 """What is asked: all evidence, or the encoder alone, as image embeddings are used elsewhere."""
 ENOUGH = 0.5
 """Probability from which the best candidate is taken."""
-ALIKE = 0.42
+ALIKE = 0.58
 """The same of the encoder's cosine, where it is asked alone."""
 ENOUGH_WITHOUT = 0.7
 """Likeness from which it is taken where no encoder is at hand, its lead over the next counted in part."""

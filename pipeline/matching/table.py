@@ -62,8 +62,8 @@ def frame_rows(
     for answer in answers:
         match = by_segment.get(taken.get(int(answer["id"]), -1))
         ranked = tuple(c.asset_id for c in match.candidates) if match else ()
-        sets = (frozenset(answer.get(key, ())) for key in ("exact", "category", "either"))
-        rows.append(Row(name, *sets, match.asset_id if match else None, ranked))
+        exact, category, either = (frozenset(answer.get(key, ())) for key in ("exact", "category", "either"))
+        rows.append(Row(name, exact, category, either, match.asset_id if match else None, ranked))
     spare = [m for s, m in by_segment.items() if s not in taken.values() and m.asset_id]
     none: frozenset[str] = frozenset()
     return rows + [Row(name, none, none, none, match.asset_id, ()) for match in spare if complete]
