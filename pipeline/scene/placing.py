@@ -37,9 +37,28 @@ STANDS = 0.03
 """Metres by which the top seen may miss an upright asset's top, for it to be tried upright."""
 GOOD = 0.004
 """Metres: an upright fit this close is taken without trying others."""
+RESCALED = 0.6
+"""Share of the cost in the asset's own size that a scaled fit must reach: most things are as large as they say."""
+SCALES = np.geomspace(0.94, 1.06, 5)
+"""Around each scale that is tried."""
+BELIED = 0.5
+"""Share of the asset's cost at which a plain shape explains the points so much better that the asset is not there."""
+BELIED_HOLLOW = 0.3
+"""The same for what things are put into: a plain shape would lose its inside."""
+PLAIN = ("box", "cube", "cylinder", "sphere")
 NEAR = 0.05
 """Metres from the main cluster of a segment's points within which smaller clusters belong to it."""
 ABOVE = 0.003
+
+
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """A shape over what was seen of it."""
+
+    pose: Pose
+    scale: float
+    cost: float
+    """As of a Fit; 0 where too little was seen to tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,29 +159,41 @@ def _place(
 ) -> Placement:
     sight = Sight(thing.points, frame, support.world_from_camera)
     seen = (thing.points, thing.segment.mask, _bottoms(thing, below))
+    laid, asset = None, None
     if thing.match is not None and thing.match.asset_id is not None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
-        what = (*seen, asset.digest, scale)
-        pose = given or _found(cache, what, lambda: _lay(asset, asset.size * scale, thing, sight, below))
-        return _placement(thing, asset, asset.id, scale, pose)
+        laid = _found(cache, (*seen, asset.digest, scale), lambda: _lay(asset, scale, thing, sight, below))
+        chosen = given is not None or thing.match.source == "human"
+        if chosen or laid.cost < GOOD or thing.description.attributes.shape not in PLAIN:
+            return _placement(thing, asset, asset.id, laid.scale, given or laid.pose)
     bottom = _holder_top(thing, below)
     made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
     start = _raised(made.world_from_object, made.asset.size, bottom)
-    what = (*seen, made.asset.size, start.matrix)
-    return _placement(
-        thing, made.asset, None, 1.0, given or _found(cache, what, lambda: _touched_up(made.asset, start, sight))
-    )
+    plain = _found(cache, (*seen, made.asset.size, start.matrix), lambda: _touched_up(made.asset, start, sight))
+    if laid is not None and asset is not None and not _belied(asset, laid, plain):
+        return _placement(thing, asset, asset.id, laid.scale, laid.pose)
+    return _placement(thing, made.asset, None, 1.0, given or plain.pose)
 
 
-def _found(cache: Path | None, what: tuple, fit: Callable[[], Pose]) -> Pose:
-    """The pose kept for the same evidence, else the one that `fit` finds."""
+def _belied(asset: Asset, laid: _Laid, plain: _Laid) -> bool:
+    """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
+    return plain.cost < laid.cost * (BELIED_HOLLOW if asset.container else BELIED)
+
+
+def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
+    """What was found for the same evidence, else what `fit` finds."""
 
     def compute() -> dict[str, list[float]]:
-        pose = fit()
-        return {"pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist()}
+        laid = fit()
+        return {
+            "pos": laid.pose.pos.tolist(),
+            "quat_wxyz": laid.pose.quat_wxyz.tolist(),
+            "scale": [laid.scale],
+            "cost": [laid.cost],
+        }
 
-    kept = memo(cache, digest("pose", *what), compute) if cache else compute()
-    return Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"]))
+    kept = memo(cache, digest("laid", *what), compute) if cache else compute()
+    return _Laid(Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"])), kept["scale"][0], kept["cost"][0])
 
 
 def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, pose: Pose) -> Placement:
@@ -188,19 +219,40 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, p
     )
 
 
-def _lay(asset: Asset, size: np.ndarray, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Pose:
-    """A known asset over its points: every way up and every height at which its top is where the top was seen."""
+def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> _Laid:
+    """A known asset over its points: in its own size, or scaled where that explains them clearly better."""
     if len(thing.points) < 10:
-        return _as_described(thing.description, size)
-    shape = registration.surface(asset.mesh, size)
+        return _Laid(_as_described(thing.description, asset.size * scale), scale, 0.0)
     bottoms = _bottoms(thing, below)
+    own = _turned(asset, 1.0, thing, sight, bottoms)
+    if own.cost < GOOD:
+        return own
+    tried = [own, _turned(asset, scale, thing, sight, bottoms)]
+    scaled = min((_resized(asset, laid, by, sight) for laid in tried for by in SCALES), key=lambda laid: laid.cost)
+    return scaled if scaled.cost < RESCALED * own.cost else own
+
+
+def _turned(asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: list[float]) -> _Laid:
+    """In one size: every way up and every height at which its top is where the top was seen."""
+    shape = registration.surface(asset.mesh, asset.size * scale)
     options = sorted((_misfit(shape, UPS[up], z, thing), i, up, z) for i, up in enumerate(UPS) for z in bottoms)
     least = options[0][0]
     stands = [o for o in options if o[2] == "upright" and o[0] < max(least, STANDS)]
     fits = [_fit(shape, sight, up, z) for _, _, up, z in stands]
     if not any(fit.cost < GOOD for fit in fits):
         fits += [_fit(shape, sight, o[2], o[3]) for o in options if o not in stands and o[0] <= least + 0.01]
-    return min(fits, key=lambda fit: fit.cost).pose
+    best = min(fits, key=lambda fit: fit.cost)
+    return _Laid(best.pose, scale, best.cost)
+
+
+def _resized(asset: Asset, laid: _Laid, by: float, sight: Sight) -> _Laid:
+    """Another size from the same pose, resting where it rested."""
+    shape = registration.surface(asset.mesh, asset.size * laid.scale * by)
+    rotated = shape.points @ laid.pose.rotation.T
+    bottom = laid.pose.pos[2] + rotated[:, 2].min() / by
+    start = Pose(np.array([*laid.pose.pos[:2], bottom - rotated[:, 2].min()]), laid.pose.quat_wxyz)
+    fit = registration.register(shape, sight, [start])
+    return _Laid(fit.pose, laid.scale * by, fit.cost)
 
 
 def _fit(shape: Surface, sight: Sight, up: str, bottom: float) -> Fit:
@@ -255,11 +307,12 @@ def _raised(pose: Pose, size: np.ndarray, bottom: float) -> Pose:
     return Pose(np.array([*pose.pos[:2], bottom + np.abs(pose.rotation[2]) @ size / 2]), pose.quat_wxyz)
 
 
-def _touched_up(asset: Asset, start: Pose, sight: Sight) -> Pose:
+def _touched_up(asset: Asset, start: Pose, sight: Sight) -> _Laid:
     """A shape made from the view lies nearly right: moved only where that fits what was seen better."""
     if len(sight.points) < 30:
-        return start
-    return registration.register(registration.surface(asset.mesh, asset.size), sight, [start]).pose
+        return _Laid(start, 1.0, 0.0)
+    fit = registration.register(registration.surface(asset.mesh, asset.size), sight, [start])
+    return _Laid(fit.pose, 1.0, fit.cost)
 
 
 def _as_described(description: Description, size: np.ndarray) -> Pose:
