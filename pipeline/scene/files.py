@@ -15,7 +15,7 @@ from pipeline.scene.placement import Placement, Scene, SceneError
 from pipeline.store import write_json
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
-          "fixed", "foot", "licence", "provenance")  # fmt: skip
+          "fixed", "foot", "misfit", "licence", "provenance")  # fmt: skip
 """Fields of a placement that are JSON values as they are."""
 
 

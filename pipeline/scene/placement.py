@@ -41,6 +41,8 @@ class Placement:
     fixed: bool = False
     foot: bool = False
     """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
+    misfit: float = 0.0
+    """Mean distance in metres between it, as it was laid, and what was seen of it; 0 where a person placed it."""
     licence: str = ""
     """Of the asset; empty where unknown."""
     provenance: str = ""

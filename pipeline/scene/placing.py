@@ -45,10 +45,18 @@ BELIED = 0.5
 """Share of the asset's cost at which a plain shape explains the points so much better that the asset is not there."""
 BELIED_HOLLOW = 0.3
 """The same for what things are put into: a plain shape would lose its inside."""
+BELIED_SCALED = 0.75
+"""The same for an asset that fits in another size only."""
 PLAIN = ("box", "cube", "cylinder", "sphere")
 NEAR = 0.05
 """Metres from the main cluster of a segment's points within which smaller clusters belong to it."""
 ABOVE = 0.003
+HELD = 0.015
+"""Metres by which the lowest points seen of a thing may lie below the top of what holds it."""
+BEHIND = 0.04
+"""Metres beside what was seen of a holder at which a thing may still stand on it."""
+STEADY = 0.6
+"""Share of a thing's foot that must lie on its holder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +112,12 @@ def place(
     placements: dict[int, Placement] = {}
     for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
         given = (moved or {}).get(thing.segment.id)
-        placements[thing.segment.id] = _place(
-            frame, support, thing, library, folder, tuple(placements.values()), given, cache
-        )
+        below = tuple(placements.values())
+        placed = _place(frame, support, thing, library, folder, below, given, cache)
+        holder = _holder(thing, below)
+        if holder is not None and given is None and holder.asset_id is None:
+            placements[holder.segment_id] = _reaching_under(holder, placed)
+        placements[thing.segment.id] = placed
     return Scene(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
@@ -164,20 +175,27 @@ def _place(
         asset, scale = library[thing.match.asset_id], thing.match.scale
         laid = _found(cache, (*seen, asset.digest, scale), lambda: _lay(asset, scale, thing, sight, below))
         chosen = given is not None or thing.match.source == "human"
-        if chosen or laid.cost < GOOD or thing.description.attributes.shape not in PLAIN:
-            return _placement(thing, asset, asset.id, laid.scale, given or laid.pose)
+        fits = laid.cost < GOOD and laid.scale == 1
+        if chosen or fits or thing.description.attributes.shape not in PLAIN:
+            return _placement(thing, asset, asset.id, _given(laid, given))
     bottom = _holder_top(thing, below)
     made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
     start = _raised(made.world_from_object, made.asset.size, bottom)
     plain = _found(cache, (*seen, made.asset.size, start.matrix), lambda: _touched_up(made.asset, start, sight))
     if laid is not None and asset is not None and not _belied(asset, laid, plain):
-        return _placement(thing, asset, asset.id, laid.scale, laid.pose)
-    return _placement(thing, made.asset, None, 1.0, given or plain.pose)
+        return _placement(thing, asset, asset.id, laid)
+    return _placement(thing, made.asset, None, _given(plain, given))
+
+
+def _given(laid: _Laid, pose: Pose | None) -> _Laid:
+    """At the pose that a person gave, which is certain, or as it was found."""
+    return laid if pose is None else replace(laid, pose=pose, cost=0.0)
 
 
 def _belied(asset: Asset, laid: _Laid, plain: _Laid) -> bool:
     """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
-    return plain.cost < laid.cost * (BELIED_HOLLOW if asset.container else BELIED)
+    share = BELIED_HOLLOW if asset.container else BELIED if laid.scale == 1 else BELIED_SCALED
+    return plain.cost < laid.cost * share
 
 
 def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
@@ -196,15 +214,16 @@ def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
     return _Laid(Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"])), kept["scale"][0], kept["cost"][0])
 
 
-def _placement(thing: _Seen, asset: Asset, asset_id: str | None, scale: float, pose: Pose) -> Placement:
-    measured = thing.description.attributes
+def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: _Laid) -> Placement:
+    measured, scale = thing.description.attributes, laid.scale
     return Placement(
         name=thing.description.name,
         segment_id=thing.segment.id,
         asset_id=asset_id,
         scale=scale,
         size=asset.size * scale,
-        world_from_object=pose,
+        world_from_object=laid.pose,
+        misfit=laid.cost,
         mesh=asset.mesh,
         collision=asset.collision,
         mass=asset.mass * scale**3,
@@ -268,27 +287,59 @@ def _misfit(shape: Surface, up: np.ndarray, bottom: float, thing: _Seen) -> floa
 
 
 def _bottoms(thing: _Seen, below: tuple[Placement, ...]) -> list[float]:
-    """Heights that it may rest at: the table, or what stands under the middle of its points."""
-    holder = _holder_top(thing, below)
-    return [0.0] if holder == 0 else [holder, 0.0]
+    """Heights that it may rest at: what holds it, where its lowest points are with nothing before them, the table."""
+    a = thing.description.attributes
+    holder, hangs = _holder_top(thing, below), float(a.centre[2] - a.size[2] / 2)
+    heights = [holder] if holder > 0 else []
+    if hangs > HELD and abs(hangs - holder) > HELD:
+        heights.append(hangs)
+    return [*heights, 0.0]
 
 
 def _holder_top(thing: _Seen, below: tuple[Placement, ...]) -> float:
-    """Height of what holds it: the top of a thing under it that it does not reach below; 0 for the table."""
+    """Height of what holds it; 0 for the table."""
+    holder = _holder(thing, below)
+    return _top(holder) if holder is not None else 0.0
+
+
+def _holder(thing: _Seen, below: tuple[Placement, ...]) -> Placement | None:
+    """The highest thing under it that it does not reach below; None for the table.
+
+    What it stands on is partly hidden by it, and was seen too small: it need not lie under its middle exactly.
+    """
     if not len(thing.points):
-        return 0.0
+        return None
     middle = thing.points[:, :2].mean(0)
-    tops = [_top(p) for p in below if not p.container and _covers(p, middle)]
-    return max((top for top in tops if thing.low > top - 0.015 and thing.top > top + 0.005), default=0.0)
+    under = [
+        p
+        for p in below
+        if not p.container
+        and thing.low > _top(p) - HELD
+        and thing.top > _top(p) + 0.005
+        and _covers(p, middle, BEHIND if thing.low - _top(p) < 2 * HELD else 0.005)
+    ]
+    return max(under, key=_top, default=None)
+
+
+def _reaching_under(holder: Placement, held: Placement) -> Placement:
+    """The holder, made from the view, wide enough for what stands on it: that hides the holder's far side."""
+    turn = holder.world_from_object.rotation.T
+    at = turn @ (held.world_from_object.pos - holder.world_from_object.pos)
+    half = np.abs(turn @ held.world_from_object.rotation) @ held.size / 2
+    low = np.minimum(-holder.size / 2, at - STEADY * half)
+    high = np.maximum(holder.size / 2, at + STEADY * half)
+    low[2], high[2] = -holder.size[2] / 2, holder.size[2] / 2
+    middle = holder.world_from_object.pos + turn.T @ (low + high) / 2
+    return replace(holder, size=high - low, world_from_object=Pose(middle, holder.world_from_object.quat_wxyz))
 
 
 def _top(p: Placement) -> float:
     return float(p.world_from_object.pos[2] + np.abs(p.world_from_object.rotation[2]) @ p.size / 2)
 
 
-def _covers(p: Placement, xy: np.ndarray) -> bool:
+def _covers(p: Placement, xy: np.ndarray, reach: float) -> bool:
     local = p.world_from_object.rotation.T @ (np.append(xy, p.world_from_object.pos[2]) - p.world_from_object.pos)
-    return bool((np.abs(local) <= p.size / 2 + 0.005).all())
+    return bool((np.abs(local) <= p.size / 2 + reach).all())
 
 
 def _standing_on(description: Description, bottom: float) -> Description:

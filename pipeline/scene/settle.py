@@ -17,6 +17,8 @@ OVERLAP = 0.0003
 """Metres of overlap that the contacts themselves resolve gently."""
 PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
 """Damping in 1/s and the longest time in s of each phase."""
+SURE = 0.001
+"""Metres of misfit below which one thing is no surer than another."""
 STILL = 2e-4
 """Metres (and radians) a second below which things are at rest."""
 
@@ -99,6 +101,7 @@ class _World:
         self.qpos = {name: int(self.model.joint(name).qposadr[0]) for name in self.free}
         self.dof = {name: int(self.model.joint(name).dofadr[0]) for name in self.free}
         self.body = {name: int(self.model.body(name).id) for name in self.free}
+        self.loose = {p.name: max(p.misfit, SURE) ** 2 for p in scene.placements}
 
     def placed(self) -> Scene:
         """The scene as it is now."""
@@ -112,7 +115,10 @@ class _World:
         return replace(p, world_from_object=Pose(qpos[:3], quat if quat[0] >= 0 else -quat))
 
     def part(self, rounds: int = 80) -> None:
-        """Push what overlaps apart: sideways where it stands side by side, upwards where one lies on the other."""
+        """Push what overlaps apart: sideways where it stands side by side, upwards where one lies on the other.
+
+        Of two side by side, the one that fits what was seen worse gives way more.
+        """
         of_body = {body: name for name, body in self.body.items()}
         for _ in range(rounds):
             mujoco.mj_forward(self.model, self.data)
@@ -120,13 +126,25 @@ class _World:
             for contact in self.data.contact[: self.data.ncon]:
                 if contact.dist < -OVERLAP:
                     joined = [of_body.get(int(self.model.geom_bodyid[g])) for g in contact.geom]
-                    for name, push in _pushes(joined, contact.frame[:3], -float(contact.dist)):
+                    for name, push in self._pushes(joined, contact.frame[:3], -float(contact.dist)):
                         if np.linalg.norm(push) > np.linalg.norm(step.get(name, np.zeros(3))):
                             step[name] = push
             if not step:
                 break
             for name, push in step.items():
                 self.data.qpos[self.qpos[name] : self.qpos[name] + 3] += push
+
+    def _pushes(self, joined: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
+        """What one contact asks of the two it joins, its normal from the first to the second; None cannot move."""
+        first, second = joined
+        if abs(normal[2]) > 0.7:
+            upper = second if normal[2] > 0 else first
+            return [(upper, np.array([0, 0, depth]))] if upper else []
+        flat = np.array([normal[0], normal[1], 0.0])
+        flat *= 1.1 * depth / max(float(np.linalg.norm(flat)), 1e-9)
+        loose = {name: self.loose[name] for name in joined if name}
+        total = sum(loose.values())
+        return [(name, sign * loose[name] / total * flat) for name, sign in ((first, -1), (second, 1)) if name]
 
     def fall(self) -> None:
         """Physics until nothing moves, damped first so that nothing is flung."""
@@ -152,15 +170,3 @@ class _World:
             inertia[dof : dof + 3] = self.model.body_mass[self.body[name]]
             inertia[dof + 3 : dof + 6] = self.model.body_inertia[self.body[name]].max()
         return inertia
-
-
-def _pushes(joined: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
-    """What one contact asks of the two it joins, its normal from the first to the second; None cannot move."""
-    first, second = joined
-    if abs(normal[2]) > 0.7:
-        upper = second if normal[2] > 0 else first
-        return [(upper, np.array([0, 0, depth]))] if upper else []
-    flat = np.array([normal[0], normal[1], 0.0])
-    flat *= depth / max(float(np.linalg.norm(flat)), 1e-9)
-    share = 0.55 if first and second else 1.05
-    return [(name, sign * share * flat) for name, sign in ((first, -1), (second, 1)) if name]
