@@ -1,9 +1,13 @@
 """What tests of several rooms share. Being here puts this folder on the import path: `import tabletop`."""
 
+import os
 from pathlib import Path
 
 import pytest
 import tabletop
+
+os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
+os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 
 
 @pytest.fixture(scope="session")
