@@ -41,6 +41,8 @@ RESCALED = 0.6
 """Share of the cost in the asset's own size that a scaled fit must reach: most things are as large as they say."""
 SCALES = np.geomspace(0.94, 1.06, 5)
 """Around each scale that is tried."""
+CLOSE = 0.002
+"""Metres: what fits this well is not doubted."""
 BELIED = 0.5
 """Share of the asset's cost at which a plain shape explains the points so much better that the asset is not there."""
 BELIED_HOLLOW = 0.3
@@ -53,8 +55,6 @@ NEAR = 0.05
 ABOVE = 0.003
 HELD = 0.015
 """Metres by which the lowest points seen of a thing may lie below the top of what holds it."""
-BEHIND = 0.04
-"""Metres beside what was seen of a holder at which a thing may still stand on it."""
 STEADY = 0.6
 """Share of a thing's foot that must lie on its holder."""
 
@@ -195,7 +195,7 @@ def _given(laid: _Laid, pose: Pose | None) -> _Laid:
 def _belied(asset: Asset, laid: _Laid, plain: _Laid) -> bool:
     """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
     share = BELIED_HOLLOW if asset.container else BELIED if laid.scale == 1 else BELIED_SCALED
-    return plain.cost < laid.cost * share
+    return laid.cost > CLOSE and plain.cost < laid.cost * share
 
 
 def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
@@ -305,18 +305,20 @@ def _holder_top(thing: _Seen, below: tuple[Placement, ...]) -> float:
 def _holder(thing: _Seen, below: tuple[Placement, ...]) -> Placement | None:
     """The highest thing under it that it does not reach below; None for the table.
 
-    What it stands on is partly hidden by it, and was seen too small: it need not lie under its middle exactly.
+    What it stands on is partly hidden by it, and was seen too small: it need not lie under its middle, but under the
+    foot that was seen. What merely stands behind has its foot elsewhere.
     """
     if not len(thing.points):
         return None
     middle = thing.points[:, :2].mean(0)
+    foot = np.median(thing.points[thing.points[:, 2] < thing.low + 0.005, :2], axis=0)
     under = [
         p
         for p in below
         if not p.container
         and thing.low > _top(p) - HELD
         and thing.top > _top(p) + 0.005
-        and _covers(p, middle, BEHIND if thing.low - _top(p) < 2 * HELD else 0.005)
+        and (_covers(p, middle) or (thing.low < _top(p) + 2 * HELD and _covers(p, foot)))
     ]
     return max(under, key=_top, default=None)
 
@@ -337,9 +339,9 @@ def _top(p: Placement) -> float:
     return float(p.world_from_object.pos[2] + np.abs(p.world_from_object.rotation[2]) @ p.size / 2)
 
 
-def _covers(p: Placement, xy: np.ndarray, reach: float) -> bool:
+def _covers(p: Placement, xy: np.ndarray) -> bool:
     local = p.world_from_object.rotation.T @ (np.append(xy, p.world_from_object.pos[2]) - p.world_from_object.pos)
-    return bool((np.abs(local) <= p.size / 2 + reach).all())
+    return bool((np.abs(local) <= p.size / 2 + 0.005).all())
 
 
 def _standing_on(description: Description, bottom: float) -> Description:
