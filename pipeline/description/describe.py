@@ -18,6 +18,8 @@ FEWEST = 40
 """Points below which a size is a guess."""
 LARGEST, SMALLEST, THINNEST = 0.6, 0.012, 0.006
 """Metres: what is larger is furniture, what is smaller or flatter is noise."""
+FLAT = 0.003
+"""Metres above the table below which most of a thing's points are the table's own."""
 CELL = 0.01
 
 
@@ -123,6 +125,10 @@ def _doubts(
         (size.max() > LARGEST, f"{size.max():.2f} m is larger than what stands on a table."),
         (size.max() < SMALLEST, f"{size.max() * 100:.1f} cm is too small to be told from noise."),
         (size[2] < THINNEST, f"It rises only {size[2] * 1000:.0f} mm above the table: print, a shadow or noise."),
+        (
+            measured > 0 and float(np.percentile(points[:, 2], 80)) < FLAT,
+            "Most of it lies flat on the table: print, a shadow or noise.",
+        ),
         (thin, "It is long and thin and lies flat: a cable?"),
         (bottom == 0 and low > 0.25, f"It hangs {low * 100:.0f} cm above the table: a robot or something it holds?"),
     ]

@@ -112,3 +112,50 @@ def test_an_empty_table_is_an_empty_scene(library, tmp_path):
     scene, told = settle(place(frame, support, (), (), (), library, tmp_path))
     assert scene.placements == ()
     assert told == ()
+
+
+def matched_to(scene, library, folder, asset_id, scale, source="measured"):
+    """The first thing of a scene laid as a match says."""
+    frame, support, segments = make.photograph(scene)
+    match = Match(scene.placements[0].segment_id, asset_id, scale, "", (), source)
+    said = [described(p) for p in scene.placements]
+    return place(frame, support, segments, said, [match], library, folder).placements[0]
+
+
+def test_a_thing_stands_in_its_own_size_though_the_match_measured_another(library, tmp_path):
+    thing = own(library, "raisin_box", 1, (0.05, 0.02), 0.7)
+    found = matched_to(make.scene(thing), library, tmp_path, "raisin_box", 1.12)
+    assert found.scale == 1
+    assert error(thing, found) < 1e-3
+
+
+def test_a_thing_that_is_larger_than_its_asset_is_scaled(library, tmp_path):
+    asset = library["red_block"]
+    thing = make.thing(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
+    found = matched_to(make.scene(thing), library, tmp_path, "red_block", 1.15)
+    assert found.asset_id == "red_block"
+    assert found.scale == pytest.approx(1.2, abs=0.03)
+
+
+def test_an_asset_gives_way_where_a_plain_shape_fits_far_better_unless_a_person_chose_it(library, tmp_path):
+    table = make.scene(make.thing(make.box(tmp_path, (0.1, 0.09, 0.04)), yaw=0.6))
+    machine = matched_to(table, library, tmp_path / "machine", "red_block", 1.0)
+    person = matched_to(table, library, tmp_path / "person", "red_block", 1.0, "human")
+    assert machine.asset_id is None
+    assert np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
+    assert person.asset_id == "red_block"
+
+
+def test_the_half_hidden_holder_reaches_under_what_it_holds(library, tmp_path):
+    table = make.scene(
+        own(library, "blue_block", 1, (0.0, 0.0), 0.1), own(library, "red_cube", 2, (0.0, 0.01), 0.4, bottom=0.04)
+    )
+    frame, support, segments = make.photograph(table)
+    matches = [Match(2, "red_cube", 1.0, "", ())]
+    said = [described(p) for p in table.placements]
+    near = replace(said[0].attributes, size=said[0].attributes.size * [1, 0.4, 1],
+                   centre=said[0].attributes.centre - [0, 0.012, 0])  # fmt: skip
+    placed = place(frame, support, segments, [replace(said[0], attributes=near), said[1]], matches, library, tmp_path)
+    _, told = settle(placed)
+    assert placed.placements[0].size[1] > 1.3 * near.size[1]
+    assert told == ()

@@ -1,5 +1,7 @@
 """What was settled stays where it is."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
@@ -80,3 +82,13 @@ def test_what_a_person_fixed_does_not_move(tmp_path):
     fixed = make.thing(make.box(tmp_path), "fixed", bottom=0.2, fixed=True)
     settled, _ = settle(make.scene(fixed, make.thing(make.box(tmp_path), "free", (0.03, 0), bottom=0.2, number=2)))
     assert np.array_equal(settled.placements[0].world_from_object.pos, fixed.world_from_object.pos)
+
+
+def test_of_two_that_overlap_the_surer_stays(tmp_path):
+    a, b = pile(tmp_path)["two boxes in one another"]
+    settled, _ = settle(make.scene(replace(a, misfit=0.001), replace(b, misfit=0.006)))
+    moved = [
+        np.linalg.norm((q.world_from_object.pos - p.world_from_object.pos)[:2])
+        for p, q in zip((a, b), settled.placements, strict=True)
+    ]
+    assert moved[0] < 0.15 * moved[1]
