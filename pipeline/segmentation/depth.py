@@ -1,6 +1,7 @@
 """The embedded segmenter: depth finds what stands on the table, colour draws its outline."""
 
 from functools import cached_property
+from threading import RLock
 
 import cv2
 import numpy as np
@@ -31,7 +32,7 @@ class DepthView:
     def __init__(self, frame: Frame, support: Support):
         self.frame, self.support = frame, support
         self._heights = heights(frame, support)
-        self._prompted: Prompted | None = None
+        self._alone = RLock()
 
     @cached_property
     def _parts(self) -> list[Parts]:
@@ -58,12 +59,22 @@ class DepthView:
 
     def automatic(self) -> tuple[Segment, ...]:
         """What stands on the table, from left to right, ids 1, 2, ...; masks do not overlap."""
-        masks = sorted(self.pieces, key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
+        with self._alone:
+            pieces = self.pieces
+        masks = sorted(pieces, key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
         return tuple(Segment(i, mask, 1.0, "depth") for i, mask in enumerate(masks, 1))
+
+    def prepare(self) -> None:
+        """All that the first click would wait for; may run in the background, after what else is asked."""
+        with self._alone:
+            self._prompted.prepare()
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
         """Readings of the prompt, best first."""
-        if self._prompted is None:
-            fine = [part for parts in self._parts for part in parts.fine]
-            self._prompted = Prompted(self._heights, self.pieces, Learned(self._heights), fine)
-        return self._prompted.segment(prompt)
+        with self._alone:
+            return self._prompted.segment(prompt)
+
+    @cached_property
+    def _prompted(self) -> Prompted:
+        fine = [part for parts in self._parts for part in parts.fine]
+        return Prompted(self._heights, self.pieces, Learned(self._heights), fine)

@@ -1,6 +1,6 @@
 """Clicks and boxes: the first click takes the thing under it, each later one corrects the mask around itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import cv2
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.segmentation.learned import Learned, confirms, part_at
 from pipeline.segmentation.refine import attached, enlarge, grab_cut, refine
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
-from pipeline.segmentation.standing import Heights, crop
+from pipeline.segmentation.standing import LEAST, Heights, crop
 
 DISC = 2
 """Pixels at working size around a click that certainly have its label."""
@@ -36,7 +36,12 @@ class Prompted:
         self._fine, self._learned = tuple(fine), learned
         self._view, self._pieces, self._shape = view, tuple(pieces), view.picture.shape[:2]
         self._lab = cv2.cvtColor(cv2.bilateralFilter(view.picture, 5, 20, 3), cv2.COLOR_RGB2LAB)
-        self._answers: dict[bytes, np.ndarray] = {}
+        self._answers: dict[bytes, list[np.ndarray]] = {}
+
+    def prepare(self) -> None:
+        """Lets the network see the frame, which the first click would wait for."""
+        h, w = self._view.depth.shape
+        self._learned.guess([(w / 2, h / 2, 1)])
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
         """Up to three readings of the prompt, best first. Raises SegmentationError for prompts that make no sense."""
@@ -47,24 +52,23 @@ class Prompted:
             for i in range(len(clicks)):
                 mask = self._correct(mask, clicks[: i + 1])
             return (Segment(0, mask),)
-        readings = self._first(prompt.box, clicks)
+        readings = self._kept(_key(prompt.box, clicks[:1]), lambda: self._first(prompt.box, clicks))
         rest = clicks[1:] if prompt.box is None else clicks
         if rest:
             readings = [self._corrected(readings[0], rest, _key(prompt.box, clicks[: len(clicks) - len(rest)]))]
         return tuple(Segment(0, mask, 1 - 0.15 * i) for i, mask in enumerate(readings))
 
     def _first(self, box: np.ndarray | None, clicks: list[tuple[int, int, int]]) -> list[np.ndarray]:
-        key = _key(box, clicks[:1])
         if box is not None:
-            return [self._kept(key, lambda: self._boxed(np.asarray(box, float)))]
+            return [self._boxed(np.asarray(box, float))]
         x, y, label = clicks[0]
         if label != 1:
             raise SegmentationError("The first click must add (label 1); click the object first, then what is not it.")
         whole = next((piece for piece in self._pieces if piece[y, x]), None)
         if whole is None:
-            return [self._kept(key, lambda: self._elsewhere(x, y))]
+            return [self._elsewhere(x, y)]
         part = self._part(x, y)
-        if part is not None and (part & whole).sum() > UNDIVIDED * whole.sum():
+        if part is not None and np.count_nonzero(part & whole) > UNDIVIDED * np.count_nonzero(whole):
             return self._readings(whole, whole)
         drawn, fits = self._guessed(x, y, whole)
         return self._readings(whole if fits else drawn, drawn if fits else whole)
@@ -83,7 +87,7 @@ class Prompted:
         odds = self._learned.guess([(x / step, y / step, 1)])
         h, w = odds.shape
         rough = part_at(odds > 0, min(x // step, w - 1), min(y // step, h - 1))
-        large = rough.sum() > 60
+        large = np.count_nonzero(rough) > LEAST
         drawn = refine(self._view, rough, np.zeros(self._shape, bool)) if large else self._enlarged(rough)
         return drawn | _disc(self._shape, x, y, step), confirms(odds, self._small(whole), rough)
 
@@ -93,7 +97,8 @@ class Prompted:
     def _corrected(self, mask: np.ndarray, clicks: list[tuple[int, int, int]], key: bytes) -> np.ndarray:
         for i in range(len(clicks)):
             before, done = mask, clicks[: i + 1]
-            mask = self._kept(key + _key(None, done), lambda before=before, done=done: self._correct(before, done))
+            again = key + _key(None, done)
+            mask = self._kept(again, lambda before=before, done=done: [self._correct(before, done)])[0]
         return mask
 
     def _correct(self, mask: np.ndarray, clicks: list[tuple[int, int, int]]) -> np.ndarray:
@@ -120,9 +125,10 @@ class Prompted:
         whole = next((piece for piece in self._pieces if piece[y, x]), None)
         agreed = None
         for own, least in ((whole, 0.7), (self._part(x, y), 0.9)):
-            if own is None or (own & wrong).sum() <= least * own.sum():
+            if own is None or np.count_nonzero(own & wrong) <= least * np.count_nonzero(own):
                 continue
-            if (not label and own.sum() > MOST * mask.sum()) or any(own[q, p] and one != label for p, q, one in clicks):
+            large = np.count_nonzero(own) > MOST * np.count_nonzero(mask)
+            if (not label and large) or any(own[q, p] and one != label for p, q, one in clicks):
                 continue
             window = crop(own, 1)
             depth = cv2.distanceTransform(own[window].astype(np.uint8), cv2.DIST_L2, 5)
@@ -151,8 +157,15 @@ class Prompted:
         h, w = self._view.depth.shape
         row, col = min(y // step, h - 1), min(x // step, w - 1)
         small = next((part for part in self._fine if part[row, col]), None)
-        large = None if small is None or small.sum() < 60 else enlarge(small, self._shape, step)
-        return large if large is not None and large[y, x] else None
+        if small is None or np.count_nonzero(small) < LEAST:
+            return None
+        window = crop(small, 2)
+        fine = tuple(
+            slice(one.start * step, min(one.stop * step, most)) for one, most in zip(window, self._shape, strict=True)
+        )
+        large = np.zeros(self._shape, bool)
+        large[fine] = enlarge(small[window], large[fine].shape, step)
+        return large if large[y, x] else None
 
     def _region(
         self, mask: np.ndarray, wrong: np.ndarray, clicks: list[tuple[int, int, int]], window: tuple[slice, slice]
@@ -233,7 +246,7 @@ class Prompted:
         step, small = self._view.step, self._small(inside)
         middle = ((cols.start + cols.stop) / 2 / step, (rows.start + rows.stop) / 2 / step, 1)
         rough = (self._learned.guess([middle], small) > 0) & small
-        return refine(self._view, rough, ~inside) if rough.sum() > 60 else self._enlarged(rough)
+        return refine(self._view, rough, ~inside) if np.count_nonzero(rough) > LEAST else self._enlarged(rough)
 
     def _standing_out(self, inside: np.ndarray) -> np.ndarray:
         """What differs in colour from the surroundings of a box (H, W), what stands above the table first."""
@@ -255,7 +268,7 @@ class Prompted:
         touching = [piece for piece in self._pieces if (piece[window] & around).any()]
         return np.logical_or.reduce([whole, *touching])
 
-    def _kept(self, key: bytes, work) -> np.ndarray:
+    def _kept(self, key: bytes, work: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
         if key not in self._answers:
             if len(self._answers) >= REMEMBERED:
                 self._answers.pop(next(iter(self._answers)))

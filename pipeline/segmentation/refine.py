@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from scipy import ndimage
 
-from pipeline.segmentation.standing import Heights, crop, doubtful
+from pipeline.segmentation.standing import Heights, crop, doubtful, holes_filled
 
 BAND = 6
 """Pixels at working size on either side of a depth edge within which colour decides."""
@@ -23,8 +23,7 @@ def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
     depth_out = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 5)
     trimap = np.where(inner, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
     trimap[depth_in >= min(BAND, 0.6 * depth_in.max())] = cv2.GC_FGD
-    unsure = doubtful(view, mask)[window]
-    trimap[(depth_out > BAND) & ~unsure] = cv2.GC_BGD
+    trimap[(depth_out > BAND) & ~doubtful(view, mask, window)] = cv2.GC_BGD
     fine = tuple(slice(one.start * view.step, one.stop * view.step) for one in window)
     picture, rival = view.picture[fine], others[fine]
     size = picture.shape[1::-1]
@@ -34,7 +33,7 @@ def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
     cut = grab_cut(picture, trimap)
     opened = np.asarray(ndimage.binary_opening(cut | (trimap == cv2.GC_FGD), iterations=view.step), bool)
     cut = opened | (cut & near)
-    cut = attached(ndimage.binary_fill_holes(cut) & ~rival if not _has_holes(inner) else cut & ~rival, near)
+    cut = attached(holes_filled(cut) & ~rival if not _has_holes(inner) else cut & ~rival, near)
     both, either = np.count_nonzero(cut & near), np.count_nonzero(cut | near)
     refined = np.zeros(others.shape, bool)
     refined[fine] = cut if both > 0.55 * either else near & ~rival
@@ -82,5 +81,5 @@ def enlarge(mask: np.ndarray, shape: tuple[int, int], step: int) -> np.ndarray:
 
 
 def _has_holes(mask: np.ndarray) -> bool:
-    holes = ndimage.binary_fill_holes(mask) & ~mask
+    holes = holes_filled(mask) & ~mask
     return bool(ndimage.binary_erosion(holes, iterations=2).any())

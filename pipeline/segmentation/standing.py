@@ -20,6 +20,8 @@ STEEPEST = 8.0
 """Change of depth over three pixels, in pixels' widths, above which a point hangs between two things."""
 TALLEST, WIDEST = 0.5, 0.6
 """Metres; what is larger is furniture or a robot."""
+LEAST = 60
+"""Pixels at working size; what has fewer is noise."""
 WORKING_WIDTH = 640
 """Pixels; depth cameras resolve no more, whatever the picture's size."""
 
@@ -97,7 +99,7 @@ def standing(view: Heights) -> list[np.ndarray]:
     everywhere, _ = from_above(view.points, solid)
     grown = np.bincount(everywhere[everywhere > 0], minlength=1)
     masks = []
-    for label in range(1, count + 1):
+    for label in np.flatnonzero(np.bincount(labels.ravel(), minlength=count + 1)[1:] >= LEAST) + 1:
         mask = labels == label
         if is_thing(view, mask) and grown[np.bincount(everywhere[mask]).argmax()] < 4 * mask.sum():
             masks.append(completed(view, mask))
@@ -109,11 +111,9 @@ def apart(view: Heights, mask: np.ndarray) -> list[np.ndarray]:
     window = crop(mask, 2)
     if mask.sum() > 0.97 * image_hull(mask[window]).sum():
         return [mask]
-    filled = ndimage.binary_fill_holes(
-        cv2.morphologyEx(mask[window].astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    )
+    filled = holes_filled(cv2.morphologyEx(mask[window].astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)))
     parts = []
-    for part in at_neck(np.asarray(filled)):
+    for part in at_neck(filled):
         whole = np.zeros_like(mask)
         whole[window] = part
         whole &= mask
@@ -203,7 +203,7 @@ def ring_filled(ground: np.ndarray, own: np.ndarray) -> np.ndarray:
     covered = np.zeros(cells.max(0) + 9, np.uint8)
     covered[tuple((cells + 3).T)] = 1
     covered = cv2.morphologyEx(covered, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7)))
-    covered = np.asarray(ndimage.binary_fill_holes(covered), bool)
+    covered = holes_filled(covered)
     at = np.nan_to_num(np.floor(ground / CELL) - corner + 4, nan=-1)
     inside = ((at >= 0) & (at < covered.shape)).all(-1)
     rows, cols = np.where(inside, at[..., 0], 0).astype(int), np.where(inside, at[..., 1], 0).astype(int)
@@ -218,7 +218,7 @@ def _cells(ground: np.ndarray) -> np.ndarray:
 def is_thing(view: Heights, mask: np.ndarray) -> bool:
     """Large enough to be more than noise, small enough to be carried, and not hanging from a robot or a wall."""
     points = view.points[mask & view.known]
-    if len(points) < 60:
+    if len(points) < LEAST:
         return False
     low, high = np.percentile(points, (3, 97), axis=0)
     extent, tall = high - low, high[2]
@@ -234,20 +234,32 @@ def _compact(mask: np.ndarray) -> bool:
 
 def completed(view: Heights, mask: np.ndarray) -> np.ndarray:
     """The mask with what depth alone misses: a bowl's bottom at table height, holes in depth, its own steep edges."""
-    low = view.points[..., 2] < 0.6 * np.percentile(view.points[mask][:, 2], 98)
+    whole, window = mask.copy(), crop(mask, 8)
+    mask, points = mask[window], view.points[window]
+    top = np.percentile(points[mask][:, 2], 98)
     around = cv2.dilate(mask.astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
-    rim = around & view.above & (view.points[..., 2] > 0.4 * np.percentile(view.points[mask][:, 2], 98))
-    mask = mask | (image_hull(mask) & low & ring_filled(view.points[..., :2], rim))
+    rim = around & view.above[window] & (points[..., 2] > 0.4 * top)
+    mask = mask | (image_hull(mask) & (points[..., 2] < 0.6 * top) & ring_filled(points[..., :2], rim))
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)) > 0
-    enclosed = ndimage.binary_fill_holes(closed)
-    return mask | (closed & view.steep) | (enclosed & ~view.known)
+    enclosed = holes_filled(closed)
+    whole[window] = mask | (closed & view.steep[window]) | (enclosed & ~view.known[window])
+    return whole
 
 
-def doubtful(view: Heights, mask: np.ndarray) -> np.ndarray:
-    """Pixels (h, w) that may belong to a thing for all that depth says: between its parts, on its own ground."""
-    ground = view.points[..., :2]
-    hull = cv2.convexHull(ground[mask & view.known].astype(np.float32))[:, 0]
-    return image_hull(mask) & ~mask & (inside_polygon(ground, hull) | ~view.known)
+def doubtful(view: Heights, mask: np.ndarray, window: tuple[slice, slice]) -> np.ndarray:
+    """What may belong to a thing for all that depth says: between its parts, on its own ground.
+
+    The thing's mask is of shape (h, w); what is returned is a mask of the window, which holds all of the thing.
+    """
+    mask, ground, known = mask[window], view.points[window][..., :2], view.known[window]
+    hull = cv2.convexHull(ground[mask & known].astype(np.float32))[:, 0]
+    return image_hull(mask) & ~mask & (inside_polygon(ground, hull) | ~known)
+
+
+def holes_filled(mask: np.ndarray) -> np.ndarray:
+    """A mask (h, w), bool or uint8, with what it encloses, bool; scipy's binary_fill_holes in a tenth of the time."""
+    _, labels = cv2.connectedComponents(np.pad(mask == 0, 1, constant_values=True).astype(np.uint8), connectivity=4)
+    return (labels != labels[0, 0])[1:-1, 1:-1]
 
 
 def image_hull(mask: np.ndarray) -> np.ndarray:
