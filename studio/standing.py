@@ -78,6 +78,10 @@ def _rest(session: Session, last: str) -> str:
     return last or "Ready."
 
 
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def below(session: Session | None) -> dict[str, Any]:
     """What the status bar shows."""
     if session is None:
@@ -91,7 +95,7 @@ def below(session: Session | None) -> dict[str, Any]:
         "log": lines,
         "running": work is not None,
         "calls": len(session.calls.read()),
-        "message": _rest(session, lines[-1]["text"] if lines else ""),
+        "message": _sentence(_rest(session, lines[-1]["text"] if lines else "")),
     }
     if work:
         said["halting"] = work.stopping

@@ -20,7 +20,7 @@ export const KEYS = {
   Escape: { name: "Esc", says: "discard, or pick nothing", act: "clear" },
   r: { name: "R", says: "the next reading", act: "reading" },
   c: { name: "C", says: "compare segmenters", act: "compare" },
-  z: { name: "Z, Shift-Z", says: "undo, redo" },
+  z: { name: "Z, Ctrl-Z; with Shift", says: "undo, redo" },
   h: { name: "H", says: "hide the masks", act: "hide" },
   wheel: { name: "Wheel, + −", says: "zoom" },
   "+": { act: "nearer" }, "=": { act: "nearer" }, "-": { act: "farther" },

@@ -143,7 +143,7 @@ export default function mount({ element, trigger, server }) {
     if (state !== shown) { shown = state; fill(tools, groups(rows, press)); }
     const fresh = hint.cloneNode(false);
     fill(fresh, told);
-    if (!fresh.isEqualNode(hint)) hint.replaceChildren(...fresh.childNodes);
+    if (!fresh.isEqualNode(hint)) { hint.replaceChildren(...fresh.childNodes); hint.title = hint.textContent; }
   };
   const say = (one, editing, step) => {
     const name = one && [chip(one), " ", h("strong", {}, one.name)];
@@ -152,11 +152,11 @@ export default function mount({ element, trigger, server }) {
     if (tool === "split" && one) return [name, ": drag a line across it to cut it there, or ", h("button.studio-button", { "data-act": "neck", onclick: () => press("neck") }, "split at its narrowest"), " (S again)."];
     if (step?.readings.length > 1) return [news && `${news} `, step.readings[0].title ? "Choose an outline, or press R to blink between them. Enter keeps it. " : "Choose a reading, or click on. Enter keeps it. ", ESCAPE];
     if (news) return news;
-    if (edit?.id === 0) return [h("strong", {}, "New object. "), step ? ["Click adds, right-click or Alt-click removes. Enter keeps it. ", meter(step.readings[step.chosen].quality)] : tool === "brush" ? "Paint it." : "Click it, drag a box around it, or paint it with the brush."];
-    if (editing) return [name, " changed. Click adds, right-click or Alt-click removes. Enter keeps it. ", ESCAPE, " ", meter(step?.readings[step.chosen].quality)];
+    if (edit?.id === 0) return [h("strong", {}, "New object. "), step ? ["Click adds, right-click removes. Enter keeps it. ", meter(step.readings[step.chosen].quality)] : tool === "brush" ? "Paint it." : "Click it, drag a box around it, or paint it with the brush."];
+    if (editing) return [name, " changed. Click adds, right-click removes. Enter keeps it. ", ESCAPE, " ", meter(step?.readings[step.chosen].quality)];
     if (picked.size > 1) return `${picked.size} picked. M merges them into one, Del deletes them.`;
     if (one?.review) return [name, " ", h("span.review", {}, "! needs review"), ` ${one.review} Correct it, or press Enter to keep it as it is. `, meter(one.quality)];
-    if (one) return [name, `, ${SOURCES[one.source] ?? `outlined by ${one.source}`}. `, meter(one.quality), " Click adds what is missing, right-click or Alt-click removes what is too much."];
+    if (one) return [name, `, ${SOURCES[one.source] ?? `outlined by ${one.source}`}. `, meter(one.quality), " Click adds, right-click removes."];
     return "Click an object to pick it. Click anything not outlined, or drag a box, to outline it as a new object.";
   };
 
@@ -245,7 +245,7 @@ export default function mount({ element, trigger, server }) {
 
   // ---- keys, wherever the focus is while this step is shown
   const keyed = (event) => {
-    if (!element.isConnected) { document.removeEventListener("keydown", keyed); document.removeEventListener("keyup", lifted); return; }
+    if (!element.isConnected) { document.removeEventListener("keydown", chorded, true); document.removeEventListener("keydown", keyed); document.removeEventListener("keyup", lifted); return; }
     if (!value || !root.offsetParent) return;
     const key = keyOf(event);
     if (key === null) return;
@@ -260,7 +260,15 @@ export default function mount({ element, trigger, server }) {
     event.preventDefault();
     redraw();
   };
+  // Ctrl-Z takes back a click that is not kept yet before it takes back a decision, which is the top bar's to do.
+  const chorded = (event) => {
+    if (!edit || !root.offsetParent || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.closest("input:not([type=range]), textarea, .cm-editor")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    event.shiftKey ? act.forth() : act.back();
+  };
   const lifted = (event) => { if (event.key === " ") { space = false; redraw(); } };
+  document.addEventListener("keydown", chorded, true);
   document.addEventListener("keydown", keyed);
   document.addEventListener("keyup", lifted);
 

@@ -20,6 +20,7 @@ export default function mount({ element }) {
     if (origin !== location.origin) return;
     if (data?.type === "select") select(idOf(data.name));
     if (data?.type === "ready") setTimeout(tellViewers, 100); // after what Python wants shown in it
+    if (data?.type === "loaded") tellViewers();
   });
   return (value) => {
     const objects = value?.objects ?? [];

@@ -26,7 +26,7 @@ export default function mount({ element, trigger }) {
     : task.instruction === value.trying ? h("span.tag", {}, h("i.spin"), " trying it") : h("span.tag", {}, "not tried yet");
   const picture = (task) => task.picture
     ? h("img", { src: task.picture, alt: `The table when this is ${task.doable ? "done" : "tried"}`, loading: "lazy" })
-    : h("span.blank", {}, task.instruction === value.trying ? "trying it in the twin …" : task.tried ? "no picture" : "");
+    : h("span.blank", {}, task.tried ? "no picture" : "");
   const card = (task) => {
     const on = task.instruction === value.chosen;
     return h(`button.task${on ? ".on" : ""}`, { "aria-pressed": String(on), "data-kind": task.kind, onclick: () => trigger("pick", { instruction: task.instruction }) },
@@ -43,11 +43,11 @@ export default function mount({ element, trigger }) {
     return h("div.head", {},
       h("div.filters", { role: "group", "aria-label": "Kinds of tasks" }, FAMILIES.filter(([name]) => many(name)).map(([name, title]) =>
         h(`button.filter${only === name ? ".on" : ""}`, { "aria-pressed": String(only === name), onclick: () => { only = name; draw(); } }, title, h("span.many", {}, String(many(name)))))),
-      h("label.only", {}, h("input", { type: "checkbox", checked: doableOnly, onchange: (event) => { doableOnly = event.target.checked; draw(); } }), " managed only"),
+      h("label.only", {}, h("input", { type: "checkbox", checked: doableOnly, onchange: (event) => { doableOnly = event.target.checked; draw(); } }), " only what the robot managed"),
       h("span.state", { role: "status" }, value.trying
         ? [h("i.spin"), ` trying them in the twin: ${tried} of ${tasks.length} `, h("button.studio-button.plain", { onclick: () => { hushed = true; trigger("hush", {}); } }, "Stop trying")]
         : tried < tasks.length ? h("button.studio-button", { onclick: () => { hushed = asked = false; look(); } }, `Try ${tried ? "the rest" : "them"} in the twin`)
-        : `${good} of ${tasks.length} managed`));
+        : `the robot managed ${good} of ${tasks.length}`));
   };
 
   const draw = () => {

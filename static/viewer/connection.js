@@ -3,11 +3,14 @@
 /** A view that is gone or that one may not see; the message is for the person. */
 export class Refused extends Error {}
 
+/** The server does not answer at all: stopped, or the line to it is cut. */
+export class Unreachable extends Error {}
+
 /** Fetches a view's shapes: {header, bytes}, the arrays of `header` being [offset, count] into `bytes`. */
 export async function fetchGeometry(token) {
-  const answer = await fetch(`${encodeURIComponent(token)}/geometry`);
+  const answer = await fetch(`${encodeURIComponent(token)}/geometry`).catch(() => { throw new Unreachable(); });
   if (!answer.ok) throw new Refused(await answer.text());
-  const whole = await answer.arrayBuffer();
+  const whole = await answer.arrayBuffer().catch(() => { throw new Unreachable(); });
   const length = new DataView(whole).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, length)));
   return { header, bytes: whole.slice(4 + length) };

@@ -2,7 +2,7 @@
 //
 // With the parent window, same origin only: hears {type: "load", token}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
-import { Connection, fetchGeometry, Refused } from "./connection.js";
+import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { Labels } from "./labels.js";
 import { Pointer } from "./pointer.js";
@@ -30,18 +30,28 @@ const timeline = new Timeline(wish);
 // Opening a view
 
 async function load(wanted, fetched = wanted && fetchGeometry(wanted)) {
+  const again = wanted === token && document.body.dataset.state === "lost";
   token = wanted;
   connection?.close();
   clearTimeout(retry);
   if (!token) return state("waiting", "Nothing to show yet.");
-  state("opening", "Opening the scene …");
+  if (!again) state("opening", "Opening the scene …");
   try {
     const pack = await fetched;
     const next = await Twin.from(pack);
     if (token === wanted) show(next, pack.header);
   } catch (error) {
-    if (token === wanted) state("failed", error instanceof Refused ? error.message : `The scene could not be opened: ${error.message}`);
+    if (token !== wanted) return;
+    if (error instanceof Unreachable) return lost("The studio does not answer. Trying again …");
+    state("failed", error instanceof Refused ? error.message : `The scene could not be opened: ${error.message}`);
   }
+}
+
+/** Says so and tries again soon, for as long as this view is wanted. */
+function lost(message) {
+  const mine = token;
+  state("lost", message);
+  retry = setTimeout(() => load(mine), 1500);
 }
 
 function show(next, header) {
@@ -58,7 +68,7 @@ function show(next, header) {
   document.querySelector('[data-view="photo"]').disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
-  select(twin.names.includes(selected) ? selected : "");
+  select(selected, true); // what this view lacks may well be selected around it
   connect();
 }
 
@@ -81,10 +91,7 @@ function connect() {
       };
     },
     onStatus: follow,
-    onLost() {
-      state("lost", "The connection was lost. Trying again …");
-      retry = setTimeout(() => load(mine), 1500);
-    },
+    onLost: () => lost("The connection was lost. Trying again …"),
   });
 }
 
