@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from pipeline.frame import Frame
-from pipeline.segmentation import DepthSegmenter, Prompt, Sam2Segmenter, Segment, SegmentationError, Segmenter, View
+from pipeline.segmentation import (
+    DepthSegmenter,
+    DepthView,
+    Prompt,
+    Sam2Segmenter,
+    Segment,
+    SegmentationError,
+    Segmenter,
+    View,
+)
 from pipeline.segmentation.finding import Stepwise
 from pipeline.segmentation.sam2 import Everything, available
 from studio.services import Settings
@@ -67,6 +76,8 @@ class Views:
                     self._known[name] = _segmenter(name, self._checkpoint, self._device)
                 self._open[name] = self._known[name].open(self.frame)
                 self._locks[name] = threading.Lock()
+                if isinstance(view := self._open[name], DepthView):
+                    threading.Thread(target=view.prepare, daemon=True, name="prepare").start()
             return self._open[name]
 
     def _check(self, name: str) -> None:

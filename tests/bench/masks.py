@@ -62,7 +62,7 @@ def measure(folder: Path) -> Scored:
     seconds = time.perf_counter() - began
     truth = list(seen.truth.values())
     automatic = score([segment.mask for segment in found], truth, seen.complete)
-    click(all_at_once(view), truth[0], 1)  # the first answer prepares the others, as the studio does on opening
+    view.prepare()  # as the studio does in the background once a frame is open
     together = tuple(click(all_at_once(view), mask, CLICKS) for mask in truth)
     single = tuple(click(one_by_one(view), mask, CLICKS) for mask in truth)
     return Scored(seen, found, automatic, seconds, together, single)

@@ -1,14 +1,17 @@
 """The embedded segmenter on frames with truth, made here and real."""
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import ndimage
 
 from pipeline.frame import load
 from pipeline.segmentation import DepthSegmenter, Prompt, SegmentationError
+from pipeline.segmentation.standing import holes_filled
 from tests.frame.rendered import render
 
 FRAMES = Path(__file__).resolve().parents[3] / "shared" / "frames"
@@ -56,6 +59,25 @@ def test_segments_are_disjoint_numbered_and_the_same_every_time(seen, view):
 
 def test_neither_wall_nor_floor_nor_an_empty_table_is_offered():
     assert DepthSegmenter().open(render("").frame).automatic() == ()
+
+
+def test_what_a_mask_encloses_is_what_cannot_be_reached_from_outside():
+    for seed in range(20):
+        mask = np.random.default_rng(seed).random((17, 23)) < 0.6
+        assert np.array_equal(holes_filled(mask), ndimage.binary_fill_holes(mask))
+
+
+def test_a_view_made_ready_beforehand_answers_as_one_that_is_not(seen, view):
+    ready = DepthSegmenter().open(seen.frame)
+    working = [threading.Thread(target=one) for one in (ready.prepare, ready.automatic)]
+    for one in working:
+        one.start()
+    y, x = np.argwhere(next(iter(seen.labels.values()))).mean(0).astype(int)
+    prompt = Prompt(np.array([[x, y]], float), np.array([1]))
+    answers = [opened.segment(prompt)[0].mask for opened in (ready, view)]
+    for one in working:
+        one.join()
+    assert np.array_equal(*answers)
 
 
 def test_a_click_gives_the_thing_under_it(seen, view):
