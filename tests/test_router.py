@@ -4,6 +4,7 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -25,7 +26,8 @@ from pipeline.router import (
     write_round,
 )
 from pipeline.router.evidence import told
-from pipeline.simulation import CheckResult, Program, Report
+from pipeline.router.meaning import contradiction
+from pipeline.simulation import CheckResult, Program, Report, child, kit
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox import Limits, Sandbox, SandboxError
 from pipeline.tasks import understand
@@ -177,6 +179,56 @@ def result(*reward: float, passed: bool = False) -> Report:
 @pytest.fixture
 def task(scene):
     return understand(ON, scene, RULES)
+
+
+RIGHT, LEFT = "move the can to the right", "move the can to the left"
+TOWER = "stack the red cube and the blue cube"
+CONTRARY = {
+    "put the can left of the blue cube": ("left_of", "right_of"),
+    "put the can in front of the blue cube": ("in_front_of", "behind"),
+    "move the can away from the blue cube": ("away", "near"),
+    ON: ('"green_cube", "blue_cube"', '"blue_cube", "green_cube"'),
+    "put the green cube on the red cube": ("kit.on", "kit.near"),
+    f"{TOWER}, bottom first": ('"red_cube", "blue_cube"', '"blue_cube", "red_cube"'),
+}
+
+
+def asked(program, scene, monkeypatch):
+    """What a program of the rules asks for, as the sandbox tells it."""
+    monkeypatch.setitem(sys.modules, "kit", kit)
+    names = {}
+    exec(program.simulation, names)
+    return child._plain(child.asked(names["build"](scene, 0)))
+
+
+@pytest.mark.parametrize("words", CONTRARY)
+@pytest.mark.parametrize("goals", ["the rules' goals", "goals in other words"])
+def test_goals_that_contradict_the_tasks_words_are_found_and_its_own_are_not(scene, monkeypatch, words, goals):
+    task = understand(words, scene, RULES)
+    good = write(task, scene, RULES)
+    bad = simulation(*CONTRARY[words])(good)
+    task = task if goals == "the rules' goals" else replace(task, goals=("as the words say",))
+    assert bad != good and not contradiction(task, scene, asked(good, scene, monkeypatch))
+    assert "the simulation asks for" in contradiction(task, scene, asked(bad, scene, monkeypatch))
+
+
+def test_another_order_is_no_contradiction_where_the_words_give_none(scene, monkeypatch):
+    task = understand(f"{TOWER} on top of each other", scene, RULES)
+    good = write(task, scene, RULES)
+    turned = re.sub(r'stacked\(\["(\w+)", "(\w+)"\]', r'stacked(["\2", "\1"]', good.simulation)
+    assert turned != good.simulation
+    assert not contradiction(task, scene, asked(replace(good, simulation=turned), scene, monkeypatch))
+
+
+def test_the_program_of_the_words_before_is_not_done_and_is_mended(project, scene, sandbox, monkeypatch):
+    monkeypatch.setattr(judging, "ALTERATIONS", ())
+    monkeypatch.setattr(judging, "SEEDS", (0,))
+    right, left = (understand(words, scene, RULES) for words in (RIGHT, LEFT))
+    rounds = list(route(right, project, RULES, sandbox, start=write(left, scene, RULES), most=4))
+    failed = [check for check in rounds[0].report.checks if not check.passed]
+    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
+    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
+    assert "right_zone" in rounds[-1].program.simulation
 
 
 def test_rounds_end_after_the_most_allowed(project, task):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from pipeline.router.meaning import contradiction
 from pipeline.simulation import CheckResult, Program, Report, kit
 from pipeline.simulation.alteration import KINDS
 from pipeline.simulation.guard import guard
@@ -41,7 +42,7 @@ def judge(
 ) -> Report:
     """Guard, then sandbox, then whether the program means the task. Raises SandboxError."""
     report = _run(program, project_dir, sandbox, limits, ALTERATIONS)
-    return replace(report, checks=(*report.checks, *_meaning(program, task, report)))
+    return replace(report, checks=(*report.checks, *_meaning(program, task, scene, report)))
 
 
 def check_program(program: Program, project_dir: Path, sandbox: Runner, limits: Limits | None = None) -> Report:
@@ -59,7 +60,7 @@ def _run(
     return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits, alterations=alterations)[0]
 
 
-def _meaning(program: Program, task: Task, report: Report) -> Iterator[CheckResult]:
+def _meaning(program: Program, task: Task, scene: kit.Scene, report: Report) -> Iterator[CheckResult]:
     """What no check of the program's own can be trusted with: it is about the task, and solved more than once."""
     if not report.reward:
         return
@@ -69,6 +70,8 @@ def _meaning(program: Program, task: Task, report: Report) -> Iterator[CheckResu
     if told and missing:
         words = f"the task names {', '.join(missing)}, no goal of the simulation does"
         yield CheckResult("meaning objects", False, words)
+    if other := contradiction(task, scene, report.evidence.get("asked") or {}):
+        yield CheckResult("meaning task", False, other)
     if off := report.evidence.get("off_table"):
         yield CheckResult("meaning table", False, f"{', '.join(off)} lies beyond the edge of the table")
     if lax := lax_goals(program):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.simulation import rollout, spots
-from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On
+from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, Side
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
 
@@ -19,7 +19,12 @@ CLEAR = 0.05
 """Metres by which a goal is missed so that no careful check can take it for met."""
 CONTACT = 0.01
 """The same for what has to rest on or in another."""
-OPPOSITE = {"left of": "right of", "right of": "left of", "in front of": "behind", "behind": "in front of"}
+OPPOSITE: Mapping[str, Side] = {
+    "left of": "right of",
+    "right of": "left of",
+    "in front of": "behind",
+    "behind": "in front of",
+}
 
 
 def perform(sim: Any, kind: str) -> dict[str, Any]:
@@ -29,7 +34,7 @@ def perform(sim: Any, kind: str) -> dict[str, Any]:
     The run claims a reward of 1, but for the kind "nothing", which tells the truth.
     """
     meant = sim.stages
-    changed = KINDS[kind](sim, meant)
+    changed = distinct(sim).get(kind)
     if changed is None:
         return {"kind": kind, "told": "", "applies": False}
     run = rollout.roll_out(sim.bench(), changed)
@@ -38,6 +43,35 @@ def perform(sim: Any, kind: str) -> dict[str, Any]:
     # The checks ask sim.rollout(), which answers with what has been rolled out already.
     sim._run = replace(run, reward=claim, rewards=np.full(len(run.times), claim), why="" if claim else "nothing moved")
     return {"kind": kind, "told": told, "applies": _missed(meant, run.state_at_end)}
+
+
+def distinct(sim: Any) -> dict[str, Stages]:
+    """The altered goals by kind; without those that ask for the same as the meant ones, or as an earlier kind."""
+    seen, found = [_plain(sim.stages)], {}
+    for kind, alter in KINDS.items():
+        changed = alter(sim, sim.stages)
+        if changed is not None and _plain(changed) not in seen:
+            seen.append(_plain(changed))
+            found[kind] = changed
+    return found
+
+
+def _plain(stages: Stages) -> list[Any]:
+    """The goals without their stages' names; what can be said in two ways is said in one."""
+    return [[_said(part) for goal in goals for part in _steps(goal)] for _, goals in stages]
+
+
+def _steps(goal: Goal) -> Sequence[Goal]:
+    return goal.parts if all(isinstance(part, On) for part in goal.parts) else (goal,)
+
+
+def _said(goal: Goal) -> Goal:
+    match goal:
+        case Beside(a=a, b=b, side="right of" | "behind" as side):
+            return Beside(b, a, OPPOSITE[side])
+        case Near(a=a, b=b) | Away(a=a, b=b):
+            return replace(goal, a=min(a, b), b=max(a, b))
+    return goal
 
 
 def _missed(stages: Stages, end: State) -> bool:

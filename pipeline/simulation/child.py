@@ -25,7 +25,7 @@ from pipeline.simulation import alteration, kit
 from pipeline.simulation.confine import confine
 from pipeline.simulation.inside import Inside, Refused, place
 from pipeline.simulation.oracle import FloatingGripper
-from pipeline.simulation.recipe import Recipe, follow, recipe
+from pipeline.simulation.recipe import Recipe, follow, recipe, told
 from pipeline.simulation.robot import Robot
 from pipeline.simulation.rollout import Run
 from pipeline.simulation.world import equip
@@ -165,6 +165,7 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "why": run.why,
         "at_rest": run.at_rest,
         "goals": list(run.goals),
+        "asked": asked(sim),
         "reward_at_start": sim.reward_at_start(),
         "events": [_event(event) for event in run.events],
         "grasps": [list(grasp) for grasp in run.grasps],
@@ -174,6 +175,12 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "off_table": _off_table(sim),
         "simulated_seconds": run.times[-1],
     }
+
+
+def asked(sim: kit.Simulation) -> dict:
+    """The goals as data, rows in the order that their key gives, and where the zones lie."""
+    goals = [told(goal) for _, goals in sim.stages for goal in goals]
+    return {"goals": goals, "zones": {name: zone.xy for name, zone in sim.zones.items()}}
 
 
 def _off_table(sim: kit.Simulation) -> list[str]:

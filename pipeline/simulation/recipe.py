@@ -67,7 +67,7 @@ def recipe(sim: Any) -> Recipe:
     """What was done to a kit.Simulation so far. Raises KitError where it cannot be told."""
     try:
         calls = [
-            Call(verb=verb, arguments=[_told(a) for a in arguments], named={k: _told(a) for k, a in named.items()})
+            Call(verb=verb, arguments=[told(a) for a in arguments], named={k: told(a) for k, a in named.items()})
             for verb, arguments, named in sim._calls
         ]
         return Recipe(seed=sim.seed, calls=calls)
@@ -82,7 +82,7 @@ def follow(sim: Any, said: Recipe) -> None:
         if call.verb not in known or not callable(getattr(sim, call.verb)):
             raise KitError(f"the kit's simulation has no {call.verb}()")
         try:
-            getattr(sim, call.verb)(*map(_meant, call.arguments), **{k: _meant(a) for k, a in call.named.items()})
+            getattr(sim, call.verb)(*map(meant, call.arguments), **{k: meant(a) for k, a in call.named.items()})
         except (TypeError, ValueError) as error:
             raise KitError(f"{call.verb}(...) was given what it cannot take: {error}") from error
 
@@ -98,30 +98,32 @@ def kinds_of_goals() -> dict[str, type[Goal]]:
     return found
 
 
-def _told(value: Any) -> Any:
+def told(value: Any) -> Any:
+    """A goal, or what a call was given, as JSON. Raises KitError where it cannot be told."""
     if isinstance(value, Goal):
         name = type(value).__name__
         if kinds_of_goals().get(name) is not type(value):
             raise KitError(f"a goal of the kind {name} is not the kit's; compose the kit's own goals")
-        return {KIND: name} | {f.name: _told(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {KIND: name} | {f.name: told(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_told(item) for item in value]
+        return [told(item) for item in value]
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise KitError(f"{type(value).__name__} {str(value)[:60]!r} is nothing the kit takes: give names, numbers, goals")
 
 
-def _meant(value: Any) -> Any:
+def meant(value: Any) -> Any:
+    """What `told` told. Raises KitError where it is nothing the kit has."""
     if isinstance(value, list):
-        return [_meant(item) for item in value]
+        return [meant(item) for item in value]
     if not isinstance(value, dict):
         return value
     kind = kinds_of_goals().get(str(value.get(KIND)))
     if kind is None:
         raise KitError(f"there is no goal of the kind {value.get(KIND)!r}")
-    fields = {key: _tuple(_meant(item)) for key, item in value.items() if key != KIND}
+    fields = {key: _tuple(meant(item)) for key, item in value.items() if key != KIND}
     try:
         return TypeAdapter(kind).validate_python(fields)
     except ValidationError as error:

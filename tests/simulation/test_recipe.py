@@ -7,7 +7,7 @@ import pytest
 import tabletop
 
 from pipeline.simulation import kit
-from pipeline.simulation.alteration import KINDS
+from pipeline.simulation.alteration import KINDS, distinct
 from pipeline.simulation.goals import Goal
 from pipeline.simulation.recipe import QUESTIONS, Recipe, follow, kinds_of_goals, recipe
 
@@ -106,3 +106,9 @@ def test_what_does_not_apply_says_so(scene, kind):
     sim = kit.Simulation(scene)
     sim.goal(kit.at("red_cube", (0.0, 0.0)))
     assert KINDS[kind](sim, sim.stages) is None
+
+
+def test_what_is_the_same_alteration_is_carried_out_once(scene):
+    sim = kit.Simulation(scene)
+    sim.goal(kit.left_of("red_cube", "blue_cube"))
+    assert {"inverted", "misplaced"} <= set(distinct(sim)) and "swapped" not in distinct(sim)

@@ -79,6 +79,8 @@ def _stopped(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> 
 def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Fault | None:
     if used := next((c["message"] for c in failed if c["name"] == "meaning objects"), None):
         return Fault("wrong_objects", "fix_simulation", used, 0.9)
+    if other := next((c["message"] for c in failed if c["name"] == "meaning task"), None):
+        return Fault("wrong_goals", "fix_simulation", other, 0.9)
     if off := next((c["message"] for c in failed if c["name"] == "meaning table"), None):
         return Fault("off_table", "fix_simulation", off, 0.9)
     for call in source.goals(source.parse(simulation) or source.parse("")):  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
     yield from _telling(checks, tree)
     if "check_oracle_solves_it" not in source.functions(tree):
         yield _with(checks, fresh["check_oracle_solves_it"]), "a check now asks that the oracle reaches every goal"
-    if fault.kind == "unreadable":
+    if fault.kind in ("unreadable", "crash"):
         yield writer.checks_source(_aims(data)), "checks.py is written anew from the goals"
 
 
