@@ -52,10 +52,12 @@ class Prompted:
             for i in range(len(clicks)):
                 mask = self._correct(mask, clicks[: i + 1])
             return (Segment(0, mask),)
-        readings = self._kept(_key(prompt.box, clicks[:1]), lambda: self._first(prompt.box, clicks))
-        rest = clicks[1:] if prompt.box is None else clicks
-        if rest:
-            readings = [self._corrected(readings[0], rest, _key(prompt.box, clicks[: len(clicks) - len(rest)]))]
+        told = 1 if prompt.box is None else 0
+        readings = self._kept(_key(prompt.box, clicks[:told]), lambda: self._first(prompt.box, clicks))
+        for i in range(told, len(clicks)):
+            before, done = readings[0], clicks[: i + 1]
+            key = _key(prompt.box, done)
+            readings = self._kept(key, lambda before=before, done=done: [self._correct(before, done)])
         return tuple(Segment(0, mask, 1 - 0.15 * i) for i, mask in enumerate(readings))
 
     def _first(self, box: np.ndarray | None, clicks: list[tuple[int, int, int]]) -> list[np.ndarray]:
@@ -93,13 +95,6 @@ class Prompted:
 
     def _enlarged(self, mask: np.ndarray) -> np.ndarray:
         return enlarge(mask, self._shape, self._view.step)
-
-    def _corrected(self, mask: np.ndarray, clicks: list[tuple[int, int, int]], key: bytes) -> np.ndarray:
-        for i in range(len(clicks)):
-            before, done = mask, clicks[: i + 1]
-            again = key + _key(None, done)
-            mask = self._kept(again, lambda before=before, done=done: [self._correct(before, done)])[0]
-        return mask
 
     def _correct(self, mask: np.ndarray, clicks: list[tuple[int, int, int]]) -> np.ndarray:
         """The mask after the last of the clicks: it changes only where the click's own region was wrong."""

@@ -102,6 +102,15 @@ def test_a_click_changes_only_what_lies_around_it(seen, view):
     assert np.linalg.norm(changed - [y, x - 12], axis=1).max() < 80
 
 
+def test_a_later_click_takes_back_nothing_that_the_first_one_said(seen, view):
+    for truth in seen.labels.values():
+        x, y = np.argwhere(truth).mean(0).astype(int)[::-1]
+        for beside in (4, 8, 12):
+            prompt = Prompt(np.array([[x, y], [x + beside, y]], float), np.array([1, 0]))
+            mask = view.segment(prompt)[0].mask
+            assert mask[y, x] and not mask[y, x + beside]
+
+
 def test_a_click_that_is_right_already_changes_nothing(seen, view):
     truth = seen.labels["blue_cylinder"]
     for mask in (truth, view.automatic()[0].mask):
