@@ -44,7 +44,7 @@ def build(services: Services, workspace: Path, auth: tuple[str, str] | None = No
         theme=theme(),
         css_paths=[STATIC / "studio.css"],
         js="() => document.body.classList.remove('dark')",
-        head='<link rel="icon" href="/static/studio/icon.svg">',
+        head='<link rel="icon" href="/static/studio/icon.svg"><script type="module" src="/static/studio/indent.js"></script>',
         footer_links=[],
         run_history=False,
         ssr_mode=False,

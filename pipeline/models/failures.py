@@ -80,7 +80,10 @@ class Failures:
             case BrokenOff():
                 return f"{where} broke off in the middle of its answer; try again."
             case openai.APIConnectionError():
-                return f"{where} cannot be reached; check GRS_BASE_URL and the network, or use --model offline."
+                return (
+                    f"{where} cannot be reached: is a server running there? Check its address (GRS_BASE_URL), "
+                    "or go on with the written rules (--model offline)."
+                )
             case TooLong():
                 return f"{where} sent a reply of {error}, which is no answer; check GRS_BASE_URL and GRS_MODEL."
             case openai.APIError():
