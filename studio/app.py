@@ -27,6 +27,7 @@ from studio.theme import theme
 from studio.watching import Watching
 
 STATIC = Path(__file__).parents[1] / "static"
+HEAD = '<link rel="icon" href="/static/studio/icon.svg"><script type="module" src="/static/studio/indent.js"></script>'
 
 
 def build(services: Services, workspace: Path, auth: tuple[str, str] | None = None) -> FastAPI:
@@ -44,7 +45,7 @@ def build(services: Services, workspace: Path, auth: tuple[str, str] | None = No
         theme=theme(),
         css_paths=[STATIC / "studio.css"],
         js="() => document.body.classList.remove('dark')",
-        head='<link rel="icon" href="/static/studio/icon.svg"><script type="module" src="/static/studio/indent.js"></script>',
+        head=HEAD,
         footer_links=[],
         run_history=False,
         ssr_mode=False,
