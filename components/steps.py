@@ -70,8 +70,8 @@ class AskedBack(Component):
 
 
 class RoundTimeline(Component):
-    """{rounds: [{number, task, parent, clean, checks, passed, reward, crash, timed_out, violation, route, reason,
-    confidence, change, seconds, changes, code}], lanes: [[number]], best, pinned,
+    """{rounds: [{number, task, parent, clean, checks, noticed, passed, reward, crash, timed_out, violation, route,
+    reason, confidence, change, seconds, changes, code}], lanes: [[number]], best, pinned,
     comparing: {a, b, changes, reasons} or null, running, playing, arranging, rolling}; changes hold a diff's rows by
     file.
 

@@ -85,6 +85,7 @@ def _round(one: Round, parent: Round | None) -> dict[str, Any]:
             {"name": c.name, "passed": c.passed, "message": c.message, "line": c.line, "instant": c.instant}
             for c in report.checks
         ],
+        "noticed": dict(report.evidence.get("noticed") or {}),
         "passed": sum(c.passed for c in report.checks),
         "reward": list(report.reward),
         "crash": report.crash,

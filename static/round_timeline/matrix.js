@@ -1,11 +1,12 @@
 import { h } from "/static/studio/dom.js";
+import { notices } from "/static/round_timeline/noticed.js";
 
-const MEANT = { nothing: "nothing moves", inverted: "the goals are turned round", swapped: "two things are exchanged", "another object": "another thing is taken", misplaced: "a thing is put elsewhere", "half done": "half is left undone", order: "the order is wrong by one" };
+const MEANT = { task: "the goals are the task's", objects: "the goals name every object of the task", start: "something is left to do at the start", goals: "the goals are strict enough", table: "every zone lies on the table", reward: "the robot reaches every goal", layouts: "the robot manages other layouts too" };
 
-// A check's name for a person; the router's own look whether the program's checks notice what is done wrong on purpose.
+// A check's name for a person; the router's own look whether the program means its task, and whether its checks notice mistakes.
 export function named(name) {
   const kind = name.replace(/^meaning /, "");
-  return kind !== name && MEANT[kind] ? `the checks notice when ${MEANT[kind]}` : name.replace(/^check_/, "").replaceAll("_", " ");
+  return kind === name ? name.replace(/^check_/, "").replaceAll("_", " ") : MEANT[kind] ?? notices(kind);
 }
 
 // Which check passed in which round: the rounds of one task beside one another, a failed check to be watched at a click.

@@ -1,6 +1,7 @@
 import { fill, h, plural } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
 import { openCalls } from "/static/studio/drawer.js";
+import { noticed } from "/static/round_timeline/noticed.js";
 import { matrix, named } from "/static/round_timeline/matrix.js";
 
 const END = 1e6; // seconds: wherever the recording ends
@@ -55,6 +56,7 @@ export default function mount({ element, trigger }) {
       !check.passed && h("span.message", {}, check.message, check.line ? h("span.faint", {}, ` checks.py, line ${check.line}`) : null, " ",
         h("button.studio-button.plain", { title: "Watch the round at this instant", onclick: () => play(round.number, check) }, check.instant === null ? "▶ show the end" : `▶ show at ${check.instant.toFixed(1)} s`))))),
     h(`p.route${round.route === "ask" ? ".asks" : ""}`, {}, h("b", {}, `Router: ${ROUTES[round.route] ?? (round.route || "no decision")}${round.confidence < 1 && !round.clean ? ` (${Math.round(100 * round.confidence)} % sure)` : ""}. `), round.reason),
+    noticed(round),
     Object.entries(round.changes).map(([file, rows], index) => h("details", { open: true }, h("summary", {}, `What changed in ${file} since round ${round.parent}${!index && round.change ? `: ${round.change}` : ""}`), diff(rows))),
     !Object.keys(round.changes).length && h("details", {}, h("summary", {}, "The code"), Object.entries(round.code).map(([file, text]) => [h("div.file", {}, file), h("pre", {}, text)])));
 
