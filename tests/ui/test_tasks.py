@@ -82,6 +82,7 @@ def test_a_round_is_edited_and_goes_on_as_a_branch_of_its_own(studio: Studio, pa
     page.locator("#generate").click()
     timeline = page.locator(".round-timeline")
     expect(timeline.locator("[data-round='0']")).to_contain_text(re.compile(r"✓ \d+ of \d+ checks"))
+    expect(timeline.locator(".noticed tr", has_text="did the opposite")).to_contain_text("✓ check_")
     expect(page.locator(".asked-back")).to_be_hidden()
     halted(page)
     timeline.get_by_role("button", name="Edit and branch").click()
