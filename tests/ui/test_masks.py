@@ -260,7 +260,7 @@ def test_a_file_of_another_picture_is_refused_in_one_line(studio: Studio, page: 
 
 
 def test_the_segmenters_say_how_they_stand_and_can_be_compared(studio: Studio, page: Page):
-    page.locator("[data-menu=segmenters] summary").click()
+    page.locator("[data-menu=segmenters] > summary").click()
     sheet = page.locator("[data-menu=segmenters] .sheet")
     expect(sheet).to_contain_text("Depth and colour")
     expect(sheet).to_contain_text(re.compile("SAM 2"))
