@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.models import ModelError, Question
 from pipeline.models.rules import RulesModel
 from pipeline.models.rules.aims import Aim, read, sentence
+from pipeline.models.rules.grammar import PLACES
 from pipeline.simulation import kit
 from pipeline.simulation.alteration import OPPOSITE
 from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, OnTable, Outside, Upright
@@ -60,7 +61,7 @@ def contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -> str
     goals = [goal for said in asked.get("goals") or () for goal in _simple(meant(said))]
     if not aims or not goals:
         return ""
-    view = _View(scene, asked.get("zones") or {}, bool(ORDERED.search(task.instruction)))
+    view = _View(scene, asked.get("zones") or {}, task.instruction)
     for aim in chain.from_iterable(_pairs(aim, view.ordered) for aim in aims):
         said = [(view.says(aim, goal), goal) for goal in goals]
         wrong = [goal for verdict, goal in said if verdict is False]
@@ -101,8 +102,9 @@ def _simple(goal: Goal) -> Iterator[Goal]:
 class _View:
     """The table's sides as the camera sees them, and the zones that the simulation marked on it."""
 
-    def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], ordered: bool):
-        self.ordered, self._zones = ordered, zones
+    def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], words: str):
+        self.ordered, self._zones = bool(ORDERED.search(words)), zones
+        self._said = {PLACES[word] for word in re.findall(r"\w+", words.lower()) if word in PLACES}
         self._axes = {"left": -scene.right, "right": scene.right, "far": scene.away, "near": -scene.away}
         self._corners = np.asarray(scene.table.polygon, float)
 
@@ -140,7 +142,7 @@ class _View:
 
     def _placed(self, aim: Aim, goal: Goal) -> bool | None:
         side = aim.names[-1].split("_")[0]
-        if side not in self._axes:
+        if side not in self._axes or side not in self._said:  # "bring me the mug" names no side of the table
             return None
         other = {"left": "right", "right": "left", "far": "near", "near": "far"}[side]
         here, there = self._beyond(goal, side) > 0, self._beyond(goal, other) > 0
