@@ -293,7 +293,7 @@ def _clear(
 
 
 def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]], table: Table) -> np.ndarray | None:
-    """The free place for a square of half side `half` that lies farthest to the side its name tells, or None."""
+    """The free place for a square of half side `half`, on the side its name tells and well towards it, or None."""
     right, away = np.asarray(table.right), np.asarray(table.away)
     middle = table.polygon.mean(0)
     low, high = table.polygon.min(0), table.polygon.max(0)
@@ -302,9 +302,11 @@ def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]]
     spots = spots[table.depth(spots) > half * 1.2 + 0.02]
     for centre, radius in taken:
         spots = spots[np.linalg.norm(spots - centre, axis=1) > half * 1.25 + radius + 0.02]
+    wish = {"left": -right, "right": right, "far": away, "near": -away}.get(name.split("_")[0])
+    if wish is not None:
+        spots = spots[(spots - middle) @ wish > 0]
     if not len(spots):
         return None
-    wish = {"left": -right, "right": right, "far": away, "near": -away}.get(name.split("_")[0])
     near = np.linalg.norm(spots - middle, axis=1)
     if wish is not None:  # clearly on that side; a place at the very edge is hard to reach
         ahead = (spots - middle) @ wish

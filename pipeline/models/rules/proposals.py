@@ -211,9 +211,16 @@ def emptied(objects: Sequence[Thing], table: Table, most: int = 4) -> dict[str, 
         place = (low + (high - low) * share) @ axes
         nearest = sorted(objects, key=lambda t, place=place: float(np.hypot(*(place - t.position[:2]))))
         group = _all_in(nearest[: 2 if len(objects) > 3 else 1], objects, table) if nearest else []
-        if 0 < len(group) <= most:
+        if 0 < len(group) <= most and _on_table(group, table):
             found[zone] = group
     return found
+
+
+def _on_table(group: Sequence[Thing], table: Table) -> bool:
+    """Whether the zone that the group shall leave lies wholly on the table."""
+    centre, size = cleared([Aim("outside", (t.name, "zone")) for t in group], group, table)["zone"]
+    corners = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)]) / 2 * size @ np.stack([table.right, table.away])
+    return bool((table.depth(centre + corners) >= 0).all())
 
 
 def _all_in(group: Sequence[Thing], objects: Sequence[Thing], table: Table) -> list[Thing]:
