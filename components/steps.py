@@ -51,8 +51,8 @@ class FitTable(Component):
 
 class TaskCards(Component):
     """{tasks: [{name, instruction, kind, goals, objects, source, level, tried, doable, why, carries, picture}],
-    chosen: instruction, trying: instruction, waiting}; level is "easy", "medium", "hard" or "", and doable
-    is null where nobody knows.
+    chosen: instruction, decided: whether a person chose it, trying: instruction, waiting}; level is "easy", "medium",
+    "hard" or "", and doable is null where nobody knows.
 
     Tells `pick` {instruction}, `rehearse` when cards are looked at that were not tried yet, `hush` to end that.
     """

@@ -20,6 +20,7 @@ def shown(session: Session | None) -> dict[str, Any]:
     return {
         "tasks": [_card(session, task) for task in tasks],
         "chosen": chosen.instruction if chosen else "",
+        "decided": bool(session.project.decided("task")),
         "trying": session.rehearsing,
         "waiting": session.project.error("task") or "Tasks are proposed here as soon as there is a twin.",
     }

@@ -10,14 +10,14 @@ export default function mount({ element, trigger }) {
   const decide = (kind, data) => trigger("decide", { kind, ...data });
 
   const bars = (scores) => h("span.bars", {}, Object.entries(scores).map(([name, score]) =>
-    h("span.bar", { title: `${name}: ${Math.round(score * 100)} of 100` }, h("span.what", {}, name === "appearance" ? "looks" : name), h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })))));
+    h("span.bar", { title: `${name}: ${Math.round(score * 100)} of 100` }, h("span.what", {}, name === "appearance" ? "pattern" : name), h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })))));
 
   const candidate = (object, one, rank) => {
     const on = object.match.asset_id === one.asset_id, machine = rank === 0;
     return h(`button.asset${on ? ".on" : ""}`, { "aria-pressed": String(on), title: `${one.name}: ${one.reason}`, onclick: (event) => { event.stopPropagation(); select(object.id); if (!on) decide("choose_asset", { id: object.id, asset_id: one.asset_id }); } },
       h("img", { src: one.image, alt: one.name, loading: "lazy" }),
       h("span.asset-name", {}, one.name),
-      h("span.line", {}, h("b", {}, `${Math.round(one.score * 100)} %`), machine && h("span.tag", {}, "best match"), on && h("span.tag.good", {}, "✓ chosen")),
+      h("span.line", {}, h("b", {}, `${Math.round(one.score * 100)} %`), machine && h("span.tag", {}, object.match.asset_id === null && object.match.source !== "human" ? "nearest" : "best match"), on && h("span.tag.good", {}, "✓ chosen")),
       bars(one.scores));
   };
   const card = (object) => {

@@ -30,7 +30,7 @@ export default function mount({ element, trigger }) {
   const card = (task) => {
     const on = task.instruction === value.chosen;
     return h(`button.task${on ? ".on" : ""}`, { "aria-pressed": String(on), "data-kind": task.kind, onclick: () => trigger("pick", { instruction: task.instruction }) },
-      h("span.goal-picture", {}, picture(task), h("span.verdict", {}, verdict(task)), on && h("span.chosen", {}, "chosen")),
+      h("span.goal-picture", {}, picture(task), h("span.verdict", {}, verdict(task)), on && h("span.chosen", {}, value.decided ? "chosen" : "suggested")),
       h("span.words", {},
         h("span.kind", {}, h("b", {}, said(task.kind) || "task"), task.level && h(`span.tag${LEVELS[task.level] ? `.${LEVELS[task.level]}` : ""}`, { title: "How hard it looks" }, task.level)),
         h("strong", {}, task.instruction),
