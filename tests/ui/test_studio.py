@@ -147,7 +147,7 @@ def test_work_stops_when_a_person_says_so(page: Page):
     page.locator("#task-text textarea, #task-text input").fill("")
     page.locator("#generate").click()
     page.locator(".status-bar .stop").dispatch_event("click")  # at once: the work may be short
-    expect(page.locator(".status-bar .message")).to_contain_text("stopped")
+    expect(page.locator(".status-bar .message")).to_contain_text("Stopped")
     settled(page)
 
 
