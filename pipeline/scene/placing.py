@@ -60,13 +60,15 @@ STEADY = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class _Laid:
+class Laid:
     """A shape over what was seen of it."""
 
     pose: Pose
+    """world_from_object; pos is the centre of the shape's box."""
     scale: float
+    """Of the asset's own size."""
     cost: float
-    """As of a Fit; 0 where too little was seen to tell."""
+    """Mean robust distance in metres, as of a Fit; 0 where too little was seen to tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +129,25 @@ def place(
     )
 
 
+def lay(
+    frame: Frame,
+    support: Support,
+    segment: Segment,
+    description: Description,
+    asset: Asset,
+    scale: float = 1.0,
+    below: Iterable[Placement] = (),
+    cache: Path | None = None,
+) -> Laid:
+    """An asset as it would lie over what was seen of one segment, on the table or on what is already placed `below`.
+
+    In its own size, or scaled about `scale` where that explains the points clearly better. Two seconds at most; found
+    again in the folder `cache` where one is given.
+    """
+    thing = _Seen(segment, description, None, object_points(frame, support, segment))
+    return _laid_over(thing, asset, scale, Sight(thing.points, frame, support.world_from_camera), tuple(below), cache)
+
+
 def object_points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
     """A segment's own points in world axes, of shape (N, 3): above the table, without what bled in at its edge."""
     inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
@@ -173,7 +194,7 @@ def _place(
     laid, asset = None, None
     if thing.match is not None and thing.match.asset_id is not None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
-        laid = _found(cache, (*seen, asset.digest, scale), lambda: _lay(asset, scale, thing, sight, below))
+        laid = _laid_over(thing, asset, scale, sight, below, cache)
         chosen = given is not None or thing.match.source == "human"
         fits = laid.cost < GOOD and laid.scale == 1
         if chosen or fits or thing.description.attributes.shape not in PLAIN:
@@ -187,18 +208,25 @@ def _place(
     return _placement(thing, made.asset, None, _given(plain, given))
 
 
-def _given(laid: _Laid, pose: Pose | None) -> _Laid:
+def _laid_over(
+    thing: _Seen, asset: Asset, scale: float, sight: Sight, below: tuple[Placement, ...], cache: Path | None
+) -> Laid:
+    what = (thing.points, thing.segment.mask, _bottoms(thing, below), asset.digest, scale)
+    return _found(cache, what, lambda: _lay(asset, scale, thing, sight, below))
+
+
+def _given(laid: Laid, pose: Pose | None) -> Laid:
     """At the pose that a person gave, which is certain, or as it was found."""
     return laid if pose is None else replace(laid, pose=pose, cost=0.0)
 
 
-def _belied(asset: Asset, laid: _Laid, plain: _Laid) -> bool:
+def _belied(asset: Asset, laid: Laid, plain: Laid) -> bool:
     """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
     share = BELIED_HOLLOW if asset.container else BELIED if laid.scale == 1 else BELIED_SCALED
     return laid.cost > CLOSE and plain.cost < laid.cost * share
 
 
-def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
+def _found(cache: Path | None, what: tuple, fit: Callable[[], Laid]) -> Laid:
     """What was found for the same evidence, else what `fit` finds."""
 
     def compute() -> dict[str, list[float]]:
@@ -211,10 +239,10 @@ def _found(cache: Path | None, what: tuple, fit: Callable[[], _Laid]) -> _Laid:
         }
 
     kept = memo(cache, digest("laid", *what), compute) if cache else compute()
-    return _Laid(Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"])), kept["scale"][0], kept["cost"][0])
+    return Laid(Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"])), kept["scale"][0], kept["cost"][0])
 
 
-def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: _Laid) -> Placement:
+def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: Laid) -> Placement:
     measured, scale = thing.description.attributes, laid.scale
     return Placement(
         name=thing.description.name,
@@ -238,10 +266,10 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: _Laid) ->
     )
 
 
-def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> _Laid:
+def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
     """A known asset over its points: in its own size, or scaled where that explains them clearly better."""
     if len(thing.points) < 10:
-        return _Laid(_as_described(thing.description, asset.size * scale), scale, 0.0)
+        return Laid(_as_described(thing.description, asset.size * scale), scale, 0.0)
     bottoms = _bottoms(thing, below)
     own = _turned(asset, 1.0, thing, sight, bottoms)
     if own.cost < GOOD:
@@ -251,7 +279,7 @@ def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Pl
     return scaled if scaled.cost < RESCALED * own.cost else own
 
 
-def _turned(asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: list[float]) -> _Laid:
+def _turned(asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: list[float]) -> Laid:
     """In one size: every way up and every height at which its top is where the top was seen."""
     shape = registration.surface(asset.mesh, asset.size * scale)
     options = sorted((_misfit(shape, UPS[up], z, thing), i, up, z) for i, up in enumerate(UPS) for z in bottoms)
@@ -261,17 +289,17 @@ def _turned(asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: lis
     if not any(fit.cost < GOOD for fit in fits):
         fits += [_fit(shape, sight, o[2], o[3]) for o in options if o not in stands and o[0] <= least + 0.01]
     best = min(fits, key=lambda fit: fit.cost)
-    return _Laid(best.pose, scale, best.cost)
+    return Laid(best.pose, scale, best.cost)
 
 
-def _resized(asset: Asset, laid: _Laid, by: float, sight: Sight) -> _Laid:
+def _resized(asset: Asset, laid: Laid, by: float, sight: Sight) -> Laid:
     """Another size from the same pose, resting where it rested."""
     shape = registration.surface(asset.mesh, asset.size * laid.scale * by)
     rotated = shape.points @ laid.pose.rotation.T
     bottom = laid.pose.pos[2] + rotated[:, 2].min() / by
     start = Pose(np.array([*laid.pose.pos[:2], bottom - rotated[:, 2].min()]), laid.pose.quat_wxyz)
     fit = registration.register(shape, sight, [start])
-    return _Laid(fit.pose, laid.scale * by, fit.cost)
+    return Laid(fit.pose, laid.scale * by, fit.cost)
 
 
 def _fit(shape: Surface, sight: Sight, up: str, bottom: float) -> Fit:
@@ -360,12 +388,12 @@ def _raised(pose: Pose, size: np.ndarray, bottom: float) -> Pose:
     return Pose(np.array([*pose.pos[:2], bottom + np.abs(pose.rotation[2]) @ size / 2]), pose.quat_wxyz)
 
 
-def _touched_up(asset: Asset, start: Pose, sight: Sight) -> _Laid:
+def _touched_up(asset: Asset, start: Pose, sight: Sight) -> Laid:
     """A shape made from the view lies nearly right: moved only where that fits what was seen better."""
     if len(sight.points) < 30:
-        return _Laid(start, 1.0, 0.0)
+        return Laid(start, 1.0, 0.0)
     fit = registration.register(registration.surface(asset.mesh, asset.size), sight, [start])
-    return _Laid(fit.pose, 1.0, fit.cost)
+    return Laid(fit.pose, 1.0, fit.cost)
 
 
 def _as_described(description: Description, size: np.ndarray) -> Pose:

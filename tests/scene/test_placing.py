@@ -11,7 +11,7 @@ from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
 from pipeline.matching import Match
-from pipeline.scene.placing import place
+from pipeline.scene.placing import lay, place
 from pipeline.scene.settle import settle
 
 UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
@@ -159,3 +159,15 @@ def test_the_half_hidden_holder_reaches_under_what_it_holds(library, tmp_path):
     _, told = settle(placed)
     assert placed.placements[0].size[1] > 1.3 * near.size[1]
     assert told == ()
+
+
+def test_any_asset_can_be_laid_over_one_segment_by_itself(few, library, tmp_path):
+    frame, support, segments = make.photograph(few)
+    mug = few.placements[0]
+    right = lay(frame, support, segments[0], described(mug), library["red_mug"], cache=tmp_path)
+    wrong = lay(frame, support, segments[0], described(mug), library["cracker_box"])
+    again = lay(frame, support, segments[0], described(mug), library["red_mug"], cache=tmp_path)
+    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003
+    assert right.scale == 1
+    assert right.cost < wrong.cost / 2
+    assert np.array_equal(again.pose.matrix, right.pose.matrix)
