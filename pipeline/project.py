@@ -43,7 +43,7 @@ WISHES = ("ask_again", "use_measured")
 """Decisions about a question to a model; they make the stage that asks it stale."""
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename", *WISHES),
-    "matches": ("choose_asset",),
+    "matches": ("choose_asset", "make"),
     "scene": ("move",),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
@@ -185,6 +185,10 @@ class Project:
         """Decisions of these kinds that are in force, in order."""
         return tuple(d for d in log.in_force(self.decisions) if d.kind in kinds)
 
+    def chosen_assets(self) -> dict[int, str | None]:
+        """Which asset a person chose, by segment id; None where it shall be made from the view."""
+        return {d.data["id"]: d.data.get("asset_id") for d in self.decided("choose_asset", "make")}
+
     def wishes(self) -> dict[tuple[str, str], Wish]:
         """What a person wants of questions to a model, by kind and about."""
         wishes: dict[tuple[str, str], Wish] = {}
@@ -266,10 +270,11 @@ class Project:
             for d in log.in_force(self.decisions)
             if d.kind in kinds and (d.kind not in WISHES or STAGE_OF.get(d.data["kind"]) in before)
         ]
-        return digest(self._frame_key, made_with, decided)
+        return digest(self.frame_key, made_with, decided)
 
     @property
-    def _frame_key(self) -> str:
+    def frame_key(self) -> str:
+        """A hash of all that is seen: colour, depth and the camera in force."""
         return digest(self._picture_key, self.frame.intrinsics.matrix)
 
     @cached_property

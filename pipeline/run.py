@@ -177,16 +177,11 @@ def find_segments(
             yield Progress("segments", f"{step.said} ({segmenter.name})", step.done, step.of)
 
 
-def _sight(project: Project) -> tuple[Any, ...]:
-    """All that is seen, for the keys of what is kept."""
-    return project.frame.rgb, project.frame.depth, project.frame.intrinsics.matrix
-
-
 def _descriptions(project: Project, services: Services) -> Iterator[Progress]:
     segments = project.segments() or ()
     described: list[Description] = []
     for segment in segments:
-        key = digest("description", *_sight(project), segment.mask)
+        key = digest("description", project.frame_key, segment.mask)
 
         def compute(segment: Segment = segment) -> Any:
             return json.loads(description.to_json([describe(project.frame, project.support, segment)]))
@@ -224,14 +219,14 @@ def _as_decided(project: Project, described: list[Description]) -> list[Descript
 def _matches(project: Project, services: Services) -> Iterator[Progress]:
     segments = {segment.id: segment for segment in project.segments() or ()}
     objects = [d for d in project.descriptions() or () if d.is_object]
-    chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
+    chosen = project.chosen_assets()
     matches: list[Match] = []
     for done, _ in enumerate(services.learn() if services.learn else (), 1):
         yield Progress("matches", "looking at the library's assets from all sides", done, len(services.library))
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
         key = digest(
-            "match", *_sight(project), segments[one.segment_id].mask, services.library.digest,
+            "match", project.frame_key, segments[one.segment_id].mask, services.library.digest,
             one.attributes.colour, _matcher(services),
         )  # fmt: skip
 
@@ -246,7 +241,7 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
         (found,) = matching.from_json(memo(project.folder / "cache", key, compute))
         found = replace(found, segment_id=one.segment_id)
         if one.segment_id in chosen:
-            found = _as_chosen(found, chosen[one.segment_id])
+            found = matching.choose(found, chosen[one.segment_id])
         matches.append(found)
         yield Progress(
             "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found
@@ -257,12 +252,6 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
         for told in looking.choose_all(project, model, live, objects, matches, services.library, services.cards):
             yield Progress("matches", *told)
     write_json(project.folder / "matches.json", matching.to_json(matches))
-
-
-def _as_chosen(found: Match, asset_id: str | None) -> Match:
-    """A person's choice in the place of the machine's, whose candidates stay."""
-    scale = next((c.scale for c in found.candidates if c.asset_id == asset_id), 1.0)
-    return replace(found, asset_id=asset_id, scale=scale, reason="chosen by a person", source="human")
 
 
 def _scene(project: Project, services: Services) -> Iterator[Progress]:

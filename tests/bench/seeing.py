@@ -97,9 +97,9 @@ def sam2() -> list[Reading]:
     with tempfile.TemporaryDirectory() as folder:
         torch.save({"model": build_sam2(TINY, None, device="cpu").state_dict()}, Path(folder) / "tiny.pt")
         segmenter = Sam2Segmenter(str(Path(folder) / "tiny.pt"))
-    frame, truth = seen().frame, list(seen().truth.values())
+        frame, truth = seen().frame, list(seen().truth.values())
+        segmenter.open(frame).wait()  # loads the network
     bare = SAM2ImagePredictor(build_sam2(TINY, None, device="cpu"))
-    segmenter.open(frame).wait()  # loads the network
     bare.set_image(frame.rgb)
     encoded_bare = clock(lambda: bare.set_image(frame.rgb), 2)
     encoded = clock(lambda: (segmenter.forget(), segmenter.open(frame).wait()), 2)
