@@ -22,6 +22,7 @@ KINDS = {
     "not_object": ("id", "value"),
     "rename": ("id", "name"),
     "choose_asset": ("id", "asset_id"),
+    "make": ("id", "way"),
     "move": ("id", "pos", "quat_wxyz"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
@@ -34,6 +35,8 @@ KINDS = {
     "redo": (),
 }
 """Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres.
+
+"make" wants the object made from the view, in that way, whatever the library holds.
 
 "ask_again" and "use_measured" are about the question to a model of that kind and about that object, as the trace names
 them; an empty wording asks the same again.

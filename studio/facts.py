@@ -28,7 +28,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     placed = {p.segment_id: p for p in scene.placements} if scene else {}
     verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
-    chosen = {d.data["id"]: d.data["asset_id"] for d in project.decided("choose_asset")}
+    chosen = project.chosen_assets()
     moved = {d.data["id"] for d in project.decided("move")}
     fits = session.fits
     facts = []

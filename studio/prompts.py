@@ -7,7 +7,7 @@ from pipeline.segmentation import Prompt, SegmentationError
 from pipeline.segmentation.files import unrle
 
 MOST_CLICKS = 200
-KINDS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "move")
+KINDS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "make", "move")
 """Decisions about an object."""
 
 

@@ -29,6 +29,7 @@ def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
             "source": match.source,
             "failure": match.failure,
         }
+        | ({"machine": list(match.machine)} if match.machine else {})
         for match in matches
     ]
 
@@ -49,6 +50,7 @@ def from_json(rows: Sequence[Mapping[str, Any]]) -> tuple[Match, ...]:
             ),
             str(row.get("source", "measured")),
             str(row.get("failure", "")),
+            (row["machine"][0], str(row["machine"][1])) if row.get("machine") else None,
         )
         for row in rows
     )

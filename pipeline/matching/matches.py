@@ -74,6 +74,8 @@ class Match:
     source: str = "measured"
     failure: str = ""
     """Why the model that was asked gave no answer, so that this is measured; empty where it did or nobody asked."""
+    machine: tuple[str | None, str] | None = None
+    """What would have been chosen, asset id or none, and by whom, where a person chose; else None."""
 
 
 def match(
@@ -139,7 +141,8 @@ def choose(match: Match, asset_id: str | None, scale: float | None = None) -> Ma
     known = {candidate.asset_id: candidate.scale for candidate in match.candidates}
     if scale is None:
         scale = known.get(asset_id, 1.0) if asset_id else 1.0
-    return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human")
+    machine = match.machine if match.source == "human" else (match.asset_id, match.source)
+    return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human", machine=machine)
 
 
 def _best_views(

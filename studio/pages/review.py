@@ -88,7 +88,7 @@ def stages(session: Session) -> list[dict[str, str]]:
     human = {
         "segments": "mask delete_segment merge_segments",
         "descriptions": "rename not_object",
-        "matches": "choose_asset",
+        "matches": "choose_asset make",
         "scene": "move",
         "task": "task",
         "rounds": "fork",
