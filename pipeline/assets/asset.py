@@ -40,8 +40,14 @@ class Asset:
     """Extents in metres, of shape (3,)."""
     mass: float
     """In kg."""
+    mass_range: tuple[float, float]
+    """Lightest and heaviest that is plausible, in kg."""
+    mass_source: str
+    """Where its mass comes from: "asset", "category table", "size", "person", "model <name>"."""
     friction: float
     """Sliding friction, MuJoCo's first of three."""
+    friction_range: tuple[float, float]
+    friction_source: str
     collision: tuple[Path, ...] = ()
     """Convex pieces, in the mesh's frame. Empty: the mesh's convex hull."""
     container: bool = False

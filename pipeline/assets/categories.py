@@ -1,6 +1,7 @@
 """What an asset is, and what is plausible for it, where its file does not say."""
 
 import re
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +38,35 @@ WORDS = {
     "fruit": ("apple", "banana", "pear", "lemon", "orange", "peach"),
     "tool": ("drill", "hammer", "screwdriver", "scissors", "wrench", "pliers", "knife", "stapler", "flashlight"),
 }
+Source = Literal["asset", "category table", "size", "person"]
+"""Where a number comes from: the asset's own file, its kind, its size alone, a person. A model is named."""
+LIGHTEST = 0.005
+"""Kg. Lighter than that simulates badly."""
+PACKED, OPEN_THINGS = (50.0, 300.0, 1000.0), (30.0, 120.0, 450.0)
+"""Lightest, usual and heaviest kg per cubic metre of the box around a thing whose kind is not known."""
+HEAVINESS = {
+    "cube": (80.0, 600.0, 900.0),
+    "cylinder": (80.0, 550.0, 900.0),
+    "ball": (20.0, 400.0, 800.0),
+    "block": (80.0, 600.0, 900.0),
+    "carton": (40.0, 700.0, 1050.0),
+    "box": (50.0, 300.0, 900.0),
+    "can": (60.0, 600.0, 900.0),
+    "bottle": (40.0, 500.0, 900.0),
+    "bowl": (50.0, 120.0, 450.0),
+    "mug": (90.0, 250.0, 500.0),
+    "cup": (30.0, 120.0, 400.0),
+    "glasses": (50.0, 120.0, 300.0),
+    "plate": (80.0, 400.0, 700.0),
+    "tray": (40.0, 180.0, 450.0),
+    "bin": (30.0, 110.0, 300.0),
+    "pan": (80.0, 270.0, 600.0),
+    "book": (300.0, 600.0, 1000.0),
+    "toy": (40.0, 200.0, 600.0),
+    "fruit": (250.0, 450.0, 800.0),
+    "tool": (120.0, 600.0, 1600.0),
+}
+"""The same by category. A foam brick and a hardwood one are both blocks, an empty can is a can: hence the width."""
 HOLLOW = {"bowl", "mug", "cup", "bin", "tray", "pan", "basket", "pot", "crate", "plate"}
 
 
@@ -59,11 +89,33 @@ def hollow(category: str) -> bool:
     return category in HOLLOW
 
 
-def usual_mass(size: np.ndarray, container: bool) -> float:
-    """In kg, for a box of size (3,) in metres: packed household goods weigh some 0.3 kg a litre of their box."""
-    return float(np.clip((120.0 if container else 300.0) * np.prod(size), 0.005, 5.0))
+def usual_mass(size: np.ndarray, container: bool, category: str = "") -> float:
+    """In kg, for a box of size (3,) in metres, at most 5: nothing on a table is usually heavier."""
+    return min(_weights(size, container, category)[1], 5.0)
+
+
+def mass_range(size: np.ndarray, container: bool, category: str, mass: float | None = None) -> tuple[float, float]:
+    """Lightest and heaviest that is plausible, in kg; a `mass` that was weighed lies inside."""
+    low, _, high = _weights(size, container, category)
+    return (low, high) if mass is None else (min(low, 0.8 * mass), max(high, 1.25 * mass))
+
+
+def mass_source(category: str) -> Source:
+    """What `usual_mass` goes by."""
+    return "category table" if category in HEAVINESS else "size"
+
+
+def _weights(size: np.ndarray, container: bool, category: str) -> tuple[float, float, float]:
+    heaviness = np.array(HEAVINESS.get(category, OPEN_THINGS if container else PACKED))
+    low, usual, high = np.maximum(heaviness * np.prod(size), LIGHTEST)
+    return float(low), float(usual), float(high)
 
 
 def usual_friction(category: str) -> float:
     """Sliding friction on a table, MuJoCo's first of three."""
     return {"can": 0.5, "bottle": 0.5, "plate": 0.5, "ball": 0.8}.get(category, 0.7)
+
+
+def friction_range(friction: float) -> tuple[float, float]:
+    """What is plausible: tables differ by as much as things do."""
+    return max(0.1, friction - 0.2), friction + 0.2

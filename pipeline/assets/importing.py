@@ -20,7 +20,15 @@ import numpy as np
 import trimesh
 
 from pipeline.assets.asset import Asset, AssetError, Joint
-from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
+from pipeline.assets.categories import (
+    category_of,
+    friction_range,
+    hollow,
+    mass_range,
+    mass_source,
+    usual_friction,
+    usual_mass,
+)
 from pipeline.assets.described import MODEL_FORMATS
 from pipeline.assets.importing_mesh import UP, Units, clean, read_mesh, small
 from pipeline.assets.importing_model import Imported, read_model
@@ -159,20 +167,20 @@ def _facts(id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told) -
     name = told.name or id.replace("_", " ")
     category = told.category or category_of(id, name)
     container, wrong = hollow(category), []
-    usual, box = usual_mass(mesh.extents, container), float(np.prod(mesh.extents))
-    mass, source = usual, "usual for its size"
+    usual, box = usual_mass(mesh.extents, container, category), float(np.prod(mesh.extents))
+    mass, source = usual, mass_source(category)
     if told.mass is not None:
-        mass, source = told.mass, "a person"
+        mass, source = told.mass, "person"
     elif model and model.mass:
         if LIGHTEST < model.mass / max(box, 1e-9) < HEAVIEST:
-            mass, source = model.mass, "its model"
+            mass, source = model.mass, "asset"
         else:
             wrong.append(f"its model's mass of {model.mass:.3g} kg is absurd for its size; {usual:.3g} kg was taken")
-    rubs, rubs_source = usual_friction(category), "usual for its kind"
+    rubs, rubs_source = usual_friction(category), "category table"
     if told.friction is not None:
-        rubs, rubs_source = told.friction, "a person"
+        rubs, rubs_source = told.friction, "person"
     elif model and model.friction:
-        rubs, rubs_source = model.friction, "its model"
+        rubs, rubs_source = model.friction, "asset"
     facts = {
         "id": id,
         "name": name,
@@ -180,10 +188,10 @@ def _facts(id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told) -
         "category": category,
         "size": [round(float(extent), 5) for extent in mesh.extents],
         "mass": round(mass, 5),
-        "mass_range": [round(0.5 * min(mass, usual), 5), round(2 * max(mass, usual), 5)],
+        "mass_range": [round(end, 5) for end in mass_range(mesh.extents, container, category, mass)],
         "mass_from": source,
         "friction": round(rubs, 3),
-        "friction_range": [round(max(0.1, rubs - 0.2), 3), round(rubs + 0.2, 3)],
+        "friction_range": [round(end, 3) for end in friction_range(rubs)],
         "friction_from": rubs_source,
         "container": container,
         "licence": told.licence,

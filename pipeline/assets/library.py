@@ -1,7 +1,8 @@
 """A library: folders of assets in the plain format, read once, their meshes loaded when asked for.
 
 An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its texture beside it, and `asset.json`
-{id, name, optional size, mass, friction, licence, category, caption, container, collision, provenance}.
+{id, name, optional size, mass, friction, licence, category, caption, container, collision, provenance}; and
+mass_range, mass_from, friction_range, friction_from where somebody knows.
 """
 
 import hashlib
@@ -12,11 +13,20 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError, Joint
-from pipeline.assets.categories import category_of, hollow, usual_friction, usual_mass
+from pipeline.assets.categories import (
+    category_of,
+    friction_range,
+    hollow,
+    mass_range,
+    mass_source,
+    usual_friction,
+    usual_mass,
+)
 from pipeline.assets.described import MODEL_FORMATS
 from pipeline.assets.hollow import hollow_files
 from pipeline.assets.mesh import MESH_FORMATS, metric_mesh, user_cache
@@ -123,7 +133,6 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
     if container and not collision:
         collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / digest)
         container = bool(collision) or bool(facts.get("container"))
-    mass, friction = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
     return Asset(
         id=id,
         name=name,
@@ -131,8 +140,7 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         category=category,
         mesh=mesh,
         size=size,
-        mass=usual_mass(size, container) if mass is None else float(mass[0]),
-        friction=usual_friction(category) if friction is None else float(friction[0]),
+        **_physics(facts, size, category, container),
         collision=collision,
         container=container,
         licence=str(facts.get("licence") or ""),
@@ -141,6 +149,27 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         joints=_joints(facts),
         model=folder / "model" / "model.xml" if (folder / "model" / "model.xml").exists() else None,
     )
+
+
+def _physics(facts: dict, size: np.ndarray, category: str, container: bool) -> dict[str, Any]:
+    """An Asset's mass and friction, each with its range and where it comes from; filled in where the file is silent."""
+    told, rubs = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
+    mass = usual_mass(size, container, category) if told is None else float(told[0])
+    friction = usual_friction(category) if rubs is None else float(rubs[0])
+    plausible = mass_range(size, container, category, None if told is None else mass)
+    return {
+        "mass": mass,
+        "mass_range": _range(facts, "mass_range", plausible),
+        "mass_source": mass_source(category) if told is None else str(facts.get("mass_from") or "asset"),
+        "friction": friction,
+        "friction_range": _range(facts, "friction_range", friction_range(friction)),
+        "friction_source": "category table" if rubs is None else str(facts.get("friction_from") or "asset"),
+    }
+
+
+def _range(facts: dict, key: str, otherwise: tuple[float, float]) -> tuple[float, float]:
+    ends = _numbers(facts, key, 2)
+    return otherwise if ends is None else (float(ends.min()), float(ends.max()))
 
 
 def write_asset(solid: Solid, folder: Path, about: Mapping[str, object]) -> Asset:

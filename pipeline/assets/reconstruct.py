@@ -58,7 +58,9 @@ def reconstruct(
         "caption": description.caption,
         "category": category,
         "mass": round(usual_mass(solid.mesh.extents, container), 4),
+        "mass_from": "size",
         "friction": usual_friction(category),
+        "friction_from": "category table",
         "container": container,
         "provenance": PROVENANCE,
     }

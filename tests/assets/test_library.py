@@ -140,3 +140,30 @@ def test_the_digest_follows_the_contents_not_the_place(tmp_path):
 )
 def test_categories_are_guessed_from_words(id, name, category):
     assert category_of(id, name) == category
+
+
+@pytest.mark.parametrize(
+    ("facts", "mass_source", "friction_source"),
+    [
+        ({"name": "tea box"}, "category table", "category table"),
+        ({"name": "gizmo"}, "size", "category table"),
+        ({"name": "tea box", "mass": 0.4, "friction": 0.9}, "asset", "asset"),
+        ({"name": "gizmo", "mass": 9.0, "friction": 1.4}, "asset", "asset"),
+        ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, "person", "model m"),
+    ],
+)  # fmt: skip
+def test_mass_and_friction_lie_in_their_range_and_say_where_they_come_from(
+    tmp_path, facts, mass_source, friction_source
+):
+    make(tmp_path / "lib/a", {"id": "a", **facts}, box())
+    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    assert (asset.mass_source, asset.friction_source) == (mass_source, friction_source)
+    assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
+    assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
+
+
+def test_a_range_that_the_file_gives_is_kept(tmp_path):
+    facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
+    make(tmp_path / "lib/a", facts, box())
+    asset = Library.open([tmp_path / "lib"])["a"]
+    assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)
