@@ -20,7 +20,8 @@ from studio.model_choice import ModelChoice
 from studio.notices import notify, sentence
 from studio.pages import frame, gallery, masks, models, review, scene, task
 from studio.pages import objects as cards
-from studio.session import Session, Sessions
+from studio.session import Session
+from studio.sessions import Sessions
 from studio.shell import Shell
 from studio.steps import STEPS, furthest, label
 from studio.theme import theme

@@ -21,7 +21,8 @@ from pipeline.models import ModelError, choose
 from pipeline.models.probe import Finding, probe
 from pipeline.models.settings import ENVIRONMENT, ModelSettings, from_words, save
 from studio.notices import sentence
-from studio.session import SessionError, Sessions
+from studio.session import SessionError
+from studio.sessions import Sessions
 
 NO_KEY = "none"
 """What a server is sent that no key was given for."""

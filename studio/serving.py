@@ -15,7 +15,8 @@ from pipeline.errors import StudioError
 from studio.calls import whole
 from studio.samples import sample_folder
 from studio.services import cache_folder
-from studio.session import Session, SessionError, Sessions
+from studio.session import Session, SessionError
+from studio.sessions import Sessions
 
 STATIC = Path(__file__).parents[1] / "static"
 _KEEP = {"Cache-Control": "private, max-age=86400"}

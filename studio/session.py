@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.decisions import Decision, in_force
@@ -20,7 +19,6 @@ from pipeline.models.rules import RulesModel
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.router import write
 from pipeline.run import Progress, Services, advance, find_segments, run_stage
-from pipeline.scene.fidelity import compare
 from pipeline.segmentation import Prompt, Segment, SegmentationError, rle
 from pipeline.segmentation.finding import renumbered
 from pipeline.segmentation.sam2 import Everything
@@ -28,9 +26,10 @@ from pipeline.simulation.kit import Scene
 from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, arranged, task_to_json
 from studio import spending
+from studio.fits import fits
 from studio.notices import sentence
 from studio.segmenters import TITLES, Views
-from studio.wording import ROBOTS, told
+from studio.wording import told, words
 from studio.work import StoppableSandbox, Work
 
 T = TypeVar("T")
@@ -529,82 +528,6 @@ class Session:
         self.last_used = time.monotonic()
 
 
-class Sessions:
-    """The projects of a workspace that are open, each under a token nobody can guess."""
-
-    def __init__(self, workspace: Path, services: Services, idle_seconds: float = 8 * 3600):
-        self.workspace, self.services = workspace, services
-        self._idle_seconds = idle_seconds
-        self._open: dict[str, Session] = {}
-        self._lock = threading.Lock()
-
-    def create(self, make: Callable[[Path], Project], name: str) -> Session:
-        """A new project in the workspace, named after `name`, its folder like none there is."""
-        stem, number = name, 2
-        with self._lock:
-            while (self.workspace / name).exists():
-                name, number = f"{stem}_{number}", number + 1
-            return self._add(make(self.workspace / name))
-
-    def open(self, name: str) -> Session:
-        """The project in that folder of the workspace; the same session for all who open it. Raises ProjectError."""
-        if Path(name).name != name or name in ("", ".", ".."):
-            raise SessionError("There is no such project in this workspace; choose one from the gallery.")
-        with self._lock:
-            for session in self._open.values():
-                if session.project.folder == self.workspace / name:
-                    session.touch()
-                    return session
-            return self._add(Project.open(self.workspace / name))
-
-    def get(self, token: str | None) -> Session:
-        """Raises SessionError."""
-        with self._lock:
-            session = self._open.get(token or "")
-        if session is None:
-            raise SessionError(
-                "This project is not open any more. Everything is saved: open it again from the gallery."
-            )
-        session.touch()
-        return session
-
-    def use(self, services: Services, agreed: str = "") -> None:
-        """From now on every project, open or not, is worked on with these.
-
-        `agreed` is the token of the one whose person was told what that takes.
-        """
-        with self._lock:
-            self.services, sessions = services, list(self._open.values())
-        for session in sessions:
-            session.use(services, session.token == agreed)
-
-    def _add(self, project: Project) -> Session:
-        for token, session in list(self._open.items()):
-            if session.work is None and time.monotonic() - session.last_used > self._idle_seconds:
-                del self._open[token]
-        session = Session(project, self.services)
-        self._open[session.token] = session
-        session.bring_up_to_date()
-        return session
-
-
-def fits(project: Project) -> dict[int, dict[str, Any]]:
-    """How well each object of the twin agrees with the photograph, by segment id."""
-    scene = project.scene()
-    if scene is None:
-        return {}
-    return {
-        one.segment_id: {
-            "iou": one.mask_iou,
-            "depth_error": one.depth_error,
-            "verdict": one.verdict,
-            "short": _short(one.verdict, one.name),
-            "ok": one.mask_iou >= 0.6,
-        }
-        for one in compare(project.frame, project.segments() or (), scene)
-    }
-
-
 def next_id(project: Project) -> int:
     """A number that no object of the project has had."""
     used = [one.id for one in (*(project.segments() or ()), *(project.automatic_segments() or ()))]
@@ -622,37 +545,3 @@ def _together(step: Callable[[], Decision | None], rest: Callable[[], Sequence[D
     while group and (left := rest()) and left[-1].data.get("together") == group:
         step()
     return first
-
-
-def _short(verdict: str, name: str) -> str:
-    """A verdict without what is told beside it: the name before it, the figures behind it."""
-    return (
-        verdict.removeprefix(f"{name} ").partition(": ")[0]
-        if "outline" in verdict
-        else verdict.removeprefix(f"{name} ")
-    )
-
-
-def words(decision: Decision) -> str:
-    """A decision as a person would say it."""
-    data = decision.data
-    return {
-        "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
-        "found": lambda: f"everything found anew: {len(data['masks'])} masks",
-        "mask": lambda: f"mask of {data['id']} drawn",
-        "delete_segment": lambda: f"{data['id']} deleted",
-        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
-        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
-        "rename": lambda: f"{data['id']} named {data['name']}",
-        "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
-        "move": lambda: f"{data['id']} moved",
-        "task": lambda: f"task: {data['instruction']}",
-        "fork": lambda: f"code of round {data['parent']} edited",
-        "robot": lambda: f"the task is done {ROBOTS[data['name']]}",
-        "accept": lambda: f"{data['stage']} accepted",
-        "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
-        "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
-        "use_measured": lambda: f"the measured answer taken for {data['about']}",
-        "undo": lambda: "undo",
-        "redo": lambda: "redo",
-    }[decision.kind]()

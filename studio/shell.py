@@ -6,7 +6,8 @@ from typing import Any
 import gradio as gr
 
 from studio.notices import noticed, notify
-from studio.session import Session, Sessions
+from studio.session import Session
+from studio.sessions import Sessions
 
 QUIET: dict[str, Any] = {
     "show_progress": "hidden",

@@ -7,8 +7,8 @@ from pipeline.decisions import in_force, undone
 from pipeline.models import label_of
 from pipeline.run import Services
 from studio import spending
-from studio.session import Session, words
-from studio.wording import STAGES, told
+from studio.session import Session
+from studio.wording import STAGES, told, words
 
 
 def top(session: Session | None, services: Services) -> dict[str, Any]:

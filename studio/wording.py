@@ -1,5 +1,6 @@
 """What a person calls the pipeline's stages, and what made them."""
 
+from pipeline.decisions import Decision
 from pipeline.project import Stage
 from pipeline.run import Progress
 
@@ -42,3 +43,29 @@ def maker(stage: Stage, made_with: str | None) -> str:
         "rounds": f"written and repaired by {by}; {MODES.get(more, more)}",
         "solution": f"solved by the scripted oracle, {ROBOTS['arm' if more == 'arm' else 'gripper']}",
     }[stage]
+
+
+def words(decision: Decision) -> str:
+    """A decision as a person would say it."""
+    data = decision.data
+    return {
+        "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
+        "found": lambda: f"everything found anew: {len(data['masks'])} masks",
+        "mask": lambda: f"mask of {data['id']} drawn",
+        "delete_segment": lambda: f"{data['id']} deleted",
+        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
+        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
+        "rename": lambda: f"{data['id']} named {data['name']}",
+        "choose_asset": lambda: f"{data['asset_id'] or 'made from the view'} chosen for {data['id']}",
+        "make": lambda: f"{data['id']} made from the view: {data['way']}",
+        "move": lambda: f"{data['id']} moved",
+        "task": lambda: f"task: {data['instruction']}",
+        "fork": lambda: f"code of round {data['parent']} edited",
+        "robot": lambda: f"the task is done {ROBOTS[data['name']]}",
+        "accept": lambda: f"{data['stage']} accepted",
+        "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
+        "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
+        "use_measured": lambda: f"the measured answer taken for {data['about']}",
+        "undo": lambda: "undo",
+        "redo": lambda: "redo",
+    }[decision.kind]()

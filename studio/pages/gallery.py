@@ -14,7 +14,8 @@ from studio.dropping import WANTED, Drops
 from studio.notices import noticed, sentence
 from studio.pictures import jpeg
 from studio.samples import projects, sample_folder, samples
-from studio.session import Session, Sessions
+from studio.session import Session
+from studio.sessions import Sessions
 from studio.shell import QUIET, Shell
 
 

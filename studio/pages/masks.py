@@ -13,7 +13,8 @@ from studio import mask_files, prompts
 from studio.facts import objects
 from studio.notices import sentence
 from studio.segmenters import everything
-from studio.session import Session, Sessions, next_id
+from studio.session import Session, next_id
+from studio.sessions import Sessions
 from studio.shell import Shell
 from studio.theme import colour_of
 

@@ -20,7 +20,8 @@ from pipeline.simulation.sandbox import Sandbox
 from studio import notices, own_prompts, spending
 from studio.model_choice import ModelChoice
 from studio.pages.models import answer, shown
-from studio.session import SessionError, Sessions
+from studio.session import SessionError
+from studio.sessions import Sessions
 from studio.shell import Shell
 
 KEY = "sk-known-to-nobody"
