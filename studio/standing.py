@@ -13,7 +13,7 @@ from studio.wording import STAGES, told, words
 
 def top(session: Session | None, services: Services) -> dict[str, Any]:
     """What the top bar shows."""
-    said: dict[str, Any] = {"ready": True, "services": live(services), "project": None}
+    said: dict[str, Any] = {"ready": True, "services": live(services, session), "project": None}
     if session is None:
         return said
     project = session.project
@@ -33,9 +33,10 @@ def _saved(at: float) -> str:
     return f"saved {time.strftime('%H:%M', time.localtime(at))}"
 
 
-def live(services: Services) -> list[dict[str, Any]]:
+def live(services: Services, session: Session | None = None) -> list[dict[str, Any]]:
     """What answers: the real thing, or a stand-in that says why."""
-    segmenter, model, library = services.segmenter.name, label_of(services.model), services.library
+    segmenter = session.views.chosen if session else services.segmenter.name
+    model, library = label_of(services.model), services.library
     sam2, rules = segmenter == "sam2", model == "rules"
     skipped = f" {len(library.skipped)} folders could not be read." if library.skipped else ""
     return [
