@@ -46,7 +46,7 @@ CLASSES = {
     "granola raisins popcorn cereal biscuit nuts",
     "food": "soup tuna meat spam sugar mustard ketchup mayo mayonnaise banana apple lemon pear peach plum "
     "strawberry milk juice coffee tomato corn peas beans pasta spaghetti sauce salt dressing butter "
-    "cheese yogurt honey food grocery",
+    "cheese yogurt honey food grocery fruit vegetable",
     "fruit": "banana apple lemon pear peach plum strawberry grape fruit",
     "tool": "drill hammer screwdriver scissors wrench pliers stapler flashlight clamp tool knife tape",
     "drink": "milk juice water soda coffee wine cola tea drink waterbottle wineglass",
