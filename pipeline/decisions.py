@@ -24,6 +24,9 @@ KINDS = {
     "choose_asset": ("id", "asset_id"),
     "make": ("id", "way"),
     "move": ("id", "pos", "quat_wxyz"),
+    "resize": ("id", "scale"),
+    "refit": ("id",),
+    "physics": ("id", "mass", "friction"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "pin": ("round",),
@@ -37,6 +40,11 @@ KINDS = {
 """Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres.
 
 "make" wants the object made from the view, in that way, whatever the library holds.
+
+"resize" is times the asset's own size, "pos" and "quat_wxyz" beside it where it stands then. "refit" looks for the
+object anew and ends earlier moves and sizes: from all around, and from "pos", "quat_wxyz" and "scale" where they are
+there, with "free" in other sizes, too; without them the machine's own pose stands again. In "physics" null is the
+asset's own.
 
 "ask_again" and "use_measured" are about the question to a model of that kind and about that object, as the trace names
 them; an empty wording asks the same again.

@@ -44,7 +44,7 @@ WISHES = ("ask_again", "use_measured")
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename", *WISHES),
     "matches": ("choose_asset", "make"),
-    "scene": ("move",),
+    "scene": ("move", "resize", "refit", "physics",),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }

@@ -24,7 +24,7 @@ from pipeline.models.live import Live
 from pipeline.models.trace import Traced
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.router import Mode, Round, route, write_round
-from pipeline.scene import files
+from pipeline.scene import files, given
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment, Segmenter
@@ -265,7 +265,7 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
         project.matches() or (),
         services.library,
         project.folder / "scene",
-        files.moved_by(project.decided("move")),
+        given.given_by(project.decided(*given.KINDS)),
         project.folder / "cache",
     )
     yield Progress("scene", "letting them settle", 1, 3)

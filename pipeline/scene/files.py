@@ -1,17 +1,15 @@
 """The twin on disk: scene.json, and scene/ with the model and its meshes."""
 
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
-from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.scene.placement import Found, Placement, Scene, SceneError
 from pipeline.store import write_json
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
@@ -52,14 +50,22 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:
-    pose = {"pos": p.world_from_object.pos.tolist(), "quat_wxyz": p.world_from_object.quat_wxyz.tolist()}
     return {k: getattr(p, k) for k in _PLAIN} | {
         "size": np.asarray(p.size).tolist(),
-        "world_from_object": pose,
+        "world_from_object": _pose_to_json(p.world_from_object),
+        "found": _pose_to_json(p.found.world_from_object) | {"scale": p.found.scale} if p.found else None,
         "rgb": [int(c) for c in p.rgb],
         "mesh": _relative(p.mesh, project_dir),
         "collision": [_relative(c, project_dir) for c in p.collision],
     }
+
+
+def _pose_to_json(pose: Pose) -> dict:
+    return {"pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist()}
+
+
+def _pose_from_json(data: dict) -> Pose:
+    return Pose(np.array(data["pos"], float), np.array(data["quat_wxyz"], float))
 
 
 def _relative(path: Path, project_dir: Path) -> str:
@@ -84,30 +90,13 @@ def read_scene(project_dir: Path) -> Scene:
 
 
 def _placement_from_json(data: dict, project_dir: Path) -> Placement:
-    pose = data["world_from_object"]
+    found = data.get("found")
     return Placement(
         **{k: data[k] for k in _PLAIN if k in data},
         size=np.array(data["size"], float),
-        world_from_object=Pose(np.array(pose["pos"], float), np.array(pose["quat_wxyz"], float)),
+        world_from_object=_pose_from_json(data["world_from_object"]),
+        found=Found(_pose_from_json(found), float(found["scale"])) if found else None,
         rgb=tuple(data["rgb"]),
         mesh=project_dir / data["mesh"],
         collision=tuple(project_dir / c for c in data["collision"]),
     )
-
-
-class Move(Protocol):
-    """A person's decision to put an object somewhere."""
-
-    @property
-    def data(self) -> Mapping[str, Any]: ...
-
-
-def moved_by(moves: Iterable[Move]) -> dict[int, Pose]:
-    """Poses that people gave, by segment id; a later move of the same object counts."""
-    return {int(m.data["id"]): Pose(np.array(m.data["pos"], float), _unit(m.data["quat_wxyz"])) for m in moves}
-
-
-def _unit(quat: Iterable[float]) -> np.ndarray:
-    values = np.array(list(quat), float)
-    length = float(np.linalg.norm(values))
-    return values / length if values.shape == (4,) and length > 1e-6 else np.array([1.0, 0, 0, 0])

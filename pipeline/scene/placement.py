@@ -15,6 +15,14 @@ class SceneError(StudioError):
 
 
 @dataclass(frozen=True, eq=False)
+class Found:
+    """Where the machine laid an object that a person put elsewhere."""
+
+    world_from_object: Pose
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
 class Placement:
     """One object of the twin."""
 
@@ -46,6 +54,8 @@ class Placement:
     licence: str = ""
     """Of the asset; empty where unknown."""
     provenance: str = ""
+    found: Found | None = None
+    """None where the machine's pose stands."""
 
 
 @dataclass(frozen=True, eq=False)

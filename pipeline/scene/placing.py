@@ -18,7 +18,8 @@ from pipeline.frame.support import Support
 from pipeline.geometry import Pose, transform
 from pipeline.matching import Match
 from pipeline.scene import registration
-from pipeline.scene.placement import Placement, Scene
+from pipeline.scene.given import Given, weighed
+from pipeline.scene.placement import Found, Placement, Scene
 from pipeline.scene.registration import Fit, Sight, Surface
 from pipeline.segmentation import Segment
 from pipeline.store import digest, memo
@@ -41,6 +42,8 @@ RESCALED = 0.6
 """Share of the cost in the asset's own size that a scaled fit must reach: most things are as large as they say."""
 SCALES = np.geomspace(0.94, 1.06, 5)
 """Around each scale that is tried."""
+FREE = np.geomspace(0.8, 1.25, 11)
+"""Around the present scale, when a person lets a refit change it."""
 CLOSE = 0.002
 """Metres: what fits this well is not doubted."""
 BELIED = 0.5
@@ -97,7 +100,7 @@ def place(
     matches: Iterable[Match],
     library: Library,
     folder: Path,
-    moved: Mapping[int, Pose] | None = None,
+    given: Mapping[int, Given] | None = None,
     cache: Path | None = None,
 ) -> Scene:
     """The twin as it was seen, not yet settled. What is made from the view is written below `folder`.
@@ -113,20 +116,21 @@ def place(
     ]
     placements: dict[int, Placement] = {}
     for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
-        given = (moved or {}).get(thing.segment.id)
+        wanted = (given or {}).get(thing.segment.id, Given())
         below = tuple(placements.values())
-        placed = _place(frame, support, thing, library, folder, below, given, cache)
+        placed = _place(frame, support, thing, library, folder, below, wanted, cache)
         holder = _holder(thing, below)
-        if holder is not None and given is None and holder.asset_id is None:
+        if holder is not None and wanted.fixed is None and holder.asset_id is None:
             placements[holder.segment_id] = _reaching_under(holder, placed)
         placements[thing.segment.id] = placed
-    return Scene(
+    scene = Scene(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
         table_rgb=_table_colour(frame, support),
         placements=tuple(placements[s.segment.id] for s in seen),
         intrinsics=frame.intrinsics,
     )
+    return weighed(scene, given or {})
 
 
 def lay(
@@ -186,7 +190,7 @@ def _place(
     library: Library,
     folder: Path,
     below: tuple[Placement, ...],
-    given: Pose | None,
+    given: Given,
     cache: Path | None,
 ) -> Placement:
     sight = Sight(thing.points, frame, support.world_from_camera)
@@ -195,17 +199,16 @@ def _place(
     if thing.match is not None and thing.match.asset_id is not None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
         laid = _laid_over(thing, asset, scale, sight, below, cache)
-        chosen = given is not None or thing.match.source == "human"
         fits = laid.cost < GOOD and laid.scale == 1
-        if chosen or fits or thing.description.attributes.shape not in PLAIN:
-            return _placement(thing, asset, asset.id, _given(laid, given))
+        if thing.match.source == "human" or fits or thing.description.attributes.shape not in PLAIN:
+            return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below))
     bottom = _holder_top(thing, below)
     made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
     start = _raised(made.world_from_object, made.asset.size, bottom)
     plain = _found(cache, (*seen, made.asset.size, start.matrix), lambda: _touched_up(made.asset, start, sight))
     if laid is not None and asset is not None and not _belied(asset, laid, plain):
-        return _placement(thing, asset, asset.id, laid)
-    return _placement(thing, made.asset, None, _given(plain, given))
+        return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below))
+    return _placement(thing, made.asset, None, plain, _given(plain, given, made.asset, thing, sight, below))
 
 
 def _laid_over(
@@ -215,9 +218,31 @@ def _laid_over(
     return _found(cache, what, lambda: _lay(asset, scale, thing, sight, below))
 
 
-def _given(laid: Laid, pose: Pose | None) -> Laid:
-    """At the pose that a person gave, which is certain, or as it was found."""
-    return laid if pose is None else replace(laid, pose=pose, cost=0.0)
+def _given(laid: Laid, given: Given, asset: Asset, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
+    """As a person wants it: where they put it, as large as they made it, looked for anew from there, or as found."""
+    if given.refit:
+        return laid if given.pose is None else _refitted(laid, given, asset, thing, sight, below)
+    scale = laid.scale if given.scale is None else given.scale
+    if given.pose is not None:
+        return Laid(given.pose, scale, 0.0)
+    if scale == laid.scale:
+        return laid
+    lift = np.abs(laid.pose.rotation[2]) @ asset.size / 2 * (scale - laid.scale)  # its foot stays where it was
+    return Laid(Pose(laid.pose.pos + np.array([0, 0, lift]), laid.pose.quat_wxyz), scale, 0.0)
+
+
+def _refitted(laid: Laid, given: Given, asset: Asset, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
+    """Laid over its points from where it stands and from all around; what lies near where it stood is preferred."""
+    scale = laid.scale if given.scale is None else given.scale
+    if given.pose is None or len(thing.points) < 10:
+        return laid
+    shape = registration.surface(asset.mesh, asset.size * scale)
+    here = registration.register(shape, sight, [given.pose])
+    around = _turned(asset, scale, thing, sight, _bottoms(thing, below))
+    best = around if around.cost < here.cost - LYING else Laid(here.pose, scale, here.cost)
+    if not given.free:
+        return best
+    return min((best, *(_resized(asset, best, by, sight) for by in FREE)), key=lambda one: one.cost)
 
 
 def _belied(asset: Asset, laid: Laid, plain: Laid) -> bool:
@@ -242,7 +267,7 @@ def _found(cache: Path | None, what: tuple, fit: Callable[[], Laid]) -> Laid:
     return Laid(Pose(np.array(kept["pos"]), np.array(kept["quat_wxyz"])), kept["scale"][0], kept["cost"][0])
 
 
-def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: Laid) -> Placement:
+def _placement(thing: _Seen, asset: Asset, asset_id: str | None, found: Laid, laid: Laid) -> Placement:
     measured, scale = thing.description.attributes, laid.scale
     return Placement(
         name=thing.description.name,
@@ -263,6 +288,7 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, laid: Laid) -> 
         container=asset.container,
         licence=asset.licence,
         provenance=asset.provenance,
+        found=None if laid is found else Found(found.pose, found.scale),
     )
 
 

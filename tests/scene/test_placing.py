@@ -11,6 +11,7 @@ from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
 from pipeline.matching import Match
+from pipeline.scene.given import Given
 from pipeline.scene.placing import lay, place
 from pipeline.scene.settle import settle
 
@@ -38,10 +39,10 @@ def described(p, name=None):
     return Description(p.segment_id, True, name or p.name, "", measured)
 
 
-def read_back(scene, library, folder, known=True, moved=None):
+def read_back(scene, library, folder, known=True, given=None):
     frame, support, segments = make.photograph(scene)
     matches = [Match(p.segment_id, p.asset_id if known else None, 1.0, "", ()) for p in scene.placements]
-    return place(frame, support, segments, [described(p) for p in scene.placements], matches, library, folder, moved)
+    return place(frame, support, segments, [described(p) for p in scene.placements], matches, library, folder, given)
 
 
 def error(true, found) -> float:
@@ -87,7 +88,7 @@ def test_unknown_things_are_made_from_the_view_and_stand_within_a_centimetre(tru
 
 def test_a_persons_pose_wins(few, library, tmp_path):
     there = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
-    scene = read_back(few, library, tmp_path, moved={2: there})
+    scene = read_back(few, library, tmp_path, given={2: Given(there)})
     assert np.array_equal(scene.placements[0].world_from_object.matrix, there.matrix)
 
 

@@ -1,7 +1,6 @@
 """scene.json says all that a scene is."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -59,10 +58,3 @@ def test_no_scene_yet_is_said_too(tmp_path):
         files.read_scene(tmp_path)
     with pytest.raises(SceneError):
         mjcf.load_spec(tmp_path)
-
-
-def test_the_last_move_of_an_object_counts():
-    moves = [SimpleNamespace(data={"id": 2, "pos": [0, 0, z], "quat_wxyz": [2, 0, 0, 0]}) for z in (1, 2)]
-    poses = files.moved_by(moves)
-    assert poses[2].pos[2] == 2
-    assert np.allclose(poses[2].quat_wxyz, [1, 0, 0, 0])

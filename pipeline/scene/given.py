@@ -1,0 +1,102 @@
+"""What people decided about where an object stands, how large it is and what it weighs, out of the log."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from pipeline.geometry import Pose
+from pipeline.scene.placement import Placement, Scene
+
+KINDS = ("move", "resize", "refit", "physics", "choose_asset", "make")
+"""Decisions that matter here; another asset is another size and weight."""
+LEAST, MOST = 0.05, 20.0
+"""Between these a scale is believed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a person said of one object. The pose and scale of a refit are where to look from, not where it stands."""
+
+    pose: Pose | None = None
+    """world_from_object, of the box's centre."""
+    scale: float | None = None
+    """Times the asset's own size."""
+    refit: bool = False
+    """Registration looks again from `pose`, too; without one the machine's own pose stands."""
+    free: bool = False
+    """A refit may change the scale."""
+    mass: float | None = None
+    """In kg."""
+    friction: float | None = None
+
+    @property
+    def fixed(self) -> Pose | None:
+        """Where it is to stand, whatever registration says."""
+        return None if self.refit else self.pose
+
+
+class Decided(Protocol):
+    """A decision of one of the KINDS."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def data(self) -> Mapping[str, Any]: ...
+
+
+def given_by(decisions: Iterable[Decided]) -> dict[int, Given]:
+    """What holds of each object after all decisions in order, by segment id."""
+    held: dict[int, Given] = {}
+    for one in decisions:
+        id = int(one.data["id"])
+        held[id] = _after(held.get(id, Given()), one.kind, one.data)
+    return held
+
+
+def _after(now: Given, kind: str, data: Mapping[str, Any]) -> Given:
+    pose = _pose(data) if "pos" in data else None
+    match kind:
+        case "move":
+            before = None if now.refit else now.scale
+            return replace(now, pose=pose, scale=before, refit=False)
+        case "resize":
+            return replace(now, pose=pose or now.fixed, scale=_scale(data["scale"]), refit=False)
+        case "refit":
+            scale = _scale(data["scale"]) if "scale" in data else None
+            return replace(now, pose=pose, scale=scale, refit=True, free=bool(data.get("free")))
+        case "physics":
+            return replace(now, mass=_positive(data["mass"]), friction=_positive(data["friction"]))
+        case _:
+            return Given(now.fixed)
+
+
+def weighed(scene: Scene, given: Mapping[int, Given]) -> Scene:
+    """The scene with the masses and frictions that people gave."""
+    return replace(scene, placements=tuple(_weighed(p, given.get(p.segment_id, Given())) for p in scene.placements))
+
+
+def _weighed(p: Placement, given: Given) -> Placement:
+    return replace(
+        p,
+        mass=p.mass if given.mass is None else given.mass,
+        friction=p.friction if given.friction is None else given.friction,
+    )
+
+
+def _pose(data: Mapping[str, Any]) -> Pose:
+    quat = np.array(list(data["quat_wxyz"]), float)
+    length = float(np.linalg.norm(quat))
+    proper = quat.shape == (4,) and length > 1e-6
+    return Pose(np.array(data["pos"], float), quat / length if proper else np.array([1.0, 0, 0, 0]))
+
+
+def _scale(value: Any) -> float:
+    return float(np.clip(float(value), LEAST, MOST))
+
+
+def _positive(value: Any) -> float | None:
+    number = float(value) if value is not None else 0.0
+    return number if 0 < number < 1e4 else None
