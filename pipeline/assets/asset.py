@@ -60,3 +60,7 @@ class Asset:
     """Of an articulated asset; its mesh shows the home pose."""
     model: Path | None = None
     """An articulated asset's MJCF, which moves; it loads alone."""
+    folder: Path | None = None
+    """What it was read from; None for one that was made from a view."""
+    wrong: tuple[str, ...] = ()
+    """What is wrong with it, or was and is mended, one sentence each, as far as its importer kept it."""

@@ -41,7 +41,9 @@ LIGHTEST, HEAVIEST = 20.0, 8000.0
 """Kg per cubic metre of its box: what lies outside was never weighed."""
 NEAR = 0.03
 """Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
-LARGEST_ZIP = 4 << 30
+LARGEST_ZIP, MOST_FILES = 4 << 30, 20_000
+SQUEEZED = 200
+"""How many times its own size a zip of models may unpack to, where that is more than a few hundred MB."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,31 @@ def opened(source: Path) -> Iterator[list[Path]]:
     with tempfile.TemporaryDirectory(prefix="grs-") as folder:
         try:
             with zipfile.ZipFile(source) as packed:
-                if sum(entry.file_size for entry in packed.infolist()) > LARGEST_ZIP:
-                    raise AssetError(f"{source.name} unpacks to more than {LARGEST_ZIP >> 30} GB; unpack it yourself")
+                _harmless(packed, source, Path(folder))
                 packed.extractall(folder)
         except (zipfile.BadZipFile, OSError, RuntimeError) as error:
             raise AssetError(f"{source.name} cannot be unpacked: {error}") from None
         found = sources(Path(folder))
         yield found
+
+
+def _harmless(packed: zipfile.ZipFile, source: Path, folder: Path) -> None:
+    """Raises AssetError for a zip that would fill the disk or write elsewhere."""
+    entries = packed.infolist()
+    large = sum(entry.file_size for entry in entries)
+    if any(".." in Path(name := e.filename.replace("\\", "/")).parts or name.startswith("/") for e in entries):
+        raise AssetError(f"{source.name} holds paths that lead out of it; pack the folder of the model anew")
+    if large > LARGEST_ZIP or len(entries) > MOST_FILES:
+        raise AssetError(f"{source.name} unpacks to more than {LARGEST_ZIP >> 30} GB or {MOST_FILES:,} files; "
+                         "unpack it yourself and give the folder of the model")  # fmt: skip
+    if large > max(SQUEEZED * source.stat().st_size, 300 << 20):
+        raise AssetError(
+            f"{source.name} unpacks to {large / 1e9:.1f} GB, hundreds of times its size: no model is so empty"
+        )
+    if large > 0.9 * shutil.disk_usage(folder).free:
+        raise AssetError(
+            f"unpacking {source.name} takes {large / 1e9:.1f} GB and the disk has less; set TMPDIR elsewhere"
+        )
 
 
 def sources(source: Path) -> list[Path]:
@@ -120,7 +140,8 @@ def sources_or_none(folder: Path) -> list[Path]:
 def bring_in(source: Path, library: Path, told: Told | None = None, root: Path | None = None) -> Added:
     """One model or mesh as an asset folder in `library`, which is made where it is missing.
 
-    `root` is where a model's lost meshes are looked for. The folder appears whole or not at all. Raises AssetError.
+    `root` is where a model's lost meshes are looked for, and then it may name no file outside. The folder appears
+    whole or not at all. Raises AssetError.
     """
     told = told or Told()
     id = identifier(told.id or (source.parent.name if source.stem == "mesh" else source.stem))
@@ -140,6 +161,7 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
     try:
         part.mkdir(parents=True)
         pieces = _pieces(ready.mesh, ready.library_from_file, model, bool(facts["container"]))
+        facts["wrong"] = said = [*(model.mended if model else ()), *ready.wrong, *wrong]
         _write(part, ready.mesh, pieces, facts)
         if model and model.joints:
             _write_model(part / "model", model, ready.library_from_file)
@@ -150,8 +172,7 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
         part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    said = (*(model.mended if model else ()), *ready.wrong, *wrong)
-    return Added(read_asset(target), said)
+    return Added(read_asset(target), tuple(said))
 
 
 def identifier(text: str) -> str:

@@ -31,6 +31,15 @@ UP = {
 """World-from-file rotations that bring the named axis up."""
 
 
+class UnitsInDoubt(AssetError):
+    """A file that does not say its units, and whose size does not either."""
+
+    def __init__(self, sentence: str, longest: float):
+        super().__init__(sentence)
+        self.longest = longest
+        """Its longest side, in units of the file."""
+
+
 @dataclass(frozen=True, eq=False)
 class Clean:
     """A mesh fit for a library."""
@@ -58,7 +67,7 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
 
 
 def clean(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None) -> Clean:
-    """Scaled, turned, centred, without what is no surface. Raises AssetError where its units are in doubt."""
+    """Scaled, turned, centred, without what is no surface. Raises AssetError, UnitsInDoubt where these are."""
     wrong: list[str] = []
     finite = np.atleast_1d(np.isfinite(mesh.vertices).all(axis=1))
     solid = finite[mesh.faces].all(axis=1) & mesh.nondegenerate_faces(height=0)
@@ -80,13 +89,13 @@ def clean(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None)
     mesh.apply_transform(middle)
     longest = float(mesh.extents.max())
     if not SMALLEST <= longest <= LARGEST:
-        wrong.append(f"it is {_length(longest)} long: absurd for a thing on a table; give other --units")
+        wrong.append(f"it is {_length(longest)} long: absurd for a thing on a table; its units may be others")
     wrong += _surface_faults(mesh)
     return Clean(mesh, middle @ turn, tuple(wrong))
 
 
 def metres(longest: float, name: str, units: Units | None) -> float:
-    """The factor to metres. Without units a file is metric where that is plausible. Raises AssetError elsewhere."""
+    """The factor to metres. Without units a file is metric where that is plausible. Raises UnitsInDoubt elsewhere."""
     if units is not None:
         return METRES[units]
     if longest <= SURE:
@@ -94,7 +103,8 @@ def metres(longest: float, name: str, units: Units | None) -> float:
     plausible = [f"{unit} ({_length(longest * factor)})" for unit, factor in METRES.items()
                  if SMALLEST <= longest * factor <= LARGEST]  # fmt: skip
     told = f"it may be in {' or '.join(plausible)}" if plausible else "no usual unit makes it fit on a table"
-    raise AssetError(f"{name} is {longest:.4g} units long and does not say which: {told}; give --units m, cm, mm or in")
+    said = f"{name} is {longest:.4g} units long and does not say which: {told}; give --units m, cm, mm or in"
+    raise UnitsInDoubt(said, longest)
 
 
 def _length(value: float) -> str:

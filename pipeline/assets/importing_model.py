@@ -43,8 +43,13 @@ class Imported:
 
 
 def read_model(path: Path, root: Path | None = None) -> Imported:
-    """A model, its meshes looked for in the folder `root` where its paths lead nowhere. Raises AssetError."""
+    """A model, its meshes looked for in the folder `root` where its paths lead nowhere. Raises AssetError.
+
+    Where `root` is told, the model may name no file outside of it.
+    """
     tree, mended = mend(path, root or path.parent)
+    if root is not None:
+        _keep_inside(tree, path, root)
     try:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(tree, encoding="unicode"))
     except (ValueError, mujoco.FatalError) as error:
@@ -162,6 +167,13 @@ def _find_files(tree: ElementTree.Element, folder: Path, root: Path, said: list[
                     raise AssetError(f"its {one.tag} {one.attrib[key]} is missing")
     for material in [m for m in tree.iter("material") if m.get("texture") in lost]:
         del material.attrib["texture"]
+
+
+def _keep_inside(tree: ElementTree.Element, path: Path, root: Path) -> None:
+    for one in tree.iter():
+        for key in [key for key in one.attrib if key.startswith("file")]:
+            if not (path.parent / one.attrib[key]).resolve().is_relative_to(root.resolve()):
+                raise AssetError(f"{path.name} names {one.attrib[key]}, which was not given with it; put it beside it")
 
 
 def _find(name: str, *folders: Path) -> Path | None:

@@ -2,7 +2,8 @@
 
 An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its texture beside it, and `asset.json`
 {id, name, optional size, mass, friction, licence, category, caption, container, collision, provenance}; and
-mass_range, mass_from, friction_range, friction_from where somebody knows.
+mass_range, mass_from, friction_range, friction_from, wrong where somebody knows; and "instead": true where it takes the
+place of another asset of its id: a person's own version of it.
 """
 
 import hashlib
@@ -44,6 +45,8 @@ class Library:
     """In order of their ids; no id twice."""
     skipped: tuple[tuple[Path, str], ...] = ()
     """Folders that could not be read, each with the reason in one sentence."""
+    paths: tuple[Path, ...] = ()
+    """What it was opened from."""
 
     @staticmethod
     def open(paths: Sequence[Path | str] | None = None, cache: Path | None = None) -> "Library":
@@ -54,15 +57,16 @@ class Library:
         """
         found: dict[str, Asset] = {}
         skipped = []
-        for folder in asset_folders([OWN] if paths is None else [Path(path) for path in paths]):
+        searched = tuple([OWN] if paths is None else [Path(path) for path in paths])
+        for folder in asset_folders(searched):
             try:
                 asset = read_asset(folder, cache)
-                if asset.id in found:
+                if asset.id in found and not _facts(folder).get("instead"):
                     raise AssetError(f'its id "{asset.id}" is taken by {found[asset.id].mesh.parent}; rename one')
                 found[asset.id] = asset
             except AssetError as error:
                 skipped.append((folder, str(error)))
-        return Library(tuple(found[id] for id in sorted(found)), tuple(skipped))
+        return Library(tuple(found[id] for id in sorted(found)), tuple(skipped), searched)
 
     def __getitem__(self, id: str) -> Asset:
         try:
@@ -148,6 +152,8 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         digest=digest,
         joints=_joints(facts),
         model=folder / "model" / "model.xml" if (folder / "model" / "model.xml").exists() else None,
+        folder=folder,
+        wrong=tuple(map(str, wrong)) if isinstance(wrong := facts.get("wrong"), list) else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""One asset alone on a small table, as a MuJoCo model: to be turned, pushed and opened, and to read its inertia from."""
+"""One asset alone on a small table, as a MuJoCo model: to be turned, pushed and opened, and for its inertia."""
 
 from dataclasses import dataclass
 
