@@ -7,8 +7,13 @@ from pipeline.segmentation import Prompt, SegmentationError
 from pipeline.segmentation.files import unrle
 
 MOST_CLICKS = 200
-KINDS = ("mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "make", "move")
+KINDS = (
+    "mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "make", "move", "resize",
+    "refit", "physics",
+)  # fmt: skip
 """Decisions about an object."""
+NUMBERS = {"pos": 3, "quat_wxyz": 4, "scale": 1, "mass": 1, "friction": 1}
+"""Data of decisions that are numbers, and how many."""
 
 
 def prompt(request: dict, frame: Frame) -> Prompt:
@@ -52,4 +57,13 @@ def decision(told: dict, frame: Frame) -> tuple[str, dict]:
         raise SegmentationError(f"Objects are numbered from 1 to 65535, not {ids}; reload the page.")
     if kind == "mask" and not mask(data.get("mask"), frame).any():
         raise SegmentationError("The mask is empty: nothing to keep. Delete the object instead.")
+    if wrong := [name for name, count in NUMBERS.items() if data.get(name) is not None and not _few(data[name], count)]:
+        raise SegmentationError(f"Write ordinary numbers for {' and '.join(wrong)}.")
     return kind, data
+
+
+def _few(value: object, count: int) -> bool:
+    """Whether it is that many finite numbers, none as large as a table would never see."""
+    values = value if isinstance(value, list) else [value]
+    numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
+    return len(values) == len(numbers) == count and all(abs(one) < 1e4 for one in numbers)

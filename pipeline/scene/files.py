@@ -13,7 +13,7 @@ from pipeline.scene.placement import Found, Placement, Scene, SceneError
 from pipeline.store import write_json
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
-          "fixed", "foot", "misfit", "licence", "provenance")  # fmt: skip
+          "fixed", "foot", "misfit", "mass_source", "friction_source", "licence", "provenance")  # fmt: skip
 """Fields of a placement that are JSON values as they are."""
 
 
@@ -53,6 +53,8 @@ def _placement_to_json(p: Placement, project_dir: Path) -> dict:
     return {k: getattr(p, k) for k in _PLAIN} | {
         "size": np.asarray(p.size).tolist(),
         "world_from_object": _pose_to_json(p.world_from_object),
+        "mass_range": list(p.mass_range),
+        "friction_range": list(p.friction_range),
         "found": _pose_to_json(p.found.world_from_object) | {"scale": p.found.scale} if p.found else None,
         "rgb": [int(c) for c in p.rgb],
         "mesh": _relative(p.mesh, project_dir),
@@ -95,6 +97,8 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         **{k: data[k] for k in _PLAIN if k in data},
         size=np.array(data["size"], float),
         world_from_object=_pose_from_json(data["world_from_object"]),
+        mass_range=tuple(data.get("mass_range", (0.0, 0.0))),
+        friction_range=tuple(data.get("friction_range", (0.0, 0.0))),
         found=Found(_pose_from_json(found), float(found["scale"])) if found else None,
         rgb=tuple(data["rgb"]),
         mesh=project_dir / data["mesh"],

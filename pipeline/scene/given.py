@@ -79,11 +79,11 @@ def weighed(scene: Scene, given: Mapping[int, Given]) -> Scene:
 
 
 def _weighed(p: Placement, given: Given) -> Placement:
-    return replace(
-        p,
-        mass=p.mass if given.mass is None else given.mass,
-        friction=p.friction if given.friction is None else given.friction,
-    )
+    if given.mass is not None:
+        p = replace(p, mass=given.mass, mass_source="person")
+    if given.friction is not None:
+        p = replace(p, friction=given.friction, friction_source="person")
+    return p
 
 
 def _pose(data: Mapping[str, Any]) -> Pose:

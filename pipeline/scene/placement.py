@@ -51,6 +51,12 @@ class Placement:
     """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
     misfit: float = 0.0
     """Mean distance in metres between it, as it was laid, and what was seen of it; 0 where a person placed it."""
+    mass_range: tuple[float, float] = (0.0, 0.0)
+    """Lightest and heaviest that is plausible at this scale, in kg; (0, 0) where nobody knows."""
+    mass_source: str = ""
+    """Where the mass comes from: as of an Asset, "person" where one gave it."""
+    friction_range: tuple[float, float] = (0.0, 0.0)
+    friction_source: str = ""
     licence: str = ""
     """Of the asset; empty where unknown."""
     provenance: str = ""

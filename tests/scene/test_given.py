@@ -98,4 +98,7 @@ def test_given_weights_reach_the_scene_and_its_file(mug, library, tmp_path):
     files.write_scene(scene, tmp_path)
     again = files.read_scene(tmp_path)
     assert (again.placements[0].mass, again.placements[0].scale) == (0.7, 1.2)
+    assert again.placements[0].mass_source == again.placements[0].friction_source == "person"
+    asset = library["red_mug"]
+    assert again.placements[0].mass_range == pytest.approx([edge * 1.2**3 for edge in asset.mass_range])
     assert again.placements[0].found.scale == 1
