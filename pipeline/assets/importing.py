@@ -81,14 +81,18 @@ def opened(source: Path) -> Iterator[list[Path]]:
         yield sources(source)
         return
     with tempfile.TemporaryDirectory(prefix="grs-") as folder:
-        try:
-            with zipfile.ZipFile(source) as packed:
-                _harmless(packed, source, Path(folder))
-                packed.extractall(folder)
-        except (zipfile.BadZipFile, OSError, RuntimeError) as error:
-            raise AssetError(f"{source.name} cannot be unpacked: {error}") from None
-        found = sources(Path(folder))
-        yield found
+        yield sources(unpacked(source, Path(folder)))
+
+
+def unpacked(source: Path, folder: Path) -> Path:
+    """A zip's files in `folder`, which is returned. Raises AssetError for one that is broken or does harm."""
+    try:
+        with zipfile.ZipFile(source) as packed:
+            _harmless(packed, source, folder)
+            packed.extractall(folder)
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        raise AssetError(f"{source.name} cannot be unpacked: {error}") from None
+    return folder
 
 
 def _harmless(packed: zipfile.ZipFile, source: Path, folder: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importing import Added, Told, bring_in
+from pipeline.assets.mesh import user_cache
 
 HOPE = "CC BY-NC-SA 4.0 (HOPE, NVIDIA)"
 SCANNED = "CC BY 4.0 (Google Scanned Objects)"
@@ -73,15 +74,19 @@ class Step:
 def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[Step]:
     """A pack into the folder `library`/<name>; what is there already is left alone, so a stop may be gone on from.
 
-    `wheels` is a folder of wheels downloaded before; without it pip fetches them. Raises AssetError.
+    `wheels` is a folder of wheels downloaded before; without it pip fetches them, and those that came are kept until
+    the pack is whole. Raises AssetError.
     """
     if name not in PACKS:
         raise AssetError(f"there is no pack {name}; there are: {', '.join(PACKS)}")
     pack = PACKS[name]
     with tempfile.TemporaryDirectory(prefix="grs-") as temporary:
         folder = Path(temporary)
-        yield Step(0, 0, f"fetching {len(pack.wheels)} wheels")
-        source = wheels or _download(pack, folder / "wheels")
+        fetched = user_cache() / "wheels" / name
+        for number, wheel in enumerate(pack.wheels if wheels is None else ()):
+            yield Step(number, len(pack.wheels), f"fetching wheel {number + 1} of {len(pack.wheels)}")
+            _download(pack, wheel, fetched)
+        source = wheels or fetched
         yield Step(0, 0, "unpacking")
         top = _unpacked(source, folder / "files")
         found = list(_models(pack, top))
@@ -96,6 +101,7 @@ def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[St
                 yield Step(number, len(found), "; ".join([model.stem, *added.wrong]), added)
             except AssetError as error:
                 yield Step(number, len(found), f"{model.stem} left out: {error}")
+        shutil.rmtree(fetched, ignore_errors=True)
 
 
 def _models(pack: Pack, top: Path) -> Iterator[tuple[Path, Told]]:
@@ -118,15 +124,17 @@ def _models(pack: Pack, top: Path) -> Iterator[tuple[Path, Told]]:
                 )
 
 
-def _download(pack: Pack, folder: Path) -> Path:
-    """pip's own way, index and proxy."""
+def _download(pack: Pack, wheel: str, folder: Path) -> None:
+    """pip's own way, index and proxy; what is there already is not fetched again."""
+    name, _, version = wheel.partition("==")
+    if any(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl")):
+        return
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check",
-               "--dest", str(folder), *pack.wheels]  # fmt: skip
+               "--dest", str(folder), wheel]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         why = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines() or ["?"]
         raise AssetError(f"pip cannot fetch the pack {pack.name}: {why[-1]}; is there a way to the package index?")
-    return folder
 
 
 def _unpacked(wheels: Path, folder: Path) -> Path:

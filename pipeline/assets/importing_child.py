@@ -1,0 +1,91 @@
+"""Run as a process of its own by importing_apart: brings things into a library, a line of JSON for each that happened.
+
+The request is JSON on standard input. Whatever readers print goes to standard error.
+"""
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    said = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for limit, value in ((resource.RLIMIT_AS, request["memory"]), (resource.RLIMIT_CPU, request["seconds"])):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, (value, value))
+    for line in _installed(request) if "pack" in request else _brought(request):
+        said.write(json.dumps(line) + "\n")
+        said.flush()
+
+
+def _installed(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    from pipeline.assets.asset import AssetError
+    from pipeline.assets.packs import install
+
+    try:
+        for step in install(request["pack"], Path(request["library"])):
+            added = {"id": step.added.asset.id, "wrong": list(step.added.wrong)} if step.added else {}
+            yield {"done": step.done, "of": step.of, "message": step.message, **added}
+    except AssetError as error:
+        yield {"error": str(error)}
+
+
+def _brought(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    from pipeline.assets.asset import AssetError
+    from pipeline.assets.importing import sources, unpacked
+
+    found: list[Path] = []
+    for number, given in enumerate(map(Path, request["sources"])):
+        try:
+            is_zip = given.suffix.lower() == ".zip"
+            yield {"message": f"unpacking {given.name}" if is_zip else "reading"}
+            found += sources(unpacked(given, _new(given.parent / f"{number}_{given.stem}")) if is_zip else given)
+        except AssetError as error:
+            yield {"source": given.name, "error": str(error)}
+    for number, one in enumerate(found):
+        name = one.parent.name if one.stem == "mesh" else one.name
+        yield {"done": number, "of": len(found), "message": f"reading {name}, looking for what touches"}
+        yield {"done": number + 1, "of": len(found), "source": name, "path": str(one), **_one(one, request)}
+
+
+def _one(source: Path, request: dict[str, Any]) -> dict[str, Any]:
+    from pipeline.assets.asset import AssetError
+    from pipeline.assets.importing import Told, bring_in
+    from pipeline.assets.importing_mesh import UnitsInDoubt
+
+    library = Path(request["library"])
+    try:
+        told = Told(**{"id": _free(source, library), **request["told"]})
+        added = bring_in(source, library, told, Path(request["root"]))
+    except UnitsInDoubt as error:
+        return {"error": str(error), "longest": error.longest}
+    except AssetError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": f"{source.name} takes more memory than there is; thin its mesh first"}
+    return {"id": added.asset.id, "wrong": list(added.wrong)}
+
+
+def _free(source: Path, library: Path) -> str:
+    """An id after the file that the library does not have."""
+    from pipeline.assets.importing import identifier
+
+    id = identifier(source.parent.name if source.stem == "mesh" else source.stem)
+    return next(free for n in count(1) if not (library / (free := id if n == 1 else f"{id}_{n}")).exists())
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Files from anywhere, hostile ones too, read by a process of their own: one line each, and nothing is left behind."""
+
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.assets import Library
+from pipeline.assets.importing_apart import Happened, bring_apart
+
+
+def brought(tmp_path: Path, *files: Path, **told) -> list[Happened]:
+    steps = bring_apart(files, tmp_path / "given", tmp_path / "library", told, threading.Event())
+    return [step for step in steps if step.id or step.error]
+
+
+def given(tmp_path: Path, name: str) -> Path:
+    (tmp_path / "given").mkdir(exist_ok=True)
+    return tmp_path / "given" / name
+
+
+def test_whatever_is_dropped_together_becomes_assets_or_one_line_each(tmp_path):
+    large = trimesh.creation.box([80, 60, 120])
+    large.export(given(tmp_path, "carton.stl"))
+    trimesh.creation.icosphere(2, 0.04).export(given(tmp_path, "ball.ply"))
+    given(tmp_path, "broken.glb").write_bytes(b"glTF" + bytes(40))
+    given(tmp_path, "nothing.obj").write_text("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n")
+    given(tmp_path, "thief.xml").write_text(
+        '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset><worldbody/></mujoco>'
+    )
+    with zipfile.ZipFile(given(tmp_path, "bomb.zip"), "w", zipfile.ZIP_DEFLATED) as bomb, bomb.open("a.obj", "w") as one:
+        for _ in range(320):
+            one.write(bytes(1 << 20))
+    with zipfile.ZipFile(given(tmp_path, "out.zip"), "w") as out:
+        out.writestr("../out.obj", "v 0 0 0")
+    files = sorted((tmp_path / "given").iterdir())
+    said = {one.source: one for one in brought(tmp_path, *files, licence="mine")}
+    assert {one.id for one in said.values() if one.id} == {"ball"}
+    assert {name for name, one in said.items() if one.error} == {file.name for file in files} - {"ball.ply"}
+    assert not [one for one in said.values() if "\n" in one.error or len(one.error) > 250]
+    assert said["carton.stl"].longest == pytest.approx(120)
+    assert "hundreds of times" in said["bomb.zip"].error and "lead out" in said["out.zip"].error
+    assert [folder.name for folder in (tmp_path / "library").iterdir()] == ["ball"]
+    assert not [one for one in tmp_path.rglob("*") if one.name in ("out.obj", "a.obj")]
+    (ball,) = Library.open([tmp_path / "library"])
+    assert ball.licence == "mine"
+    (again,) = brought(tmp_path, given(tmp_path, "ball.ply"))
+    assert again.id == "ball_2", "an id that is taken is not taken again"
+
+
+def test_a_stop_ends_the_import_at_once_and_leaves_nothing(tmp_path):
+    stop, mesh = threading.Event(), trimesh.creation.annulus(0.05, 0.1, 0.03)
+    mesh.export(given(tmp_path, "ring.obj"))
+    steps = bring_apart([given(tmp_path, "ring.obj")], tmp_path / "given", tmp_path / "library", {}, stop)
+    seen = []
+    for step in steps:
+        seen.append(step)
+        if step.of:
+            stop.set()
+    assert not any(step.id for step in seen)
+    assert not (tmp_path / "library").exists() or not list((tmp_path / "library").iterdir())
+
+
+def test_what_is_wrong_is_kept_with_the_asset(tmp_path):
+    mesh = trimesh.creation.box([0.1, 0.1, 0.1])
+    mesh.update_faces(np.arange(len(mesh.faces)) > 1)
+    mesh.export(given(tmp_path, "open_box.obj"))
+    (one,) = brought(tmp_path, given(tmp_path, "open_box.obj"))
+    (asset,) = Library.open([tmp_path / "library"])
+    assert one.wrong == asset.wrong and any("holes" in fault for fault in asset.wrong)
+    assert asset.folder == tmp_path / "library" / "open_box"
