@@ -22,9 +22,18 @@ def load_mesh(asset: Asset) -> trimesh.Trimesh:
     return load_file(asset.mesh)
 
 
-@lru_cache(maxsize=256)
 def load_file(path: Path) -> trimesh.Trimesh:
-    """One mesh, all parts joined, vertices kept as they are in the file. Raises AssetError."""
+    """One mesh, all parts joined, vertices kept as they are in the file; read once per version of it.
+
+    Raises AssetError.
+    """
+    with readable(path):
+        stamp = path.stat().st_mtime_ns
+    return _load_file(path, stamp)
+
+
+@lru_cache(maxsize=256)
+def _load_file(path: Path, _: int) -> trimesh.Trimesh:
     with readable(path):
         mesh = trimesh.load_mesh(path, process=False)
         if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
