@@ -315,10 +315,10 @@ def _write_model(folder: Path, model: Imported, library_from_file: np.ndarray) -
             if not (folder / name).exists():
                 shutil.copy(path, folder / name)
             one.attrib[key] = name
-    (folder / "model.xml").write_text(ElementTree.tostring(_moved(model.source, library_from_file), "unicode"))
+    (folder / "model.xml").write_text(ElementTree.tostring(moved(model.source, library_from_file), "unicode"))
 
 
-def _moved(tree: ElementTree.Element, library_from_file: np.ndarray) -> ElementTree.Element:
+def moved(tree: ElementTree.Element, library_from_file: np.ndarray) -> ElementTree.Element:
     """The model in the library's axes: what stands in its world goes into one frame."""
     world = tree.find("worldbody")
     if world is None:
