@@ -32,13 +32,13 @@ class Likeness:
 def compare(frame: Frame, segments: Iterable[Segment], scene: Scene) -> tuple[Likeness, ...]:
     """Cast the photograph's pixels as rays into the twin and see what each meets. Needs no OpenGL."""
     k = frame.intrinsics
-    step = max(1, int(np.ceil(np.sqrt(k.width * k.height / RAYS))))
+    step = _step(k, RAYS)
     model = mjcf.compile_spec(mjcf.build(scene))
     labels, depth = cast(model, k, scene.world_from_camera, step)
     measured = frame.depth[::step, ::step]
     masks = {s.id: s.mask[::step, ::step] for s in segments}
     return tuple(
-        _likeness(p.name, p.segment_id, masks[p.segment_id], labels == model.body(p.name).id, measured, depth)
+        likeness(p.name, p.segment_id, masks[p.segment_id], labels == model.body(p.name).id, measured, depth)
         for p in scene.placements
         if p.segment_id in masks
     )
@@ -59,19 +59,63 @@ def cast(
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
     u, v = np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step))
-    rays = np.stack([(u - k.cx) / k.fx, (v - k.cy) / k.fy, np.ones(u.shape)], -1).reshape(-1, 3)
-    rays = np.ascontiguousarray(rays @ np.asarray(world_from_camera)[:3, :3].T)
-    geom, distance = np.full(len(rays), -1, np.int32), np.zeros(len(rays))
-    eye, groups = np.array(world_from_camera, float)[:3, 3].copy(), np.array([1, 1, 1, 0, 0, 0], np.uint8)
-    # rays have length 1 along z, and MuJoCo counts in lengths of the ray: distance is depth
-    mujoco.mj_multiRay(model, data, eye, rays.reshape(-1), groups, True, -1, geom, distance, None, len(rays), 1e6)
-    labels = np.where(geom >= 0, model.geom_bodyid[geom], -1).astype(np.int32)
-    return labels.reshape(u.shape), np.where(geom >= 0, distance, 0).reshape(u.shape).astype(np.float32)
+    geoms, depth = meet(model, data, rays(k, u, v), world_from_camera)
+    return np.where(geoms >= 0, model.geom_bodyid[geoms], -1).astype(np.int32), depth
 
 
-def _likeness(
+def rays(k: Intrinsics, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Directions through pixels of shape (...), camera axes, of shape (..., 3): of length 1 along z."""
+    return np.stack([(u - k.cx) / k.fx, (v - k.cy) / k.fy, np.ones(u.shape)], -1)
+
+
+def meet(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    directions: np.ndarray,
+    world_from_camera: np.ndarray,
+    groups: tuple[int, ...] = (0, 1, 2),
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a camera's rays, of shape (..., 3), meet first among geoms of these groups.
+
+    Geom ids, -1 for nothing, and depth along z in metres, 0 for nothing; both of shape (...).
+    """
+    shape, turn = directions.shape[:-1], np.asarray(world_from_camera, float)
+    aimed = np.ascontiguousarray(directions.reshape(-1, 3) @ turn[:3, :3].T)
+    geom, distance = np.full(len(aimed), -1, np.int32), np.zeros(len(aimed))
+    shown = np.isin(np.arange(mujoco.mjNGROUP), groups).astype(np.uint8)
+    if len(aimed):
+        # rays have length 1 along z, and MuJoCo counts in lengths of the ray: distance is depth
+        eye = turn[:3, 3].copy()
+        mujoco.mj_multiRay(model, data, eye, aimed.reshape(-1), shown, True, -1, geom, distance, None, len(aimed), 1e6)
+    return geom.reshape(shape), np.where(geom >= 0, distance, 0).reshape(shape).astype(np.float32)
+
+
+def difference(frame: Frame, scene: Scene) -> np.ndarray:
+    """Metres by which the twin lies behind what was measured, of shape (H / step, W / step), float32.
+
+    Negative where it stands before it, NaN where either knows no depth; the floor is not compared.
+    """
+    k = frame.intrinsics
+    step = _step(k, 4 * RAYS)
+    model = mjcf.compile_spec(mjcf.build(scene))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    u, v = np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step))
+    geoms, depth = meet(model, data, rays(k, u, v), scene.world_from_camera)
+    measured = frame.depth[::step, ::step]
+    known = (geoms >= 0) & (geoms != model.geom("floor").id) & (measured > 0)
+    return np.where(known, depth - measured, np.nan).astype(np.float32)
+
+
+def _step(k: Intrinsics, most: int) -> int:
+    """Every how many pixels rays are cast for there to be at most so many."""
+    return max(1, int(np.ceil(np.sqrt(k.width * k.height / most))))
+
+
+def likeness(
     name: str, segment_id: int, mask: np.ndarray, twin: np.ndarray, measured: np.ndarray, depth: np.ndarray
 ) -> Likeness:
+    """Of an object seen here (mask) and there (twin), with both depths in metres, 0 unknown; all of one shape."""
     union = int((mask | twin).sum())
     iou = float((mask & twin).sum() / union) if union else 0.0
     both = mask & twin & (measured > 0)
