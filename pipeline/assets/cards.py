@@ -5,11 +5,11 @@ OpenGL contexts belong to the thread that made them, so one worker thread draws 
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -17,6 +17,7 @@ from PIL import Image
 from pipeline.assets.asset import Asset
 from pipeline.assets.mesh import load_mesh
 
+R = TypeVar("R")
 VIEWS = ((35.0, 25.0), (155.0, 25.0), (275.0, 25.0), (35.0, 65.0))
 """Azimuth and elevation of the camera in degrees."""
 FIELD_OF_VIEW = np.deg2rad(24)
@@ -69,11 +70,16 @@ def camera_rotation(azimuth: float, elevation: float) -> np.ndarray:
 
 def render_view(asset: Asset, rotation: np.ndarray, size: int = 224) -> np.ndarray:
     """One view of shape (size, size, 3), uint8, the object filling it. `rotation` (3, 3) is object-from-camera."""
-    return _worker.submit(_draw, asset, rotation, size).result()
+    return drawing(_draw, asset, rotation, size)
+
+
+def drawing(function: Callable[..., R], *arguments: Any) -> R:
+    """Calls a function that draws with `opengl()` in the thread kept for that, and waits for its answer."""
+    return _worker.submit(function, *arguments).result()
 
 
 def _draw(asset: Asset, rotation: np.ndarray, size: int) -> np.ndarray:
-    gl = _opengl()
+    gl = opengl()
     radius = float(np.linalg.norm(asset.size)) / 2
     distance = 1.04 * radius / np.sin(FIELD_OF_VIEW / 2)
     pose = np.eye(4)
@@ -94,7 +100,8 @@ def _turn(about_x: float, about_y: float) -> np.ndarray:
     return euler_matrix(about_x, about_y, 0)
 
 
-def _opengl() -> Any:
+def opengl() -> Any:
+    """pyrender, for the thread of `drawing` only."""
     os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
     import pyrender  # chooses its OpenGL at import, so the platform must be named before
 
@@ -104,4 +111,4 @@ def _opengl() -> Any:
 @lru_cache(maxsize=4)
 def _renderer(size: int) -> Any:
     """Called in the worker thread only."""
-    return _opengl().OffscreenRenderer(size, size)
+    return opengl().OffscreenRenderer(size, size)

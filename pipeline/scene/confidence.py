@@ -1,0 +1,148 @@
+"""How sure it is that an object of the twin is what was seen: how much shows, how it lies, what else would fit."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pipeline.frame import Frame, Intrinsics
+from pipeline.matching import Match
+from pipeline.scene import registration
+from pipeline.scene.placement import Placement, Scene
+from pipeline.segmentation import Segment
+
+Word = Literal["sure", "fairly sure", "unsure"]
+SURE, FAIRLY = 0.75, 0.6
+RAYS = 6000
+"""For each object: its outline to a few per cent, in some ten milliseconds."""
+AROUND = 0.6
+"""Of the mask's larger side: how far beside it a misplaced object is still seen."""
+NEARER = 0.015
+"""Metres by which something must stand nearer to hide a part."""
+FAR = 0.02
+"""Metres off what was measured at which the depth speaks for it no more than 1 / e."""
+FEW = 100
+"""Measured points that tell half of what any number tells."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What speaks for an object, each in [0, 1]."""
+
+    rivals: float
+    """The chosen candidate's part of its and the next one's scores; of none chosen, what the first lacks."""
+    outline: float
+    """IoU of what shows of it with the mask."""
+    depth: float
+    """exp(-off / FAR)."""
+    shows: float
+    """Share of its outline, as the camera would see it alone, that nothing stands before."""
+    points: float
+    """n / (n + FEW) of the n points that were measured."""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """About one object."""
+
+    segment_id: int
+    share: float
+    """In [0, 1]; an order, no probability: the geometric mean of being the right thing and of lying right."""
+    word: Word
+    reason: str
+    """One sentence that names the weakest part."""
+    parts: Parts
+
+
+def confidence(
+    frame: Frame, segments: Iterable[Segment], scene: Scene, matches: Iterable[Match]
+) -> tuple[Confidence, ...]:
+    """Of every object of the twin that has a mask. A person's choice has no rivals; how it lies counts all the same."""
+    masks, matched = {s.id: s.mask for s in segments}, {m.segment_id: m for m in matches}
+    return tuple(
+        _of(frame, masks[p.segment_id], p, scene.world_from_camera, matched.get(p.segment_id))
+        for p in scene.placements
+        if p.segment_id in masks and masks[p.segment_id].any()
+    )
+
+
+def seen_alone(
+    p: Placement, k: Intrinsics, world_from_camera: np.ndarray, box: tuple[int, int, int, int], step: int
+) -> np.ndarray:
+    """Depth in metres of one object in every step-th pixel of left, top, right, bottom, (h, w); 0 beside it."""
+    import open3d
+
+    left, top, right, bottom = box
+    u, v = np.meshgrid(np.arange(left, right, step), np.arange(top, bottom, step))
+    rays = np.stack([(u - k.cx) / k.fx, (v - k.cy) / k.fy, np.ones(u.shape)], -1).reshape(-1, 3)
+    object_from_camera = p.world_from_object.inverse().matrix @ world_from_camera
+    eyes = np.broadcast_to(object_from_camera[:3, 3], rays.shape)
+    both = np.concatenate([eyes, rays @ object_from_camera[:3, :3].T], 1).astype(np.float32)
+    corners = registration.surface(p.mesh, p.size).triangles.reshape(-1, 3).astype(np.float32)
+    indices = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
+    scene = open3d.t.geometry.RaycastingScene()
+    scene.add_triangles(open3d.core.Tensor.from_numpy(corners), open3d.core.Tensor.from_numpy(indices))
+    # rays have length 1 along z, and Open3D counts in lengths of the ray: what it meets is depth
+    met = scene.cast_rays(open3d.core.Tensor.from_numpy(both))["t_hit"].numpy().reshape(u.shape)
+    return np.where(np.isfinite(met), met, 0)
+
+
+def _of(frame: Frame, mask: np.ndarray, p: Placement, world_from_camera: np.ndarray, match: Match | None) -> Confidence:
+    box, step = _around(mask)
+    part = np.s_[box[1] : box[3] : step, box[0] : box[2] : step]
+    depth, mine, measured = seen_alone(p, frame.intrinsics, world_from_camera, box, step), mask[part], frame.depth[part]
+    alone = depth > 0
+    shown = alone & ~((measured > 0) & (measured < depth - NEARER) & ~mine)
+    both = shown & mine & (measured > 0)
+    off = max(p.misfit, float(np.median(np.abs(depth - measured)[both])) if both.any() else 0.0)
+    count = int((mask & (frame.depth > 0)).sum())
+    rivals, rival = _rivals(match)
+    parts = Parts(
+        rivals=rivals,
+        outline=float((shown & mine).sum() / max((shown | mine).sum(), 1)),
+        depth=float(np.exp(-off / FAR)),
+        shows=float(shown.sum() / max(alone.sum(), 1)),
+        points=count / (count + FEW),
+    )
+    share = float(np.sqrt(parts.rivals * parts.outline * parts.depth * parts.shows * parts.points))
+    word: Word = "sure" if share >= SURE else "fairly sure" if share >= FAIRLY else "unsure"
+    return Confidence(p.segment_id, share, word, _reason(word, parts, rival, off, count), parts)
+
+
+def _around(mask: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
+    """Left, top, right and bottom pixel around a mask, and the step that RAYS allow."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    pad = int(AROUND * max(rows[-1] - rows[0], columns[-1] - columns[0])) + 8
+    left, top = max(0, columns[0] - pad), max(0, rows[0] - pad)
+    right, bottom = min(mask.shape[1], columns[-1] + pad), min(mask.shape[0], rows[-1] + pad)
+    step = max(1, int(np.ceil(np.sqrt((right - left) * (bottom - top) / RAYS))))
+    return (int(left), int(top), int(right), int(bottom)), step
+
+
+def _rivals(match: Match | None) -> tuple[float, str]:
+    """How much more likely the choice is than the next, in [0, 1], and the asset that is next."""
+    if match is None or match.source == "human" or not match.candidates:
+        return 1.0, ""
+    first, *others = match.candidates
+    if match.asset_id is None:
+        return 1 - min(first.score, 1.0), first.asset_id
+    mine = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
+    rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
+    if rival is None or not others:
+        return 1.0, ""
+    return mine / max(mine + rival.score, 1e-6), rival.asset_id
+
+
+def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str:
+    said = {
+        "rivals": f"{rival.replace('_', ' ')} fits nearly as well",
+        "outline": f"{parts.outline:.0%} of its outline agrees with the mask",
+        "depth": f"it lies {off * 100:.1f} cm off what was measured",
+        "shows": f"{1 - parts.shows:.0%} of it is hidden by what stands before it",
+        "points": f"only {count} points of it were measured",
+    }
+    weakest = min(said, key=lambda name: getattr(parts, name))
+    if word == "sure":
+        return f"Everything agrees: {said['outline']}, {off * 100:.1f} cm off in depth."
+    return f"{said[weakest][0].upper()}{said[weakest][1:]}."
