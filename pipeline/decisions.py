@@ -34,6 +34,7 @@ KINDS = {
     "ask_again": ("kind", "about", "wording"),
     "use_measured": ("kind", "about"),
     "robot": ("name",),
+    "matcher": ("name",),
     "undo": (),
     "redo": (),
 }

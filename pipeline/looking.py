@@ -11,12 +11,13 @@ from typing import TypeVar
 import numpy as np
 
 from pipeline.assets import Library
+from pipeline.assets.told import caption, undescribed
 from pipeline.choosing import KIND as CHOOSE
-from pipeline.choosing import choose_by
+from pipeline.choosing import KINDS, choose_by, correspond
 from pipeline.description import Description
 from pipeline.description.told import KIND as DESCRIBE
 from pipeline.description.told import about, tell
-from pipeline.matching import Match
+from pipeline.matching import Asking, Match
 from pipeline.models import Model, sees, source_of
 from pipeline.models.live import Live
 from pipeline.models.pictures import marked
@@ -56,25 +57,46 @@ def choose_all(
     matches: list[Match],
     library: Library,
     cards: Path | None,
+    matcher: Asking | None = None,
 ) -> Iterator[Told[Match]]:
-    """Puts the model's choices into `matches`, but for what a person chose. Raises Stopped."""
+    """Puts the model's choices into `matches`, but for what a person chose. Raises Stopped.
+
+    Without a `matcher` it is asked for a verdict on the best measured candidates.
+    """
     segments = {segment.id: segment for segment in project.segments() or ()}
+    kind, captions = KINDS[matcher] if matcher else CHOOSE, dict[str, str]()
+    if matcher and matcher != "image":
+        yield from caption_all(model, live, library, captions, cards)
 
     def ask(place: int) -> Match:
-        segment = segments[objects[place].segment_id]
-        return choose_by(model, project.frame, segment, objects[place], matches[place], library, cards)
+        segment, one, measured = segments[objects[place].segment_id], objects[place], matches[place]
+        if matcher:
+            return correspond(matcher, model, project.frame, segment, one, measured, library, captions, cards)
+        return choose_by(model, project.frame, segment, one, measured, library, cards)
 
     def free(place: int) -> bool:
-        return matches[place].source != "human" and not model.wish(CHOOSE, about(objects[place].segment_id)).measured
+        return matches[place].source != "human" and not model.wish(kind, about(objects[place].segment_id)).measured
 
     asked = [place for place in range(len(objects)) if free(place)]
-    name = source_of(model, CHOOSE)
+    name = source_of(model, kind)
     told: set[str] = set()
     yield f"asking {name} which assets {len(asked)} objects are", 0, len(asked), None
     for done, place in _each(ask, asked, matches, live):
         one = matches[place]
         found = f"{objects[place].name}: {one.asset_id or 'made from the view'}"
         yield _said(found, one.failure, name, told), done, len(asked), one
+
+
+def caption_all(
+    model: Traced, live: Live, library: Library, into: dict[str, str], cards: Path | None
+) -> Iterator[Told[Match]]:
+    """Every asset's description: its own, else the model's where it sees, else its name. Raises Stopped."""
+    into.update({asset.id: asset.caption or asset.name for asset in library})
+    bare = [asset for asset in library if undescribed(asset)] if sees(model) else []
+    with closing(answers(lambda asset: caption(asset, model, cards), bare, live)) as told:
+        for done, (place, words) in enumerate(told, 1):
+            into[bare[place].id] = words
+            yield f"asking {model.name} to describe {len(bare)} assets", done, len(bare), None
 
 
 def marks(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:

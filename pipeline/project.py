@@ -43,7 +43,7 @@ WISHES = ("ask_again", "use_measured")
 """Decisions about a question to a model; they make the stage that asks it stale."""
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename", *WISHES),
-    "matches": ("choose_asset", "make"),
+    "matches": ("choose_asset", "make", "matcher"),
     "scene": ("move", "resize", "refit", "physics",),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),

@@ -15,9 +15,10 @@ from typing import Any
 from pipeline import description, looking, matching
 from pipeline.assets.encoder import Encoder
 from pipeline.assets.library import Library
+from pipeline.choosing import SHORTLIST
 from pipeline.description import Description, describe, unused
 from pipeline.errors import StudioError
-from pipeline.matching import Features, Match, Matcher, match
+from pipeline.matching import ASKING, KEPT, Features, Match, Matcher, match, usable
 from pipeline.models import Model, Stopped, label_of, sees
 from pipeline.models.asked_by import AskedBy
 from pipeline.models.live import Live
@@ -85,7 +86,7 @@ def advance(
     """
     for stage in STAGES[: STAGES.index(until) + 1]:
         current = project.stages()[stage] == "done" and project.made_with(stage) in (
-            None, maker(stage, services, robot_of(project, services)),
+            None, maker(stage, services, robot_of(project, services), matcher_of(project, services)),
         )  # fmt: skip
         if stage == "task" and task_text is not None:
             current = False
@@ -109,7 +110,7 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
     """Runs one stage whatever its state; the stages before it must have run."""
     start = time.perf_counter()
-    made_with = maker(stage, services, robot_of(project, services))
+    made_with = maker(stage, services, robot_of(project, services), matcher_of(project, services))
     try:
         if stage == "task":
             yield from _task(project, services, task_text)
@@ -129,15 +130,24 @@ def robot_of(project: Project, services: Services) -> Robot:
     return decided[-1].data["name"] if decided else services.robot
 
 
-def maker(stage: Stage, services: Services, robot: Robot = "gripper") -> str:
+def matcher_of(project: Project, services: Services) -> Matcher:
+    """Which matcher decides: what a person decided last, else what was chosen at start-up; all evidence where that one
+    lacks its model or its encoder."""
+    decided = project.decided("matcher")
+    wanted = decided[-1].data["name"] if decided else services.matcher
+    return usable(wanted, services.model, services.encoder)[0]
+
+
+def maker(stage: Stage, services: Services, robot: Robot = "gripper", matcher: Matcher = "all") -> str:
     """Name of what makes this stage's result."""
     model = label_of(services.model)
     looks = f", {model}" if sees(services.model) else ""
+    asked = looks if matcher == "all" else f", {model}" * (matcher in ASKING)
     return {
         "frame": "measured",
         "segments": services.segmenter.name,
         "descriptions": f"measured{looks}",
-        "matches": f"library {services.library.digest}, {_matcher(services)}{looks}",
+        "matches": f"library {services.library.digest}, {_matcher(matcher, services)}{asked}",
         "scene": "measured",
         "task": model,
         "rounds": f"{model}, {services.mode}",
@@ -145,8 +155,8 @@ def maker(stage: Stage, services: Services, robot: Robot = "gripper") -> str:
     }[stage]
 
 
-def _matcher(services: Services) -> str:
-    return f"{services.matcher} by {services.encoder.name if services.encoder else 'measures'}"
+def _matcher(matcher: Matcher, services: Services) -> str:
+    return f"{matcher} by {services.encoder.name if services.encoder else 'measures'}"
 
 
 # ---------------------------------------------------------------------- seeing
@@ -219,7 +229,7 @@ def _as_decided(project: Project, described: list[Description]) -> list[Descript
 def _matches(project: Project, services: Services) -> Iterator[Progress]:
     segments = {segment.id: segment for segment in project.segments() or ()}
     objects = [d for d in project.descriptions() or () if d.is_object]
-    chosen = project.chosen_assets()
+    chosen, matcher = project.chosen_assets(), matcher_of(project, services)
     matches: list[Match] = []
     for done, _ in enumerate(services.learn() if services.learn else (), 1):
         yield Progress("matches", "looking at the library's assets from all sides", done, len(services.library))
@@ -227,14 +237,14 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
     for one in objects:
         key = digest(
             "match", project.frame_key, segments[one.segment_id].mask, services.library.digest,
-            one.attributes.colour, _matcher(services),
+            one.attributes.colour, _matcher(matcher, services),
         )  # fmt: skip
 
         def compute(one: Description = one) -> Any:
             segment = segments[one.segment_id]
             found = match(
                 project.frame, project.support, segment, one, services.library, services.features(),
-                services.encoder, services.matcher,
+                services.encoder, matcher, SHORTLIST.get(matcher, KEPT),
             )  # fmt: skip
             return matching.to_json([found])
 
@@ -244,14 +254,20 @@ def _matches(project: Project, services: Services) -> Iterator[Progress]:
             found = matching.choose(found, chosen[one.segment_id])
         matches.append(found)
         yield Progress(
-            "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), found
+            "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), _few(found)
         )
-    if sees(services.model):
+    if matcher in ASKING or (matcher == "all" and sees(services.model)):
         live = services.live or Live()
         model = _traced(project, services, live)
-        for told in looking.choose_all(project, model, live, objects, matches, services.library, services.cards):
+        asking, library, cards = matcher if matcher in ASKING else None, services.library, services.cards
+        for told in looking.choose_all(project, model, live, objects, matches, library, cards, asking):
             yield Progress("matches", *told)
-    write_json(project.folder / "matches.json", matching.to_json(matches))
+    write_json(project.folder / "matches.json", matching.to_json([_few(one) for one in matches]))
+
+
+def _few(found: Match) -> Match:
+    """With as many candidates as are shown."""
+    return replace(found, candidates=found.candidates[:KEPT])
 
 
 def _scene(project: Project, services: Services) -> Iterator[Progress]:

@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     run_.add_argument("--segmenter", default="depth", choices=("depth", "sam2"))
     run_.add_argument("--library", type=Path, action="append", default=[], help="searched instead of the default")
     run_.add_argument("--robot", default=None, choices=("gripper", "arm"), help="who does it (default gripper, quick)")
-    run_.add_argument("--matcher", choices=("all", "embedding"), help="all evidence (default), or the encoder alone")
+    run_.add_argument("--matcher", choices=MATCHERS, help="all evidence (default), the encoder alone, or a model")
     run_.add_argument("--task", help="what the robot shall do, in plain words; else the first proposed task")
     run_.add_argument("--seed", type=int, default=0, help="first of the starting layouts tried (default 0)")
     run_.set_defaults(work=run)
@@ -102,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+MATCHERS = ("all", "embedding", "text", "image", "image+text")
 STAGES = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
 
@@ -122,6 +123,7 @@ def serve(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     from pipeline.frame import load
+    from pipeline.matching import unavailable
     from pipeline.project import Project
     from pipeline.run import advance
     from studio.services import Settings, open_services
@@ -142,6 +144,9 @@ def run(arguments: argparse.Namespace) -> int:
         robot=arguments.robot,
     )
     services = open_services(settings, first_seed=arguments.seed)
+    if why := unavailable(services.matcher, services.model, services.encoder):
+        services.sandbox.close()
+        raise StudioError(f"the matcher {services.matcher} {why}")
     for path, reason in services.library.skipped:
         print(f"library: {path} skipped: {reason}", file=sys.stderr)
     stage, line = "frame", ""

@@ -54,7 +54,7 @@ class Settings:
     encoder: str = "embedded"
     """What sees pictures for the matcher: "embedded", "none", or a model of transformers by its name."""
     matcher: str = "all"
-    """"all" evidence, or "embedding": the encoder alone."""
+    """One of pipeline.matching.MODES: "all" evidence, "embedding", "text", "image" or "image+text"."""
     timeout: float = 60.0
     """Seconds for one model call."""
     workspace: Path = Path("workspace")
@@ -88,17 +88,16 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     from pipeline.assets.encoder import encoder
     from pipeline.assets.features import learnt
     from pipeline.assets.library import OWN, Library, user_libraries
-    from pipeline.matching import Features
+    from pipeline.matching import MODES, Features
     from pipeline.models import choose
     from pipeline.run import Services
     from pipeline.simulation.sandbox import Sandbox
 
     library = Library.open(list(settings.library) or [OWN, *user_libraries()])
     eyes = encoder(settings.encoder)
-    if settings.matcher not in ("all", "embedding"):
-        raise StudioError(
-            f"the matcher is {settings.matcher}; it takes all or embedding (a model's choice comes on top)"
-        )
+    names = [mode.name for mode in MODES]
+    if settings.matcher not in names:
+        raise StudioError(f"there is no matcher {settings.matcher}; there are: {', '.join(names)}")
     looks = Once(lambda: Features.of(library, cache_folder(), encoder=eyes))
     return Services(
         segmenter=open_segmenter(settings),

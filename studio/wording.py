@@ -1,6 +1,7 @@
 """What a person calls the pipeline's stages, and what made them."""
 
 from pipeline.decisions import Decision
+from pipeline.matching import ASKING
 from pipeline.project import Stage
 from pipeline.run import Progress
 
@@ -21,6 +22,13 @@ MODES = {
 }
 
 
+MATCHERS = {
+    "all": "size, shape, colour and looks",
+    "embedding": "the image embedding alone",
+    "text": "descriptions",
+    "image": "pictures",
+    "image+text": "pictures and descriptions",
+}
 ROBOTS = {"gripper": "with a floating gripper", "arm": "with a UR5e arm and a 2F-85 gripper"}
 
 
@@ -37,12 +45,21 @@ def maker(stage: Stage, made_with: str | None) -> str:
         "frame": "measured: the table is fitted to the depth",
         "segments": "segmented by SAM 2" if name == "sam2" else "segmented by depth and colour, a stand-in for SAM 2",
         "descriptions": "measured: colour, shape and size of each object",
-        "matches": "matched by size, shape, colour and looks",
+        "matches": _matched(more),
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {MODES.get(more, more)}",
         "solution": f"solved by the scripted oracle, {ROBOTS['arm' if more == 'arm' else 'gripper']}",
     }[stage]
+
+
+def _matched(by: str) -> str:
+    """`by` is as the project keeps it: matcher, encoder, then the model where one was asked."""
+    matcher, _, rest = by.partition(" by ")
+    model = rest.partition(", ")[2]
+    if matcher in ASKING:
+        return f"matched by {model} from {MATCHERS[matcher]}"
+    return f"matched by {MATCHERS.get(matcher, MATCHERS['all'])}" + f", chosen by {model}" * bool(model)
 
 
 def words(decision: Decision) -> str:
@@ -64,6 +81,7 @@ def words(decision: Decision) -> str:
         "physics": lambda: f"{data['id']} weighed",
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
+        "matcher": lambda: f"objects are matched by {MATCHERS.get(data['name'], data['name'])}",
         "robot": lambda: f"the task is done {ROBOTS[data['name']]}",
         "accept": lambda: f"{data['stage']} accepted",
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",

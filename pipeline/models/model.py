@@ -15,6 +15,9 @@ STAGE_OF = {
     "describe_segment": "descriptions",
     "describe_asset": "matches",
     "choose_match": "matches",
+    "match_text": "matches",
+    "match_image": "matches",
+    "match_image_text": "matches",
     "propose_tasks": "task",
     "understand_task": "task",
     "write_program": "rounds",
@@ -97,6 +100,11 @@ def source_of(model: Model, kind: str) -> str:
 def sees(model: Model) -> bool:
     """Whether a model looks at pictures, so that it is asked what objects are and what they match."""
     return bool(getattr(model, "sees", False))
+
+
+def reads(model: Model) -> bool:
+    """Whether a model understands words: written rules answer only the questions that they were written for."""
+    return bool(getattr(model, "reads", True))
 
 
 def label_of(model: Model) -> str:

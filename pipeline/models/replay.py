@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pipeline.models.model import ModelError, Question
 from pipeline.models.trace import fingerprint, note, read
 
-LOOKING = {"describe_segment", "describe_asset", "choose_match"}
+LOOKING = {"describe_segment", "describe_asset", "choose_match", "match_image", "match_image_text"}
 """Kinds that only a model which sees pictures is asked."""
 
 

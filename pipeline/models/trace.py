@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.models.budget import Purse, spent
 from pipeline.models.live import Flight, Live, current, enter, leave
-from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Wish, label_of, sees, source_of
+from pipeline.models.model import STAGE_OF, Model, ModelError, Question, Wish, label_of, reads, sees, source_of
 from pipeline.models.pictures import jpeg
 
 _writing = threading.Lock()
@@ -62,7 +62,7 @@ class Traced:
     ):
         """`live` tells of calls in flight and stops them; `wishes` are a person's, by the question's kind and about."""
         self.name = model.name
-        self.sees = sees(model)
+        self.sees, self.reads = sees(model), reads(model)
         self.label = label_of(model)
         self._model, self._path, self._live = model, path, live or Live()
         self._wishes = wishes or {}

@@ -25,7 +25,7 @@ LONGEST = 600
 class RulesModel:
     """Answers every kind of question by rule, from the question's data alone."""
 
-    name = "rules"
+    name, reads = "rules", False
 
     def ask(self, question: Question) -> BaseModel:
         """Raises ModelError where the rules have no answer."""

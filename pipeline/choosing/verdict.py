@@ -57,8 +57,12 @@ def choose_by(
         return replace(measured, failure=str(error))
     assert isinstance(answer, ChoiceAnswer)
     taken = candidates[answer.choice - 1] if answer.choice else None
+    said = [
+        replace(one, scores={**one.scores, "model": answer.confidence}) if one is taken else one for one in candidates
+    ]
     return replace(
         measured,
+        candidates=(*said, *measured.candidates[SHOWN:]),
         asset_id=taken.asset_id if taken else None,
         scale=taken.scale if taken else 1.0,
         reason=readable(answer.reason),
