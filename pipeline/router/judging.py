@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from pipeline.router.meaning import contradiction
 from pipeline.simulation import CheckResult, Program, Report, kit
 from pipeline.simulation.alteration import KINDS
 from pipeline.simulation.guard import guard
+from pipeline.simulation.runner import Runner
 from pipeline.simulation.sandbox import Limits
 from pipeline.tasks import Task
 
@@ -20,21 +20,6 @@ LAX = 0.12
 """Metres of tolerance beyond which no goal means what it says."""
 ALTERATIONS = tuple(KINDS)
 """What the checks of a program that passes must notice."""
-
-
-class Runner(Protocol):
-    """What runs programs: pipeline.simulation.sandbox.Sandbox."""
-
-    def run(
-        self,
-        program: Program,
-        project_dir: Path,
-        seeds: Sequence[int] = ...,
-        checks: bool = ...,
-        limits: Limits = ...,
-        *,
-        alterations: Sequence[str] = ...,
-    ) -> tuple[Report, Any]: ...
 
 
 def judge(

@@ -11,8 +11,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pipeline.errors import StudioError
-from pipeline.simulation.program import Program, Report
+from pipeline.simulation.program import Program
 from pipeline.simulation.rollout import SOLVED
+from pipeline.simulation.runner import Runner
 from pipeline.simulation.testimony import Limits
 
 Robot = Literal["gripper", "arm"]
@@ -35,22 +36,6 @@ class Record(Protocol):
     xml: str
     events: Sequence[dict]
     goals: Sequence[dict]
-
-
-class Runner(Protocol):
-    """What runs programs: the sandbox."""
-
-    def run(
-        self,
-        program: Program,
-        project_dir: Path,
-        seeds: Sequence[int] = ...,
-        checks: bool = ...,
-        *,
-        cancel: Any = ...,
-        limits: Limits = ...,
-        robot: str = ...,
-    ) -> tuple[Report, Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
