@@ -82,6 +82,8 @@ def _of_project(session: Session, what: str) -> Response:
         return _text(whole(session, id, Path(part).stem), f"{Path(part).stem}.txt")
     if what == "record.jsonl":
         return FileResponse(_there(session.calls.path), filename=f"{project.name}_trace.jsonl", headers=_ASK)
+    if kind == "object":
+        return _object(session, Path(rest).stem)
     if kind == "goal":
         if drawn := rehearsal.picture(Path(rest).stem, project.folder):
             return FileResponse(drawn, headers=_KEEP)
@@ -107,6 +109,19 @@ def _zip(session: Session) -> Response:
     name = f"{session.project.folder.name}.zip"
     path = export_zip(session.project.folder, Path(folder.name) / name)
     return FileResponse(path, filename=name, headers=_ASK, background=BackgroundTask(folder.cleanup))
+
+
+def _object(session: Session, which: str) -> Response:
+    """One object of the twin as a zip: "3_urdf", "3_mjcf"."""
+    from pipeline.export.object_model import object_zip
+
+    id, _, form = which.partition("_")
+    scene = session.project.scene()
+    one = next((p for p in scene.placements if str(p.segment_id) == id), None) if scene else None
+    if one is None:
+        raise SessionError("That object does not stand in the twin; match it to an asset first.")
+    headers = _ASK | {"Content-Disposition": f'attachment; filename="{one.name}_{form}.zip"'}
+    return Response(object_zip(one, form), media_type="application/zip", headers=headers)
 
 
 def _thumbnail(workspace: Path, kind: str, name: str) -> Response:

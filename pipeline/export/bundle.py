@@ -29,16 +29,17 @@ def export_zip(project_dir: Path, path: Path) -> Path:
     part = path.with_name(path.name + ".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in _contents(project_dir):
-            archive.writestr(_entry(f"{path.stem}/{name}"), data)
+            archive.writestr(entry(f"{path.stem}/{name}"), data)
     part.replace(path)
     return path
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, EPOCH)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = 0o644 << 16
-    return entry
+def entry(name: str) -> zipfile.ZipInfo:
+    """A file of a zip, always of the same day."""
+    info = zipfile.ZipInfo(name, EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
 
 
 def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:

@@ -6,6 +6,7 @@ its object's size box. Contacts are stiffer than MuJoCo's default, so that resti
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -14,6 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.frame import Intrinsics
+from pipeline.geometry import Pose
 from pipeline.scene import meshes
 from pipeline.scene.placement import Placement, Scene, SceneError
 
@@ -40,6 +42,16 @@ def build(scene: Scene, looks: bool = True) -> mujoco.MjSpec:
         _add(spec, placement, looks)
     if scene.intrinsics is not None:
         add_camera(spec, scene.intrinsics, scene.world_from_camera)
+    return spec
+
+
+def alone(p: Placement) -> mujoco.MjSpec:
+    """One object by itself: free, its foot at z = 0, its files in `spec.assets`. Raises SceneError."""
+    spec = mujoco.MjSpec()
+    spec.modelname = p.name
+    _options(spec)
+    stands = replace(Pose.identity(), pos=np.array([0, 0, p.size[2] / 2]))
+    _add(spec, replace(p, fixed=False, world_from_object=stands), looks=True)
     return spec
 
 
