@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from pipeline.assets import Library
-from pipeline.assets.told import caption, undescribed
+from pipeline.assets.told import captions
 from pipeline.choosing import KIND as CHOOSE
 from pipeline.choosing import KINDS, choose_by, correspond
 from pipeline.description import Description
@@ -64,14 +64,15 @@ def choose_all(
     Without a `matcher` it is asked for a verdict on the best measured candidates.
     """
     segments = {segment.id: segment for segment in project.segments() or ()}
-    kind, captions = KINDS[matcher] if matcher else CHOOSE, dict[str, str]()
+    kind, words = KINDS[matcher] if matcher else CHOOSE, dict[str, str]()
     if matcher and matcher != "image":
-        yield from caption_all(model, live, library, captions, cards)
+        for done, of in captions(library, model, live, words, cards):
+            yield f"asking {model.name} to describe {of} assets", done, of, None
 
     def ask(place: int) -> Match:
         segment, one, measured = segments[objects[place].segment_id], objects[place], matches[place]
         if matcher:
-            return correspond(matcher, model, project.frame, segment, one, measured, library, captions, cards)
+            return correspond(matcher, model, project.frame, segment, one, measured, library, words, cards)
         return choose_by(model, project.frame, segment, one, measured, library, cards)
 
     def free(place: int) -> bool:
@@ -85,18 +86,6 @@ def choose_all(
         one = matches[place]
         found = f"{objects[place].name}: {one.asset_id or 'made from the view'}"
         yield _said(found, one.failure, name, told), done, len(asked), one
-
-
-def caption_all(
-    model: Traced, live: Live, library: Library, into: dict[str, str], cards: Path | None
-) -> Iterator[Told[Match]]:
-    """Every asset's description: its own, else the model's where it sees, else its name. Raises Stopped."""
-    into.update({asset.id: asset.caption or asset.name for asset in library})
-    bare = [asset for asset in library if undescribed(asset)] if sees(model) else []
-    with closing(answers(lambda asset: caption(asset, model, cards), bare, live)) as told:
-        for done, (place, words) in enumerate(told, 1):
-            into[bare[place].id] = words
-            yield f"asking {model.name} to describe {len(bare)} assets", done, len(bare), None
 
 
 def marks(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:

@@ -1,14 +1,19 @@
 """What a model that sees pictures says of an asset, shown from four sides: for assets that nobody has described."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.cards import card
-from pipeline.models import Model, ModelError, Question, Stopped
+from pipeline.assets.library import Library
+from pipeline.models import Model, ModelError, Question, Stopped, sees
 from pipeline.models.failures import readable
+from pipeline.models.live import Live
 from pipeline.models.pictures import side_by_side
+from pipeline.models.several import answers
 
 KIND = "describe_asset"
 SIDES = ("1", "2", "3", "4")
@@ -38,6 +43,21 @@ def caption(asset: Asset, model: Model, cache: Path | None = None) -> str:
         return asset.name
     assert isinstance(answer, AssetAnswer)
     return readable(answer.caption)
+
+
+def captions(
+    library: Library, model: Model, live: Live, into: dict[str, str], cards: Path | None = None
+) -> Iterator[tuple[int, int]]:
+    """Puts every asset's caption into `into`: its own, else the model's where it sees, else its name.
+
+    Tells how many were asked for, of how many. Raises Stopped.
+    """
+    into.update({asset.id: asset.caption or asset.name for asset in library})
+    bare = [asset for asset in library if undescribed(asset)] if sees(model) else []
+    with closing(answers(lambda asset: caption(asset, model, cards), bare, live)) as told:
+        for done, (place, words) in enumerate(told, 1):
+            into[bare[place].id] = words
+            yield done, len(bare)
 
 
 def question(asset: Asset, cache: Path | None = None) -> Question:

@@ -27,7 +27,7 @@ from pipeline.store import digest
 
 KINDS: Mapping[Asking, str] = {"text": "match_text", "image": "match_image", "image+text": "match_image_text"}
 """The kind of question that each matcher asks."""
-SHORTLIST: Mapping[Asking, int] = {"text": 400, "image": 8, "image+text": 8}
+SHORTLIST: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8}
 """Candidates that are measured for each, at most."""
 LETTERS = 12_000
 """Of all assets' descriptions in one question: about 3,500 tokens."""
@@ -122,12 +122,11 @@ def sheet(assets: Sequence[Asset], cards: Path | None = None) -> np.ndarray:
 
 
 def _answer(count: int) -> type[CorrespondenceAnswer]:
-    some, none = tuple(range(1, count + 1)), tuple(range(count + 1))
-    scored = create_model("Scored", __base__=Scored, number=(Literal[some], ...))  # type: ignore[valid-type, call-overload]
-    return create_model(  # type: ignore[call-overload]
-        "CorrespondenceAnswer", __base__=CorrespondenceAnswer, choice=(Literal[none], ...),  # type: ignore[valid-type]
-        scores=(list[scored], Field(max_length=5)),
-    )  # fmt: skip
+    """Only these numbers can be said."""
+    some, none = Literal[tuple(range(1, count + 1))], Literal[tuple(range(count + 1))]  # type: ignore[valid-type]
+    scored: Any = create_model("Scored", __base__=Scored, number=(some, ...))  # type: ignore[call-overload]
+    scores = (list[scored], Field(max_length=5))
+    return create_model("CorrespondenceAnswer", __base__=CorrespondenceAnswer, choice=(none, ...), scores=scores)  # type: ignore[call-overload]
 
 
 def _shown(
