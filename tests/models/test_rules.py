@@ -148,6 +148,11 @@ def test_no_word_is_ever_taken_for_what_only_looks_like_it(scene, word):
         understand(f"put the {word} on the left", scene, RULES)
 
 
+def test_the_food_is_all_the_food_there_is_fruit_and_snacks_too(scene):
+    about = {"orange_ball": "an orange, a fruit", "purple_carton": "a carton of crackers"}
+    assert set(understand("bring the food into the zone on the left", scene, RULES, about).objects) == set(about)
+
+
 def test_a_thing_too_wide_for_the_container_is_said_in_centimetres(tmp_path):
     things = {
         "red_mug": ("mug", "bowl", "red", (0.08, 0.08, 0.09), (0, 0), 0.2),

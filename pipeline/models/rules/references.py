@@ -17,6 +17,7 @@ from pipeline.models.rules.words import (
     GRADED,
     LOOKS,
     MANY,
+    MASS,
     NUMBERS,
     PRODUCTS,
     RANKS,
@@ -85,7 +86,7 @@ class Reader:
         exact = next((t for t in self.things if t.name in (joined, *words)), None)
         if exact:
             return (exact,)
-        several = bool(MANY & set(words)) or any(w != singular(w) and w not in FILLER for w in words)
+        several = bool((MANY | MASS) & set(words)) or any(w != singular(w) and w not in FILLER for w in words)
         pool = list(self.things)
         ranks: list[str] = []
         nouns: list[str] = []
