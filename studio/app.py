@@ -14,11 +14,12 @@ from starlette.requests import HTTPConnection
 from components.shell import Inspector, ObjectList, StatusBar, TopBar
 from pipeline.errors import StudioError
 from pipeline.run import Services
-from studio import serving, standing, viewing
+from studio import serving, standing, thumbnails, viewing
 from studio.facts import objects
+from studio.library import Shelf
 from studio.model_choice import ModelChoice
 from studio.notices import notify, sentence
-from studio.pages import frame, gallery, masks, models, review, scene, task
+from studio.pages import frame, gallery, library, masks, models, review, scene, task
 from studio.pages import objects as cards
 from studio.session import Session
 from studio.sessions import Sessions
@@ -38,9 +39,11 @@ def build(services: Services, workspace: Path, auth: tuple[str, str] | None = No
     allowed = access(app, needed=auth is not None)
     viewing.mount(app, views, allowed)
     serving.mount(app, sessions, allowed)
+    shelf = Shelf(sessions, views)
+    thumbnails.mount(app, shelf.thumbnails, allowed)
     return gr.mount_gradio_app(
         app,
-        page(sessions, Watching(views), ModelChoice(sessions, workspace)),
+        page(sessions, Watching(views), ModelChoice(sessions, workspace), shelf),
         path="/",
         auth=auth,
         theme=theme(),
@@ -69,7 +72,7 @@ def access(app: FastAPI, needed: bool) -> Callable[[HTTPConnection], bool]:
     return allowed
 
 
-def page(sessions: Sessions, watching: Watching, choice: ModelChoice) -> gr.Blocks:
+def page(sessions: Sessions, watching: Watching, choice: ModelChoice, shelf: Shelf) -> gr.Blocks:
     """The gallery, and the bench with its six steps; one of the two is visible."""
     shell = Shell(sessions)
     with gr.Blocks(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
@@ -93,13 +96,14 @@ def page(sessions: Sessions, watching: Watching, choice: ModelChoice) -> gr.Bloc
                 models.build_failures(shell)
                 status = StatusBar()
             models.build(shell, choice)
+            library.build(shell, shelf)
 
         shell.shows(bar, lambda session: standing.top(session, sessions.services))
         shell.shows(home, lambda session: gr.Column(visible=session is None))
         shell.shows(bench, lambda session: gr.Row(visible=session is not None))
         shell.shows(below, lambda session: gr.Column(visible=session is not None))
         shell.shows(status, standing.below)
-        shell.shows(listed, lambda session: {"objects": objects(session), "waiting": "Looking for objects …"})
+        shell.shows(listed, all_objects)
         shell.shows(inspector, lambda session: {"objects": objects(session)})
         shell.greets(tabs, lambda session: gr.Tabs(selected=furthest(session)))
 
@@ -112,6 +116,11 @@ def page(sessions: Sessions, watching: Watching, choice: ModelChoice) -> gr.Bloc
         shell.opens_asked(blocks.load, lambda request: from_address(sessions, request))
         shell.connect()
     return blocks
+
+
+def all_objects(session: Session | None) -> dict[str, Any]:
+    """What the list shows."""
+    return {"token": session.token if session else "", "objects": objects(session), "waiting": "Looking for objects …"}
 
 
 BUILD: dict[str, Callable[[Shell, Watching], None]] = {

@@ -59,6 +59,21 @@ class Sessions:
         for session in sessions:
             session.use(services, session.token == agreed)
 
+    def stock(self, services: Services, begin: bool) -> tuple[int, int]:
+        """The same with another library: what runs is not disturbed, and what rests is begun anew only where `begin`.
+
+        Returns how many open projects take it up at their next change, and how many do now.
+        """
+        with self._lock:
+            self.services, sessions = services, list(self._open.values())
+        begun = 0
+        for session in sessions:
+            session.services = services
+            if begin and session.work is None and session.project.segments() is not None:
+                session.bring_up_to_date()
+                begun += 1
+        return len(sessions) - begun, begun
+
     def _add(self, project: Project) -> Session:
         for token, session in list(self._open.items()):
             if session.work is None and time.monotonic() - session.last_used > self._idle_seconds:

@@ -61,7 +61,8 @@ def live(services: Services, session: Session | None = None) -> list[dict[str, A
             "what": "library",
             "name": f"{len(library.assets)} assets",
             "live": True,
-            "note": f"Assets that objects may be matched to.{skipped}",
+            "note": f"Every asset there is, and the way in for more.{skipped}",
+            "opens": "library",
         },
     ]
 

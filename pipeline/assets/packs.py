@@ -33,6 +33,10 @@ class Pack:
     """Words in the ids of things that stand on the file's y axis whatever the folder says."""
     kinds: tuple[tuple[str, str], ...] = ()
     """Category of things by a word in their ids, where their name misleads."""
+    download: int = 0
+    """Bytes of its wheels."""
+    things: int = 0
+    """How many models they hold."""
 
 
 PACKS = {
@@ -57,6 +61,8 @@ PACKS = {
             ("red_sticker", "cylinder"),
             ("dining_set", "cutlery"),
         ),
+        355_000_000,
+        83,
     )
 }
 

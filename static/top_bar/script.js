@@ -1,5 +1,6 @@
 import { fill, h } from "/static/studio/dom.js";
 import { openDrawer } from "/static/studio/drawer.js";
+import { openLibrary } from "/static/library/opening.js";
 
 export default function mount({ element, trigger }) {
   const bar = element.querySelector(".top-bar");
@@ -38,7 +39,7 @@ export default function mount({ element, trigger }) {
         h("button.studio-button.plain", { disabled: !current.can_undo, title: `Undo ${current.undo ?? ""} (Ctrl Z)`, onclick: () => trigger("undo") }, "↶ Undo"),
         h("button.studio-button.plain", { disabled: !current.can_redo, title: `Redo ${current.redo ?? ""} (Ctrl Shift Z)`, onclick: () => trigger("redo") }, "↷ Redo")),
       h("span.services", {}, services.map((service) =>
-        h(service.opens ? "button.service.opens" : "span.service", { title: service.note, onclick: () => service.opens && openDrawer(service.opens) }, h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
+        h(service.opens === "library" ? "button.shelf.opens" : service.opens ? "button.service.opens" : "span.service", { title: service.note, onclick: () => service.opens && (service.opens === "library" ? openLibrary() : openDrawer(service.opens)) }, service.opens !== "library" && h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
           h("span.what", {}, service.what), ` ${service.name}`))),
     );
   };

@@ -1,0 +1,33 @@
+// Packs that others made: what they hold, what they weigh, under which terms.
+import { fill, h } from "/static/studio/dom.js";
+
+export class Packs {
+  constructor({ ask, began }) {
+    Object.assign(this, { ask, began });
+    this.element = h("div.packs", { hidden: true });
+  }
+
+  async show() {
+    this.element.hidden = false;
+    const { packs = [], error } = await this.ask({ kind: "packs" });
+    fill(this.element, h("div.packs-head", {}, h("h3", {}, "Packs"), h("button.studio-button.plain", { "aria-label": "Close the packs", onclick: () => this.hide() }, "✕")), error && h("p.fault", {}, error), packs.map((pack) => this.pack(pack)));
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+
+  pack(pack) {
+    const whole = pack.there >= pack.things, begun = pack.there > 0 && !whole;
+    return h("section.pack.panel", { "data-pack": pack.name }, h("div", {}, h("strong", {}, pack.name), h("p", {}, pack.about),
+      h("p.muted", {}, `${pack.things} things, ${Math.round(pack.download / 1e6)} MB to fetch with pip. Bringing them in takes minutes; you can go on working.`),
+      h("p.muted", {}, "Licences, kept with each asset: ", pack.licences.map((one) => h("span.tag", {}, one)), " Read them before you share what you make.")),
+      h("div.do", {}, whole ? h("span.tag.good", {}, `✓ all ${pack.there} here`) : h("button.studio-button.primary", { onclick: () => this.install(pack.name) }, begun ? "Go on" : "Install"), begun && h("span.muted", {}, `${pack.there} of ${pack.things} are here`)));
+  }
+
+  async install(name) {
+    const answer = await this.ask({ kind: "install", pack: name });
+    this.hide();
+    this.began(answer);
+  }
+}

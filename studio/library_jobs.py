@@ -1,0 +1,212 @@
+"""Imports and packs on their way into the library: in the background, one after the other, each with a Stop."""
+
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from gradio.utils import get_upload_folder
+
+from pipeline.assets.importing_apart import Happened, bring_apart, install_apart
+from pipeline.assets.importing_mesh import LARGEST, METRES, SMALLEST
+from studio.notices import sentence
+from studio.session import SessionError
+
+MOST_FILES, LONGEST_PATH = 4000, 240
+
+
+@dataclass(eq=False)
+class Job:
+    """One drop, or one pack. Changed by its own thread only, but for what a person answers."""
+
+    title: str
+    folder: Path | None = None
+    """Holds the files while they are needed."""
+    name: str = field(default_factory=lambda: secrets.token_hex(6))
+    state: str = "waiting"
+    """"waiting", "running", "asks", "done" or "stopped"."""
+    message: str = ""
+    done: int = 0
+    of: int = 0
+    added: list[dict[str, Any]] = field(default_factory=list)
+    """{id, wrong}."""
+    errors: list[dict[str, str]] = field(default_factory=list)
+    asks: list[dict[str, Any]] = field(default_factory=list)
+    """{number, path, source, longest}: things whose units nobody knows."""
+    note: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class Jobs:
+    """May be called from any thread."""
+
+    def __init__(self, libraries: Callable[[], Path], ended: Callable[[list[str]], str]):
+        """
+        Args:
+            libraries: the folder that holds a person's own library and the packs.
+            ended: is called with the ids of new assets after each job that made some; what it says is shown.
+        """
+        self._libraries, self._ended = libraries, ended
+        self._jobs: dict[str, Job] = {}
+        self._one = threading.Lock()
+        """One import at a time: each takes a core and memory."""
+
+    def bring(self, files: object) -> str:
+        """Begins to bring in uploads [{path, name}], names relative to what was dropped. Raises SessionError."""
+        folder = Path(tempfile.mkdtemp(prefix="grs-dropped-")) / "thing"
+        try:
+            titles = arranged(files, folder)
+        except (SessionError, OSError):
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            raise
+        job = Job(", ".join(titles[:3]) + (f" and {len(titles) - 3} more" if len(titles) > 3 else ""), folder)
+        return self._begin(job, lambda: self._bring(job, given(folder), {}))
+
+    def install(self, pack: str, title: str) -> str:
+        """Begins to install a pack, or goes on with it. Raises SessionError."""
+        if any(job.title == title and job.state in ("waiting", "running") for job in self._jobs.values()):
+            raise SessionError("That pack is on its way already.")
+        job = Job(title)
+        return self._begin(job, lambda: install_apart(pack, self._libraries(), job.stop))
+
+    def answer(self, name: object, number: object, units: object) -> None:
+        """Goes on with a thing whose units a person told; with none of these, it is left out. Raises SessionError."""
+        job = self._get(name)
+        asked = next((one for one in job.asks if one["number"] == number), None)
+        if asked is None:
+            raise SessionError("That was answered already.")
+        if units is not None and units not in METRES:
+            raise SessionError("Units are m, cm, mm or in.")
+        job.asks.remove(asked)
+        if units is None:
+            job.errors.append({"source": asked["source"], "error": f"{asked['source']} was left out"})
+            return self._settle(job)
+        told = {"units": units}
+        self._begin(job, lambda: self._bring(job, [Path(str(asked["path"]))], told))
+
+    def halt(self, name: object) -> None:
+        """Stops a job, or takes one that is over off the list."""
+        job = self._get(name)
+        if job.state in ("waiting", "running"):
+            job.stop.set()
+        else:
+            self._forget(job)
+            self._jobs.pop(job.name, None)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Every job as the page wants it, the newest first."""
+        return [_plain(job) for job in reversed(self._jobs.values())]
+
+    # ------------------------------------------------------------------ working
+
+    def _begin(self, job: Job, work: Callable[[], Iterator[Happened]]) -> str:
+        self._jobs[job.name] = job
+        job.state, job.message, job.note = "waiting", "waiting for the one before", ""
+        threading.Thread(target=self._run, args=(job, work), daemon=True, name="import").start()
+        return job.name
+
+    def _bring(self, job: Job, sources: Sequence[Path], told: Mapping[str, Any]) -> Iterator[Happened]:
+        assert job.folder is not None
+        said = {"provenance": f"brought in on {time.strftime('%Y-%m-%d')} from {job.title}"[:300], **told}
+        return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop)
+
+    def _run(self, job: Job, work: Callable[[], Iterator[Happened]]) -> None:
+        known = len(job.added)
+        with self._one:
+            job.state, job.message = "running", "starting"
+            try:
+                for step in work():
+                    _take(job, step)
+            except Exception as error:
+                job.errors.append({"source": job.title, "error": sentence(error)})
+            if new := [one["id"] for one in job.added[known:]]:
+                job.message = "telling the open projects"
+                job.note = self._ended(new)
+        self._settle(job)
+
+    def _settle(self, job: Job) -> None:
+        stopped = job.stop.is_set()
+        job.state = "stopped" if stopped else "asks" if job.asks else "done"
+        job.message = ""
+        if job.state != "asks":
+            self._forget(job)
+
+    def _forget(self, job: Job) -> None:
+        job.asks.clear()
+        if job.folder is not None:
+            shutil.rmtree(job.folder.parent, ignore_errors=True)
+
+    def _get(self, name: object) -> Job:
+        job = self._jobs.get(str(name))
+        if job is None:
+            raise SessionError("That import is over.")
+        return job
+
+
+def _take(job: Job, step: Happened) -> None:
+    job.done, job.of = (step.done, step.of) if step.of else (job.done, job.of)
+    job.message = step.message or job.message
+    if step.id:
+        job.added.append({"id": step.id, "wrong": list(step.wrong)})
+    elif step.longest is not None:
+        asked = {"number": secrets.token_hex(4), "path": step.path, "source": step.source, "longest": step.longest}
+        job.asks.append(asked)
+    elif step.error:
+        job.errors.append({"source": step.source, "error": step.error})
+
+
+def _plain(job: Job) -> dict[str, Any]:
+    asks = [
+        {key: one[key] for key in ("number", "source", "longest")}
+        | {"units": [{"unit": unit, "size": one["longest"] * factor,
+                      "likely": SMALLEST <= one["longest"] * factor <= LARGEST} for unit, factor in METRES.items()]}
+        for one in job.asks
+    ]  # fmt: skip
+    facts = {key: getattr(job, key) for key in ("name", "title", "state", "message", "done", "of", "note")}
+    return facts | {"added": list(job.added), "errors": list(job.errors), "asks": asks, "stopping": job.stop.is_set()}
+
+
+# ---------------------------------------------------------------------- files
+
+
+def arranged(files: object, folder: Path) -> list[str]:
+    """Uploaded files put into `folder` as they lay to one another; what was dropped, by name. Raises SessionError."""
+    if not isinstance(files, list) or not 0 < len(files) <= MOST_FILES:
+        raise SessionError(f"Drop a model or a mesh, a folder or a zip of them, of at most {MOST_FILES:,} files.")
+    uploads = Path(get_upload_folder()).resolve()
+    for one in files:
+        path = Path(str(one.get("path") if isinstance(one, dict) else "")).resolve()
+        if not path.is_relative_to(uploads) or not path.is_file():
+            raise SessionError("A file did not arrive; drop it again.")
+        target = folder / inside(one.get("name") or path.name)
+        if target.exists():
+            raise SessionError(f"Two files are called {target.name}; drop the folder that holds them.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+    return sorted(one.name for one in folder.iterdir())
+
+
+def inside(name: object) -> Path:
+    """A relative path that stays where it is put. Raises SessionError."""
+    path = PurePosixPath(str(name).replace("\\", "/"))
+    parts = [part for part in path.parts if part not in (".", "/")]
+    if (
+        not parts
+        or ".." in parts
+        or len(str(path)) > LONGEST_PATH
+        or any("\0" in part or ":" in part for part in parts)
+    ):
+        raise SessionError("A file has a name that cannot be kept; rename it and drop it again.")
+    return Path(*parts)
+
+
+def given(folder: Path) -> list[Path]:
+    """What was dropped, thing by thing: each zip, each folder; loose files belong together."""
+    there = sorted(folder.iterdir())
+    apart = [one for one in there if one.is_dir() or one.suffix.lower() == ".zip"]
+    return apart + ([folder] if len(apart) < len(there) else [])

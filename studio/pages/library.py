@@ -1,0 +1,191 @@
+"""The page over all others: every asset there is, one of them closely, and the way in for more."""
+
+from collections.abc import Callable
+from typing import Any
+
+from components.library import LibraryPage
+from pipeline.assets import own
+from pipeline.errors import StudioError
+from pipeline.matching import Features
+from studio.facts import objects
+from studio.library import Shelf, entry
+from studio.library_alike import of_object, of_picture
+from studio.library_search import Wanted, facets, likeness, search
+from studio.notices import sentence
+from studio.pages.masks import decide
+from studio.session import Session, SessionError
+from studio.shell import Shell
+
+MOST = 200
+"""Entries of one answer."""
+
+
+def build(shell: Shell, shelf: Shelf) -> None:
+    page = LibraryPage(lambda request: answer(shell, shelf, request))
+    shell.shows(page, lambda session: shown(session, shelf))
+    shell.told(page.decide, decide)
+    shell.looks(page.changed)
+
+
+def shown(session: Session | None, shelf: Shelf) -> dict[str, Any]:
+    things = [
+        {key: one.get(key) for key in ("id", "name", "colour", "crop")}
+        | {"asset_id": (one.get("match") or {}).get("asset_id")}
+        for one in objects(session)
+        if one["is_object"]
+    ]
+    library = shelf.library
+    return {
+        "door": shelf.door,
+        "token": session.token if session else "",
+        "digest": library.digest,
+        "count": len(library),
+        "objects": things,
+    }
+
+
+# ---------------------------------------------------------------------- outside Gradio's queue
+
+
+def answer(shell: Shell, shelf: Shelf, request: dict) -> dict:
+    """What the page asks for; see LibraryPage."""
+    try:
+        if request.get("door") != shelf.door:
+            raise SessionError("This page is from before the studio was started anew; reload it.")
+        act = ANSWERS.get(str(request.get("kind")))
+        if act is None:
+            raise SessionError("That cannot be asked here; reload the page.")
+        return act(shell, shelf, request)
+    except (StudioError, OSError) as error:
+        return {"error": sentence(error)}
+
+
+def _find(shell: Shell, shelf: Shelf, request: dict) -> dict:
+    library, wanted = shelf.library, _wanted(request)
+    found = search(library, wanted, _alike(shell, shelf, request.get("like")))
+    offset, limit = _whole(request.get("offset"), 0), min(MOST, _whole(request.get("limit"), MOST))
+    skipped = [f"{folder.name}: {why}" for folder, why in library.skipped]
+    return {
+        "total": len(found),
+        "all": len(library),
+        "offset": offset,
+        "items": [entry(asset) for asset in found[offset : offset + limit]],
+        "facets": facets(library),
+        "skipped": skipped,
+        "undo": own.last_step(shelf.own),
+    }
+
+
+def _wanted(request: dict) -> Wanted:
+    moves = request.get("articulated")
+    return Wanted(
+        words=str(request.get("words") or "")[:200],
+        category=str(request.get("category") or ""),
+        licence=str(request.get("licence") or ""),
+        place=str(request.get("place") or ""),
+        articulated=moves if isinstance(moves, bool) else None,
+        smallest=_number(request.get("smallest"), 0.0),
+        largest=_number(request.get("largest"), float("inf")),
+    )
+
+
+def _alike(shell: Shell, shelf: Shelf, like: object) -> dict[str, float] | None:
+    """How alike each asset is to a crop or a picture; None where nobody asked."""
+    if not isinstance(like, dict):
+        return None
+    services = shell.sessions.services
+    if services.encoder is None:
+        raise SessionError("Searching by picture needs the embedded network; run make setup, which installs it.")
+    features: Features = services.features()
+    if "object" in like:
+        vector = of_object(shell.sessions.get(like.get("token")), like["object"], services.encoder)
+    else:
+        vector = of_picture(like.get("picture"), services.encoder)
+    return likeness(features, vector, services.encoder.centred)
+
+
+def _drawn(_: Shell, shelf: Shelf, request: dict) -> dict:
+    ids = request.get("ids")
+    known = [shelf.library[id] for id in (ids if isinstance(ids, list) else [])[:MOST] if id in shelf.library]
+    return {"pictures": shelf.thumbnails.want(known)}
+
+
+def _stand(_: Shell, shelf: Shelf, request: dict) -> dict:
+    return shelf.stand(shelf.library[str(request.get("id"))])
+
+
+def _changed(note: str, shelf: Shelf) -> dict:
+    return {"changed": True, "note": note, "undo": own.last_step(shelf.own)}
+
+
+def _change(_: Shell, shelf: Shelf, request: dict) -> dict:
+    said = request.get("said")
+    if not isinstance(said, dict) or not said:
+        raise SessionError("There is nothing to change.")
+    return _changed(shelf.change(lambda asset, mine: own.change(asset, mine, said), str(request.get("id"))), shelf)
+
+
+def _turn(_: Shell, shelf: Shelf, request: dict) -> dict:
+    axis: Any = request.get("axis")
+    return _changed(shelf.change(lambda asset, mine: own.turn(asset, mine, axis), str(request.get("id"))), shelf)
+
+
+def _scale(_: Shell, shelf: Shelf, request: dict) -> dict:
+    longest = _number(request.get("longest"), 0.0)
+    return _changed(shelf.change(lambda asset, mine: own.scale(asset, mine, longest), str(request.get("id"))), shelf)
+
+
+def _remove(_: Shell, shelf: Shelf, request: dict) -> dict:
+    return _changed(shelf.change(own.remove, str(request.get("id"))), shelf)
+
+
+def _undo(_: Shell, shelf: Shelf, request: dict) -> dict:
+    what, note = shelf.undo()
+    return _changed(note, shelf) | {"undone": what}
+
+
+def _units(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.jobs.answer(request.get("job"), request.get("number"), request.get("units"))
+    return {"jobs": shelf.jobs.shown()}
+
+
+def _halt(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.jobs.halt(request.get("job"))
+    return {"jobs": shelf.jobs.shown()}
+
+
+def _bring(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.jobs.bring(request.get("files"))
+    return {"jobs": shelf.jobs.shown()}
+
+
+def _install(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.install(request.get("pack"))
+    return {"jobs": shelf.jobs.shown()}
+
+
+ANSWERS: dict[str, Callable[[Shell, Shelf, dict], dict]] = {
+    "find": _find,
+    "drawn": _drawn,
+    "asset": lambda _, shelf, request: shelf.facts(shelf.library[str(request.get("id"))]),
+    "stand": _stand,
+    "change": _change,
+    "turn": _turn,
+    "scale": _scale,
+    "remove": _remove,
+    "undo": _undo,
+    "bring": _bring,
+    "jobs": lambda _, shelf, __: {"jobs": shelf.jobs.shown()},
+    "units": _units,
+    "halt": _halt,
+    "packs": lambda _, shelf, __: {"packs": shelf.packs()},
+    "install": _install,
+}
+
+
+def _number(value: object, otherwise: float) -> float:
+    return float(value) if isinstance(value, int | float) and value == value else otherwise
+
+
+def _whole(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and value >= 0 else otherwise
