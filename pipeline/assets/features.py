@@ -90,6 +90,11 @@ class Features:
         counts = np.bincount(self.owner, minlength=len(self.ids))
         return np.bincount(self.owner, views, len(self.ids)) > 0.5 * np.maximum(counts, 1)
 
+    @cached_property
+    def directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """`vectors` and `grey` of unit length, of shape (E, D), float32."""
+        return unit(self.vectors), unit(self.grey)
+
     @staticmethod
     def of(
         library: Library,
@@ -121,6 +126,12 @@ def learnt(library: Library, cache: Path | None, encoder: Encoder | None) -> Ite
                 if file and part:
                     _save(part, file)
         yield replace(part, ids=(asset.id,)) if part else None
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Vectors (..., D) of unit length, float32."""
+    rows = rows.astype(np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
 
 
 _computing = threading.Lock()

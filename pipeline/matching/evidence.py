@@ -6,7 +6,7 @@ import numpy as np
 
 from pipeline.assets import AssetError
 from pipeline.assets.encoder import Encoder
-from pipeline.assets.features import Features, Look, colourless
+from pipeline.assets.features import Features, Look, colourless, unit
 from pipeline.matching.sight import Sight
 
 SMALLEST_SCALE, LARGEST_SCALE = 0.8, 1.25
@@ -26,13 +26,17 @@ class Evidence:
     """The factor that brings the view to the seen size."""
 
 
+def resized(seen: Look, extents: np.ndarray) -> np.ndarray:
+    """The factor that brings views of these extents (V, 2) to the seen size, of shape (V,)."""
+    return np.sqrt(np.prod(seen.extents[0]) / np.prod(extents, axis=1))
+
+
 def compare(seen: Look, views: Look) -> Evidence:
     """A segment against every view."""
-    scale = np.sqrt(np.prod(seen.extents[0]) / np.prod(views.extents, axis=1))
-    flat = views.mask.reshape(len(views.mask), -1).astype(np.float32)
-    one = seen.mask[0].ravel().astype(np.float32)
-    both = flat @ one
-    outline = both / np.maximum(flat.sum(axis=1) + one.sum() - both, 1)
+    scale = resized(seen, views.extents)
+    one, flat = np.packbits(seen.mask[0].ravel()), np.packbits(views.mask.reshape(len(views.mask), -1), axis=1)
+    both = np.bitwise_count(flat & one).sum(axis=1, dtype=np.int64)
+    outline = both / np.maximum(np.bitwise_count(flat | one).sum(axis=1, dtype=np.int64), 1)
     colour = views.histogram.astype(np.float32) @ seen.histogram[0].astype(np.float32)
     return Evidence(
         np.exp(-0.5 * (np.log(scale) / 0.2) ** 2), outline, relief_agrees(seen, views, scale), colour,
@@ -66,26 +70,26 @@ def same_places(seen: Look, views: Look) -> np.ndarray:
     return np.exp(-distance / 25)
 
 
-def picture_agrees(
-    seen: Sight, features: Features, views: np.ndarray, open_: np.ndarray, encoder: Encoder
-) -> np.ndarray:
-    """How alike the encoder finds a segment and some of the views, each of shape (V,), in [-1, 1].
+def picture_agrees(seen: Sight, features: Features, open_: np.ndarray, encoder: Encoder) -> np.ndarray:
+    """How alike the encoder finds a segment and all views, of shape (V,), in [-1, 1].
 
-    Hollow things, where `open_` (V,), bool, may also agree without their colour. Raises AssetError where the features
-    were made by another encoder.
+    Views of hollow things, where `open_` (V,), bool, may also agree without their colour. Raises AssetError where the
+    features were made by another encoder.
     """
     if features.encoder != encoder.name:
         raise AssetError(f"the library's features were made by {features.encoder or 'no encoder'}; compute them again")
     pictures = np.stack([seen.picture, colourless(seen.picture)])
     colour, grey = encoder.encode(pictures, np.stack([seen.mask, seen.mask]))
-    middle = 0.0 if encoder.centred else features.vectors.astype(np.float32).mean(axis=0)
-    rows = features.shown[views]
-    alike = _cosine(features.vectors[rows] - middle, colour - middle)
-    plain = _cosine(features.grey[rows[open_]] - middle, grey - middle)
-    alike[open_] = np.maximum(alike[open_], plain)
-    return alike
+    alike, plain = _cosines(features, colour, grey, encoder.centred)
+    alike = alike[features.shown]
+    return np.where(open_, np.maximum(alike, plain[features.shown]), alike)
 
 
-def _cosine(rows: np.ndarray, one: np.ndarray) -> np.ndarray:
-    rows = rows.astype(np.float32)
-    return rows @ one / np.maximum(np.linalg.norm(rows, axis=1) * np.linalg.norm(one), 1e-9)
+def _cosines(features: Features, colour: np.ndarray, grey: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of what the encoder was shown of the library, with colour and without, each of shape (E,)."""
+    if centred:
+        in_colour, in_grey = features.directions
+        return in_colour @ unit(colour), in_grey @ unit(grey)
+    middle = features.vectors.astype(np.float32).mean(axis=0)
+    in_colour, in_grey = unit(features.vectors - middle), unit(features.grey - middle)
+    return in_colour @ unit(colour - middle), in_grey @ unit(grey - middle)

@@ -13,10 +13,10 @@ from pipeline.assets.network import WHEEL
 from pipeline.assets.prints import agreeing_points, keypoints
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
-from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, compare, picture_agrees
+from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, compare, picture_agrees, resized
 from pipeline.matching.modes import Matcher
 from pipeline.matching.sight import Sight, sight
-from pipeline.matching.weighing import WITHOUT, likeness, probability
+from pipeline.matching.weighing import PICTURE, WITHOUT, likeness, probability, size_odds
 from pipeline.segmentation import Segment
 
 KEPT = 8
@@ -27,8 +27,10 @@ ALIKE = 0.58
 """The same of the encoder's cosine, where it is asked alone."""
 ENOUGH_WITHOUT = 0.7
 """Likeness from which it is taken where no encoder is at hand, its lead over the next counted in part."""
+CLOSELY = 64
+"""Assets that are compared closely: the right one was never farther down by picture and size alone."""
 PROOF = 12
-"""Points of a print that lie alike in crop and view: so many have never been seen to be wrong ."""
+"""Points of a print that lie alike in crop and view: so many have never been seen to be wrong."""
 LOOKED_AT = 3
 """Candidates whose print is looked at closely: it takes a tenth of a second each."""
 CLEAR = 0.9
@@ -157,23 +159,48 @@ def _best_views(
     count: int,
 ) -> list[tuple[int, float, dict[str, float]]]:
     """Each asset's best view with its score and evidence, best asset first, at most `count`."""
-    near = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
-    owner = features.owner[near]
-    evidence = compare(seen.look, features.look.take(near))
+    views = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
     kinds = [library[id].category for id in features.ids]
-    hollow, rests = np.array([kind in OPEN for kind in kinds])[owner], _rests_so(features, near)
+    open_ = np.array([kind in OPEN for kind in kinds])
+    picture = None
+    if encoder:
+        picture = picture_agrees(seen, features, open_[features.owner], encoder)
+        views = _promising(seen, features, views, picture, matcher, count)
+    owner = features.owner[views]
+    evidence = compare(seen.look, features.look.take(views))
+    hollow, rests = open_[owner], _rests_so(features, views)
     shown = {name: getattr(evidence, name) for name in (*WITHOUT, "scale")}
-    if encoder is None:
+    if picture is None:
         against = np.array([kind in AGAINST.get(shape, ()) for kind in kinds])[owner]
         score = likeness(evidence, rests, hollow, against)
     else:
-        picture = picture_agrees(seen, features, near, hollow, encoder)
-        shown["picture"] = np.clip(picture, 0, 1)
-        score = probability(evidence, picture, rests, features.printed[owner], hollow)
+        shown["picture"] = np.clip(picture[views], 0, 1)
+        score = probability(evidence, picture[views], rests, features.printed[owner], hollow)
         score = shown["picture"] if matcher == "embedding" else score
-    best = [own[np.argmax(score[own])] for k in range(len(features.ids)) if len(own := np.flatnonzero(owner == k))]
-    best = sorted(best, key=lambda view: -score[view])[:count]
-    return [(int(near[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
+    best = sorted(_firsts(score, owner), key=lambda view: -score[view])[:count]
+    return [(int(views[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
+
+
+def _promising(
+    seen: Sight, features: Features, views: np.ndarray, picture: np.ndarray, matcher: Matcher, count: int
+) -> np.ndarray:
+    """Of these views those of the assets that the encoder finds most alike, and whose size is not far off.
+
+    It costs a hundredth of comparing closely, and a library of any size then costs what CLOSELY assets do.
+    """
+    owner, rough = features.owner[views], picture[views]
+    if matcher != "embedding":
+        rough = rough + size_odds(resized(seen.look, features.look.extents[views])) / PICTURE
+    firsts = _firsts(rough, owner)
+    if len(firsts) <= (most := max(CLOSELY, count)):
+        return views
+    return views[np.isin(owner, owner[firsts[np.argsort(-rough[firsts])[:most]]])]
+
+
+def _firsts(score: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Where each owner's best score is."""
+    order = np.lexsort((-score, owner))
+    return order[np.r_[True, np.diff(owner[order]) > 0]] if len(order) else order
 
 
 def _prints(

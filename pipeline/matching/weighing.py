@@ -31,7 +31,7 @@ def probability(
     assets, all of shape (V,).
     """
     parts = dict(WEIGHTS)
-    odds = parts.pop("size") * -np.log1p((np.log(np.maximum(evidence.scale, 1e-3)) / 0.2) ** 2)
+    odds = size_odds(evidence.scale, parts.pop("size"))
     odds = odds + parts.pop("rests") * np.log(rests) + PICTURE * picture
     for name, weight in parts.items():
         values = getattr(evidence, name)
@@ -40,6 +40,11 @@ def probability(
         odds = odds + weight * np.log(np.maximum(values, 1e-3))
     kind = np.where(hollow, NEEDED["hollow"], np.where(printed, NEEDED["printed"], NEEDED["plain"]))
     return 1 / (1 + np.exp(-np.clip(odds - kind, -50, 50)))
+
+
+def size_odds(scale: np.ndarray, weight: float = WEIGHTS["size"]) -> np.ndarray:
+    """What needing these factors (V,) says against views: softly, for depth bleeds and toys are scaled."""
+    return -weight * np.log1p((np.log(np.maximum(scale, 1e-3)) / 0.2) ** 2)
 
 
 def likeness(evidence: Evidence, rests: np.ndarray, hollow: np.ndarray, against: np.ndarray) -> np.ndarray:
