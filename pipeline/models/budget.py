@@ -90,12 +90,17 @@ def estimate_step(settings: ModelSettings, stage: str, objects: int, undescribed
     looks = settings.pictures or stage in ("task", "rounds")
     if settings.service != "openai" or not looks:
         return Estimate(things, 0, 0, 0, 0.0)
-    kinds = _questions(stage, objects, undescribed)
+    told = estimate_questions(settings, _questions(stage, objects, undescribed))
+    return Estimate(things, told.calls, told.prompt_tokens, told.completion_tokens, told.usd)
+
+
+def estimate_questions(settings: ModelSettings, kinds: Mapping[str, int]) -> Estimate:
+    """Of so many questions of each kind."""
     asked = sum(count * TOKENS[kind][0] for kind, count in kinds.items())
     answered = sum(count * TOKENS[kind][1] for kind, count in kinds.items())
     costs = [_cost(settings, kind, count) for kind, count in kinds.items()]
     usd = None if None in costs else sum(cost for cost in costs if cost is not None)
-    return Estimate(things, sum(kinds.values()), asked, answered, usd)
+    return Estimate("questions", sum(kinds.values()), asked, answered, usd)
 
 
 def _questions(stage: str, objects: int, undescribed: int) -> dict[str, int]:
