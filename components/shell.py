@@ -16,7 +16,7 @@ class TopBar(Component):
 
 
 class ObjectList(Component):
-    """{objects: [{id, name, colour, is_object, caption, mark}], waiting}.
+    """{token, objects: [{id, name, colour, is_object, caption, mark, sure: {share, word, reason}}], waiting}.
 
     Selecting happens in the browser, at once for all components.
     """

@@ -38,9 +38,22 @@ class MaskCanvas(Component):
 
 
 class ObjectCards(Component):
-    """{objects: [...]} of the inspector's shape: one card each, with the best assets side by side."""
+    """{token, objects: [...], ways: [{way, title}], waiting}, objects of the inspector's shape: the selected one large,
+    its candidates drawn in the photograph's view; the others small. Tells what was decided.
+
+    It asks `answer` outside Gradio's queue, always {token, seq, kind}; the answer is {seq, ...} or {seq, error}:
+    compare {id, assets} gives {photo, gone, aspect, outline, drawn: {asset: {state, image, overlap, off, scale,
+    outline}}}, asked again while a state is "drawing"; the asset "" is what the twin shows. search {words} gives
+    {total, assets: [{asset_id, name, image, size}]}.
+    """
 
     folder, tells = "object_cards", ("decide",)
+
+    def __init__(self, answer: Callable[[dict], dict], value: Any = None, **settings: Any):
+        def ask(request: dict) -> dict:
+            return answer(request)
+
+        super().__init__(value, server_functions=[ask], **settings)
 
 
 class FitTable(Component):

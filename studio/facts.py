@@ -7,7 +7,9 @@ from pipeline.description import Description
 from pipeline.matching import Candidate, Match, choose
 from pipeline.project import safe_name
 from pipeline.scene import Placement
+from pipeline.scene.confidence import confidence
 from pipeline.segmentation import Segment
+from studio.alike import alike
 from studio.pictures import stamp
 from studio.session import Session
 from studio.theme import colour_of
@@ -29,8 +31,9 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
     chosen = project.chosen_assets()
+    made = {d.data["id"]: d.data.get("way") for d in project.decided("choose_asset", "make")}
     moved = {d.data["id"] for d in project.decided("move")}
-    fits = session.fits
+    fits, trust = session.fits, _confidence(session)
     facts = []
     for segment in segments:
         id = segment.id
@@ -41,14 +44,29 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
             match = matched[id]
             one["match"] = _match(session, choose(match, chosen[id]) if id in chosen else match)
             one["known_as"] = _known_as(str(one["name"]), one["match"]["asset_name"])
+        one["made"] = made.get(id)
         if one["is_object"] and id in placed:
             one["placed"] = _placed(placed[id])
         one["moved"] = id in moved
         one["fit"] = fits.get(id)
+        one["sure"] = trust.get(id) if one.get("placed") else None
         if warnings := one.get("warnings"):
             one |= {"mark": "!", "mark_says": " ".join(warnings)}
         facts.append(one)
-    return facts
+    equal = alike(facts)
+    return [one | {"alike": equal.get(one["id"], [])} for one in facts]
+
+
+def _confidence(session: Session) -> dict[int, dict[str, Any]]:
+    """How sure each object of the twin is, by segment id; what was known last until it is worked out anew."""
+    project = session.project
+
+    def work() -> dict[int, dict[str, Any]]:
+        scene = project.scene()
+        found = confidence(project.frame, project.segments() or (), scene, project.matches() or ()) if scene else ()
+        return {c.segment_id: {"share": round(c.share, 3), "word": c.word, "reason": c.reason} for c in found}
+
+    return session.later("confidence", "scene.json", work) or {}
 
 
 def _seen(session: Session, segment: Segment, description: Description | None) -> dict[str, Any]:
@@ -85,8 +103,21 @@ def _match(session: Session, match: Match) -> dict[str, Any]:
         "scale": float(match.scale),
         "reason": match.reason,
         "source": match.source,
+        "asset": _about(session, match.asset_id),
+        "machine": _machine(session, match),
         "candidates": [_candidate(session, one) for one in match.candidates],
     }
+
+
+def _about(session: Session, id: str | None) -> dict[str, Any] | None:
+    """Of the asset that was chosen: it may be none of the candidates."""
+    return {"asset_id": id, "name": _asset_name(session, id), "image": _card(session, id)} if id else None
+
+
+def _machine(session: Session, match: Match) -> dict[str, Any]:
+    """What the machine chose, whatever a person chose after it."""
+    id, source = match.machine or (match.asset_id, match.source)
+    return {"asset_id": id, "name": _asset_name(session, id), "source": source}
 
 
 def _known_as(name: str, asset: str) -> str:
@@ -99,11 +130,15 @@ def _candidate(session: Session, one: Candidate) -> dict[str, Any]:
     return {
         "asset_id": one.asset_id,
         "name": _asset_name(session, one.asset_id),
-        "image": f"/project/{session.token}/card/{one.asset_id}.png",
+        "image": _card(session, one.asset_id),
         "score": float(one.score),
         "scores": {name: float(score) for name, score in one.scores.items()},
         "reason": one.reason,
     }
+
+
+def _card(session: Session, id: str) -> str:
+    return f"/project/{session.token}/card/{id}.png"
 
 
 def _asset_name(session: Session, id: str | None) -> str:
@@ -117,4 +152,5 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "quat_wxyz": [w, x, y, z],
         "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
         "mass": float(placement.mass),
+        "asset_id": placement.asset_id,
     }

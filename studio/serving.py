@@ -56,7 +56,7 @@ def mount(app: FastAPI, sessions: Sessions, check_access: Callable[[HTTPConnecti
 
 
 def _of_project(session: Session, what: str) -> Response:
-    from studio import pictures
+    from studio import comparing, pictures
 
     project = session.project
     kind, _, rest = what.partition("/")
@@ -71,6 +71,9 @@ def _of_project(session: Session, what: str) -> Response:
         return Response(
             pictures.jpeg(pictures.crop(project.frame, segment), 320), media_type="image/jpeg", headers=_KEEP
         )
+    if kind in ("candidate", "window", "without"):
+        data, media = comparing.picture(session, kind, rest)
+        return Response(data, media_type=media, headers=_KEEP)
     if kind == "card":
         from pipeline.assets.cards import card_file
 

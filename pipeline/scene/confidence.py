@@ -121,22 +121,26 @@ def _around(mask: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
 
 
 def _rivals(match: Match | None) -> tuple[float, str]:
-    """How much more likely the choice is than the next, in [0, 1], and the asset that is next."""
+    """How much more likely the choice is than the next, in [0, 1], and what there is to say of the next."""
     if match is None or match.source == "human" or not match.candidates:
         return 1.0, ""
     first, *others = match.candidates
     if match.asset_id is None:
-        return 1 - min(first.score, 1.0), first.asset_id
+        return 1 - min(first.score, 1.0), f"it was nearly taken for {_spoken(first.asset_id)}"
     mine = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
     rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
     if rival is None or not others:
         return 1.0, ""
-    return mine / max(mine + rival.score, 1e-6), rival.asset_id
+    return mine / max(mine + rival.score, 1e-6), f"the next candidate, {_spoken(rival.asset_id)}, is not far behind"
+
+
+def _spoken(id: str) -> str:
+    return id.replace("_", " ")
 
 
 def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str:
     said = {
-        "rivals": f"{rival.replace('_', ' ')} fits nearly as well",
+        "rivals": rival,
         "outline": f"{parts.outline:.0%} of its outline agrees with the mask",
         "depth": f"it lies {off * 100:.1f} cm off what was measured",
         "shows": f"{1 - parts.shows:.0%} of it is hidden by what stands before it",

@@ -1,4 +1,5 @@
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
+import { badge } from "/static/studio/sure.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 
 const SOURCES = { measured: "measured in the frame", human: "said by a person", rules: "offline rules" };
@@ -21,12 +22,12 @@ export default function mount({ element, trigger }) {
       })),
       one.crop && h("img.crop", { src: one.crop, alt: `The photograph of ${one.name}` }),
       h("p.caption", {}, one.known_as ? [h("strong", {}, one.known_as), ` · ${caption(one)}`] : caption(one)),
+      one.sure && h("p.sure", {}, badge(one.sure), " ", one.sure.reason),
       one.size && [
         h("h4", {}, "Measured"),
         fact("size", sizeText(one.size)),
         fact("shape", one.shape),
         fact("colour", h("i.swatch", { style: `background:rgb(${one.rgb})` }), one.colour_name),
-        fact("sure", `${Math.round(one.confidence * 100)} %`),
         fact("source", SOURCES[one.source] ?? one.source),
       ],
       (one.warnings ?? []).map((text) => h("p.warning", {}, text)),

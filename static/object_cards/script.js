@@ -1,51 +1,181 @@
-import { chip, fill, h, sizeText } from "/static/studio/dom.js";
+import { Asking } from "/static/mask_canvas/asking.js";
+import { keyOf } from "/static/mask_canvas/keys.js";
+import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
+import { inOrder, lookingOver, onOrder } from "/static/studio/order.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
+import { badge } from "/static/studio/sure.js";
+import { Finder, hits } from "./finder.js";
+import { overview } from "./small.js";
+import { Stage } from "./stage.js";
+import { bars, chosen, FIRST, machineChose, options, tile } from "./tiles.js";
 
-const best = 4;
+const AGAIN = 600; // milliseconds until it is asked again what has been drawn
+const SETTLE = 350; // an object that is only passed by is not drawn
 
-export default function mount({ element, trigger }) {
-  const list = element.querySelector(".object-cards");
-  const all = new Set();
-  let objects = [], empty = "";
+export default function mount({ element, trigger, server }) {
+  const root = element.querySelector(".object-cards");
+  const stage = new Stage(), looked = new Map(), scenes = new Map(), whole = new Set();
+  let value = null, objects = [], hovered = null, timer = 0;
+
+  // ---- which object, which candidate
+  const things = () => inOrder(value?.token, objects);
+  const current = () => objects.find((one) => one.id === selected()) ?? things()[0] ?? objects[0];
+  const shownTiles = (one) => {
+    const list = options(one), last = list.length - 1;
+    return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST + (list[0]?.score === undefined && last ? 1 : 0) || place === last || chosen(one, option));
+  };
+  const offered = (one) => (finder.searching ? finder.found : shownTiles(one));
+  const lookedAt = (one) => {
+    const wish = hovered ?? looked.get(one.id), all = [...finder.found, ...options(one)];
+    return all.find((option) => option.asset_id === wish) ?? all.find((option) => option.asset_id === looked.get(one.id)) ?? options(one).find((option) => chosen(one, option)) ?? options(one)[0];
+  };
+  const sceneOf = (one) => scenes.get(one.id);
+  const drawnOf = (one, option) => sceneOf(one)?.drawn[option.asset_id];
+
+  // ---- what the server draws
+  const asking = new Asking(server.ask, (answer) => {
+    if (answer.error) return;
+    const before = scenes.get(answer.id);
+    scenes.set(answer.id, { ...answer, drawn: { ...(before?.photo === answer.photo ? before.drawn : {}), ...answer.drawn } });
+    draw();
+    clearTimeout(timer);
+    if (Object.values(answer.drawn).some(({ state }) => state === "drawing")) timer = setTimeout(compare, AGAIN);
+  });
+  const compare = () => {
+    const one = current();
+    if (!one?.match || !root.offsetParent) return;
+    const first = lookedAt(one)?.asset_id ?? "";
+    const rest = options(one).filter(({ asset_id }) => asset_id).slice(0, FIRST).map(({ asset_id }) => asset_id);
+    const view = one.match.asset_id === null ? [""] : [];
+    asking.ask({ kind: "compare", token: value.token, id: one.id, assets: [...new Set([...(first || view.length ? [first] : []), ...rest, ...view])] });
+  };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(compare, SETTLE); };
+  const finder = new Finder(server.ask, () => value?.token, () => draw());
+  finder.cleared = () => draw();
+
+  // ---- what a person decides
   const decide = (kind, data) => trigger("decide", { kind, ...data });
-
-  const bars = (scores) => h("span.bars", {}, Object.entries(scores).map(([name, score]) =>
-    h("span.bar", { title: `${name}: ${Math.round(score * 100)} of 100` }, h("span.what", {}, name === "appearance" ? "pattern" : name), h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })))));
-
-  const candidate = (object, one, rank) => {
-    const on = object.match.asset_id === one.asset_id, machine = rank === 0;
-    return h(`button.asset${on ? ".on" : ""}`, { "aria-pressed": String(on), title: `${one.name}: ${one.reason}`, onclick: (event) => { event.stopPropagation(); select(object.id); if (!on) decide("choose_asset", { id: object.id, asset_id: one.asset_id }); } },
-      h("img", { src: one.image, alt: one.name, loading: "lazy" }),
-      h("span.asset-name", {}, one.name),
-      h("span.line", {}, h("b", {}, `${Math.round(one.score * 100)} %`), machine && h("span.tag", {}, object.match.asset_id === null && object.match.source !== "human" ? "nearest" : "best match"), on && h("span.tag.good", {}, "✓ chosen")),
-      bars(one.scores));
+  const act = {
+    look: (option) => { looked.set(current().id, option.asset_id); hovered = null; draw(); compare(); },
+    choose: (option, ids = [current().id]) => {
+      const [id] = ids;
+      looked.set(id, option.asset_id);
+      if (ids.length === 1 && !(chosen(current(), option) && current().match.source === "human")) decided(id, option);
+      if (ids.length > 1) trigger("decide", { kind: "several", said: `${option.name} chosen for ${ids.length} alike objects`, decisions: ids.map((one) => ({ kind: "choose_asset", id: one, asset_id: option.asset_id || null })) });
+      finder.clear(draw);
+    },
+    step: (by) => {
+      const order = things(), place = order.indexOf(current());
+      if (order.length) select(order[(place + by + order.length) % order.length].id);
+    },
+    turn: (by) => {
+      const one = current(), list = one ? offered(one) : [], place = list.findIndex((option) => option.asset_id === lookedAt(one)?.asset_id);
+      if (list.length) act.look(list[(Math.max(place, 0) + by + list.length) % list.length]);
+      root.querySelector(".asset.looked")?.scrollIntoView({ block: "nearest" });
+    },
   };
-  const card = (object) => {
-    const candidates = object.match?.candidates ?? [], more = all.has(object.id) ? candidates : candidates.slice(0, best);
-    const fromView = object.match && object.match.asset_id === null;
-    return h("article.panel", { "data-id": object.id, onclick: () => select(object.id) },
-      h("div.seen", {},
-        h("div.crop", { style: `background-image:url("${object.crop}")` }, chip(object)),
-        h("strong", {}, object.name),
-        h("span.muted", {}, object.size ? object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "") : object.caption),
-        object.size && h("span.faint", {}, sizeText(object.size)),
-        h("span", {}, h("span.tag", {}, object.source === "measured" ? "measured" : object.source === "human" ? "said by a person" : `said by ${object.source}`)),
-        (object.warnings ?? []).map((text) => h("span.warn", {}, text))),
-      h("div.found", {},
-        !object.match ? h("p.muted", {}, object.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin.") : [
-          h("p.reason", {}, object.match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " The matcher's best: ", candidates[0] ? `${candidates[0].name}, ${candidates[0].reason}` : "none"]
-            : [h("span.tag", {}, `chosen by ${object.match.source === "measured" ? "the matcher" : object.match.source}`), " ", object.match.reason]),
-          h("div.assets", {}, more.map((one, rank) => candidate(object, one, rank)))]),
-      h("div.actions", {},
-        object.match && h(`button.studio-button${fromView ? ".on" : ""}`, { disabled: fromView, onclick: (event) => { event.stopPropagation(); decide("choose_asset", { id: object.id, asset_id: null }); } }, fromView ? "✓ Made from the view" : "Make it from the view"),
-        h("button.studio-button", { onclick: (event) => { event.stopPropagation(); decide("not_object", { id: object.id, value: object.is_object }); } }, object.is_object ? "Not an object" : "It is an object"),
-        candidates.length > best && h("button.studio-button.plain", { onclick: (event) => { event.stopPropagation(); all.has(object.id) ? all.delete(object.id) : all.add(object.id); draw(); } }, all.has(object.id) ? "Fewer" : `${candidates.length - best} more`)));
+  const decided = (id, option) => (option.asset_id ? decide("choose_asset", { id, asset_id: option.asset_id }) : decide("make", { id, way: "best" }));
+
+  // ---- drawing
+  const head = h("div.head"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, h("div.wide", {}, h("div", {}, stage.element, stage.modes), side), tiles, h("div.foot", {}, finder.element, others, doing));
+  const rest = h("section.rest"), empty = h("div.empty.panel");
+  fill(root, empty, panel, rest);
+
+  const drawHead = (one) => {
+    const order = things(), place = order.indexOf(one);
+    fill(head, chip(one), h("strong", {}, one.name), badge(one.sure), h("span.why", {}, one.sure?.reason ?? (one.size ? `${one.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "")}, ${sizeText(one.size)}` : one.caption)),
+      place >= 0 && h("span.steps", {}, h("button.studio-button.plain", { title: "The object before: arrow up", "aria-label": "The object before", onclick: () => act.step(-1) }, "↑"), `${place + 1} of ${order.length}`, h("button.studio-button.plain", { title: "The next object: arrow down", "aria-label": "The next object", onclick: () => act.step(1) }, "↓")));
   };
-  const mark = () => list.querySelectorAll("article").forEach((one) => one.classList.toggle("selected", Number(one.dataset.id) === selected()));
+  const says = (one, option) => {
+    const { match } = one, { machine } = match, who = { measured: "the matcher", human: "a person" }[machine.source] ?? machine.source;
+    const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
+    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : match.reason];
+  };
+  const fits = (facts) => facts?.state === "ready" && h("p.fit", {}, `Covers ${Math.round(facts.overlap * 100)} % of the outline, ${centimetres(facts.off)} off`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
+  const drawSide = (one, option) => {
+    if (!option) return fill(side, h("p.muted", {}, one.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin."));
+    const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });
+    fill(side,
+      h("h3", {}, option.name, option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
+      h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
+      bars(option.scores), h("p.reason", {}, option.reason), fits(drawnOf(one, option)),
+      one.placed && on && option.asset_id && one.placed.asset_id === null && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
+      h("div.buttons", {},
+        h("button.studio-button.primary.choose", { disabled: on, title: "Enter", onclick: () => act.choose(option) }, on ? "✓ Chosen" : "Choose this", !on && h("kbd", {}, "↵")),
+        group.length > 1 && h("button.studio-button.together", { disabled: all, title: `Objects ${group.join(", ")} look equal: one decision for all of them`, onclick: () => act.choose(option, group) }, all ? `✓ For all ${group.length} alike` : `For all ${group.length} alike`)),
+      h("p.machine", {}, says(one, option)));
+  };
+  let drawnTiles = "";
+  const drawTiles = (one, option) => {
+    const offer = offered(one), said = JSON.stringify([one.id, one.match, offer, option?.asset_id, whole.has(one.id), finder.searching, finder.says(), sceneOf(one)?.gone, offer.map((each) => drawnOf(one, each))]);
+    if (said === drawnTiles) return;
+    drawnTiles = said;
+    const made = offer.map((each) => tile(one, each, { scene: sceneOf(one), drawn: drawnOf(one, each) }, each.asset_id === option?.asset_id, act));
+    const more = options(one).length - shownTiles(one).length;
+    fill(tiles, !one.match ? null : finder.searching ? hits(finder, made) : h("div.assets", {}, made));
+    fill(others, !finder.searching && (more > 0 || whole.has(one.id)) && h("button.studio-button.plain", { onclick: () => { whole.has(one.id) ? whole.delete(one.id) : whole.add(one.id); draw(); } }, whole.has(one.id) ? "Fewer candidates" : `${more} more candidates`));
+  };
+  const drawDoing = (one) => {
+    const way = one.made;
+    fill(doing,
+      one.match && h("details.menu", { open: doing.querySelector("details")?.open ?? false }, h("summary.studio-button", {}, "Make it from this view ▾"), h("div.sheet", {}, (value.ways ?? []).map((each) =>
+        h(`button.choice${way === each.way ? ".on" : ""}`, { onclick: () => { doing.querySelector("details").open = false; looked.set(one.id, ""); decide("make", { id: one.id, way: each.way }); } }, h("b", {}, each.way, way === each.way && " ✓"), h("span", {}, each.title))))),
+      h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"));
+  };
   const draw = () => {
-    fill(list, objects.length ? objects.map(card) : h("div.empty.panel", {}, empty));
-    mark();
+    const one = current();
+    panel.hidden = rest.hidden = !one;
+    empty.hidden = Boolean(one);
+    fill(empty, value?.waiting ?? "");
+    if (!one) return;
+    const option = one.match ? lookedAt(one) : null;
+    stage.show(sceneOf(one) ?? { photo: one.crop, gone: "", aspect: 4 / 3, outline: [] }, option && drawnOf(one, option), option?.name);
+    drawHead(one); drawSide(one, option); drawTiles(one, option); drawDoing(one);
+    fill(rest, h("h4", {}, "All objects"), overview(things(), objects.filter((each) => !each.is_object), select));
+    rest.querySelectorAll("article").forEach((card) => card.classList.toggle("selected", Number(card.dataset.id) === one.id));
   };
-  onSelect(element, (id) => { mark(); list.querySelector(`[data-id="${id}"]`)?.scrollIntoView({ block: "nearest", behavior: "smooth" }); });
-  return (value) => { objects = value?.objects ?? []; empty = value?.waiting ?? ""; draw(); };
+
+  // Whoever comes to look objects over begins with the first; the list and the inspector show the same.
+  const begin = () => {
+    if (!root.offsetParent) return;
+    lookingOver();
+    const one = current();
+    if (selected() === null && one && (one.sure || !one.placed)) select(one.id);
+  };
+
+  // A candidate under the pointer is seen at once, where it is drawn already.
+  const over = (event) => {
+    const wish = event.target.closest?.(".asset")?.dataset.asset ?? null, one = current();
+    const ready = wish !== null && one && sceneOf(one)?.drawn[wish]?.state === "ready";
+    if ((ready ? wish : null) === hovered) return;
+    hovered = ready ? wish : null;
+    const option = lookedAt(one);
+    stage.show(sceneOf(one), option && drawnOf(one, option), option?.name);
+    drawSide(one, option);
+  };
+  tiles.addEventListener("pointerover", over);
+  tiles.addEventListener("pointerleave", over);
+
+  const keyed = (event) => {
+    if (!element.isConnected) return document.removeEventListener("keydown", keyed);
+    if (!value?.token || !root.offsetParent || event.altKey || event.target.closest?.("[role=tab], iframe")) return;
+    const one = current(), does = { ArrowUp: () => act.step(-1), ArrowDown: () => act.step(1), ArrowLeft: () => act.turn(-1), ArrowRight: () => act.turn(1), b: () => stage.toggleBlink(), "/": () => finder.input.focus(), Enter: () => one?.match && act.choose(lookedAt(one)) }[keyOf(event)];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  };
+  document.addEventListener("keydown", keyed);
+  document.addEventListener("pointerdown", (event) => { const menu = doing.querySelector("details[open]"); if (menu && !menu.contains(event.target)) menu.open = false; });
+  onSelect(element, () => { hovered = null; if (finder.searching) finder.clear(); draw(); soon(); });
+  onOrder(element, draw);
+  new IntersectionObserver(([seen]) => { if (!seen.isIntersecting) return; begin(); soon(); }).observe(root);
+
+  return (next) => {
+    if (next?.token !== value?.token) { looked.clear(); scenes.clear(); whole.clear(); finder.clear(); }
+    value = next;
+    objects = next?.objects ?? [];
+    draw();
+    begin();
+    soon();
+  };
 }

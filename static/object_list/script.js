@@ -1,5 +1,7 @@
 import { chip, fill, h } from "/static/studio/dom.js";
+import { inOrder, leastSureFirst, onOrder, sortLeastSureFirst } from "/static/studio/order.js";
 import { also, idOf, nameObjects, nameOf, onSelect, select, selected, selectMore } from "/static/studio/selection.js";
+import { badge } from "/static/studio/sure.js";
 
 export default function mount({ element }) {
   const list = element.querySelector(".object-list");
@@ -22,17 +24,21 @@ export default function mount({ element }) {
     if (data?.type === "ready") setTimeout(tellViewers, 100); // after what Python wants shown in it
     if (data?.type === "loaded") tellViewers();
   });
-  return (value) => {
+  let value = null;
+  onOrder(element, () => draw());
+  const draw = () => {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
-    const things = objects.filter((object) => object.is_object), others = objects.filter((object) => !object.is_object);
+    const things = inOrder(value?.token, objects), others = objects.filter((object) => !object.is_object);
     const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.known_as ? `${object.caption}; matched to ${object.known_as}` : object.caption, onclick: (event) => (event.shiftKey ? selectMore(object.id) : select(object.id)) },
-      chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
+      chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), badge(object.sure, false), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
     fill(list,
       h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),
+      things.some((object) => object.sure) && h("label.order", { title: "What is most worth a look stands first; the order stays while you work" }, h("input", { type: "checkbox", checked: leastSureFirst(), onchange: (event) => sortLeastSureFirst(event.target.checked) }), "least sure first"),
       objects.length ? null : h("div.none", {}, value?.waiting ?? "None yet"),
       things.map(row), others.length ? h("div.head.second", {}, "Not objects") : null, others.map(row),
     );
     show();
   };
+  return (next) => { value = next; draw(); };
 }

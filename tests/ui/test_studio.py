@@ -78,20 +78,22 @@ def test_a_click_outlines_what_is_under_it_and_undo_takes_it_back(studio: Studio
 
 def test_an_object_is_renamed_and_given_another_asset(studio: Studio, page: Page):
     tab(page, "Objects").click()
-    card = page.locator(".object-cards article").first
-    card.locator(".crop").click()
+    cards, row = page.locator(".object-cards"), page.locator(".object-list .row").first
+    row.click()
     name = page.locator(".inspector input.name")
     name.fill("my thing")
     name.press("Enter")
-    expect(page.locator(".object-list .row").first).to_contain_text("my_thing")
-    expect(card.locator("strong")).to_have_text("my_thing")
+    expect(row).to_contain_text("my_thing")
+    expect(cards.locator(".one .head strong")).to_have_text("my_thing")
     shot(page, "3_objects")
-    card.locator(".asset").nth(1).click()
-    expect(card.locator(".asset").nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(card).to_contain_text("chosen by a person")
-    expect(card.locator(".asset").first).to_contain_text("best match")
+    second = cards.locator(".asset").nth(1)
+    second.click()
+    cards.get_by_role("button", name="Choose this").click()
+    expect(second).to_have_attribute("aria-pressed", "true")
+    expect(cards).to_contain_text("chosen by a person")
+    expect(cards.locator(".asset", has_text="machine's choice")).to_have_count(1)
     page.get_by_role("button", name=re.compile("Undo")).first.click()
-    expect(card).to_contain_text("chosen by the matcher")
+    expect(cards).to_contain_text("chosen by the matcher")
     settled(page)
     assert decided(studio)[-3:] == ["rename", "choose_asset", "undo"]
 

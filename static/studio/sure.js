@@ -1,0 +1,10 @@
+// How sure the studio is of an object: a glyph, a word and a colour, the reason when the pointer rests on it.
+import { h } from "./dom.js";
+
+const SHOWN = { sure: ["good", "✓"], "fairly sure": ["fair", "≈"], unsure: ["warn", "?"] };
+
+export function badge(sure, withWord = true) {
+  if (!sure) return null;
+  const [tone, glyph] = SHOWN[sure.word] ?? ["", ""];
+  return h(`span.tag.${tone}`, { title: `${sure.word}: ${sure.reason}`, "aria-label": sure.word }, withWord ? `${glyph} ${sure.word}` : glyph);
+}

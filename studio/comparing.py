@@ -1,0 +1,232 @@
+"""Candidates drawn in the photograph's view, in the background and one by one, kept in the project's cache.
+
+What a page asks here is answered at once, outside Gradio's queue: what is not drawn yet is said to be being drawn.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from PIL import Image
+
+from pipeline.assets import Asset
+from pipeline.errors import StudioError
+from pipeline.geometry import Pose
+from pipeline.scene import SceneError, candidate
+from pipeline.scene.placing import lay
+from pipeline.segmentation import Segment
+from pipeline.store import digest, read_json, write_json
+from studio.library_search import Wanted, search
+from studio.notices import sentence
+from studio.pictures import jpeg, stamp
+from studio.session import Session, SessionError
+from studio.sessions import Sessions
+
+DRAWN = 1
+"""Rises when the same thing is drawn differently."""
+MOST = 12
+"""Candidates of one object that are asked for at once."""
+PAUSE = 0.2
+"""Seconds between looks at whether the project's own work is done: that goes first."""
+PATIENCE = 20.0
+"""Seconds that drawing waits for it at most: a router may work for many minutes."""
+KIND_TO_OTHERS = 12
+"""How much a drawing thread stands back, as `nice` counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """One thing to be drawn over one object."""
+
+    key: str
+    draw: Callable[[], dict[str, Any]]
+    """Draws and keeps it; its facts."""
+
+
+class Drawer:
+    """Draws what one session's page looks at, what is wanted now before all else."""
+
+    def __init__(self, session: Session):
+        self._session, self._wanted, self._lock = session, [], threading.Lock()
+        self._failed: dict[str, str] = {}
+        self._running = False
+
+    def standing(self, wishes: list[Wish]) -> list[dict[str, Any]]:
+        """The facts of each where it is drawn, else its state; what is missing is drawn next, and nothing else is."""
+        folder = folder_of(self._session)
+        known = [read_json(folder / f"{wish.key}.json") for wish in wishes]
+        with self._lock:
+            self._wanted = [w for w, k in zip(wishes, known, strict=True) if k is None and w.key not in self._failed]
+            if self._wanted and not self._running:
+                self._running = True
+                threading.Thread(target=self._run, daemon=True, name="comparing").start()
+            return [self._said(wish.key, facts) for wish, facts in zip(wishes, known, strict=True)]
+
+    def _said(self, key: str, facts: dict[str, Any] | None) -> dict[str, Any]:
+        if facts is not None:
+            image = f"/project/{self._session.token}/candidate/{key}.png"
+            return facts | {"state": "ready", "image": image}
+        return {"state": "failed", "why": self._failed[key]} if key in self._failed else {"state": "drawing"}
+
+    def _run(self) -> None:
+        if hasattr(os, "setpriority"):  # on Linux a thread has a niceness of its own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), KIND_TO_OTHERS)
+        while wish := self._next():
+            try:
+                wish.draw()
+            except Exception as error:
+                self._failed[wish.key] = sentence(error)
+
+    def _next(self) -> Wish | None:
+        began = time.monotonic()
+        while self._session.work is not None and time.monotonic() - began < PATIENCE:
+            time.sleep(PAUSE)
+        with self._lock:
+            self._running = bool(self._wanted)
+            return self._wanted.pop(0) if self._wanted else None
+
+
+_drawers: "WeakKeyDictionary[Session, Drawer]" = WeakKeyDictionary()
+
+
+def answer(sessions: Sessions, request: dict) -> dict:
+    """What the cards ask for: {token, seq, kind, ...}; see ObjectCards."""
+    seq = request.get("seq")
+    try:
+        session = sessions.get(request.get("token"))
+        return {"seq": seq, **ANSWERS.get(str(request.get("kind")), compared)(session, request)}
+    except StudioError as error:
+        return {"seq": seq, "error": sentence(error)}
+
+
+def compared(session: Session, request: dict) -> dict[str, Any]:
+    """How the drawings of an object's candidates stand: {id, assets: [asset id, or "" for what the twin shows]}."""
+    segment = _segment(session, request.get("id"))
+    assets = request.get("assets")
+    if not isinstance(assets, list) or len(assets) > MOST or not all(isinstance(one, str) for one in assets):
+        raise SessionError(f"At most {MOST} candidates are drawn at once; reload the page.")
+    drawer = _drawers.setdefault(session, Drawer(session))
+    wishes = {id: wish for id in assets if (wish := _wish(session, segment, id))}
+    said = dict(zip(wishes, drawer.standing(list(wishes.values())), strict=True))
+    view = candidate.window(segment.mask)
+    return {
+        "id": segment.id,
+        "photo": f"/project/{session.token}/window/{segment.id}.jpg?{stamp(segment)}",
+        "gone": f"/project/{session.token}/without/{segment.id}.jpg?{stamp(segment)}",
+        "aspect": view.width / view.height,
+        "outline": candidate.outline(segment.mask[view.part]),
+        "drawn": {id: said.get(id, {"state": "none"}) for id in assets},
+    }
+
+
+def searched(session: Session, request: dict) -> dict[str, Any]:
+    """The library's assets that answer to words, best first: {words}."""
+    found = search(session.services.library, Wanted(words=str(request.get("words", ""))[:200]))
+    return {"total": len(found), "assets": [_asset(session, one) for one in found[:48]]}
+
+
+ANSWERS: dict[str, Callable[[Session, dict], dict]] = {"compare": compared, "search": searched}
+
+
+def picture(session: Session, kind: str, name: str) -> tuple[bytes, str]:
+    """A picture for the page and its media type: a "candidate" by its key; the "window" of a segment, or the same
+    "without" it. Raises SessionError."""
+    if kind == "candidate":
+        path = folder_of(session) / f"{Path(name).stem}.png"
+        if not path.exists():
+            raise SessionError("That candidate is not drawn yet.")
+        return path.read_bytes(), "image/png"
+    segment = _segment(session, int(Path(name).stem) if Path(name).stem.isdigit() else None)
+    frame = session.project.frame
+    whole = kind == "window"
+    rgb = frame.rgb[candidate.window(segment.mask).part] if whole else candidate.without(frame, segment.mask)
+    return jpeg(np.ascontiguousarray(rgb), quality=92), "image/jpeg"
+
+
+def folder_of(session: Session) -> Path:
+    return session.project.folder / "cache" / "candidates"
+
+
+def _segment(session: Session, id: object) -> Segment:
+    known = session.kept("segments", "segments/masks.png", session.project.segments) or ()
+    found = next((one for one in known if one.id == id), None)
+    if found is None:
+        raise SessionError("That object is not there any more; pick another.")
+    return found
+
+
+def _wish(session: Session, segment: Segment, asset_id: str) -> Wish | None:
+    """What is to be drawn for an asset, or for what the twin shows where the id is empty; None where there is none."""
+    project = session.project
+    seen = digest("candidate", DRAWN, project.frame_key, segment.mask)
+    if not asset_id:
+        scene = session.kept("scene", "scene.json", project.scene)
+        placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
+        if placed is None:
+            return None
+        p, pose = placed, placed.world_from_object
+        key = digest(seen, p.mesh.name, p.mesh.stat().st_mtime_ns if p.mesh.exists() else 0, p.size, pose.matrix)
+        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, p.misfit, p.scale))
+    if asset_id not in session.services.library:
+        return None
+    asset, scale = session.services.library[asset_id], _scale(session, segment.id, asset_id)
+    key = digest(seen, asset.digest or asset.id, scale)
+    return Wish(key, lambda: _laid(session, key, segment, asset, scale))
+
+
+def _scale(session: Session, id: int, asset_id: str) -> float:
+    """Which the matcher gave it, where it is among the candidates."""
+    matches = session.kept("matches", "matches.json", session.project.matches) or ()
+    mine = next((m for m in matches if m.segment_id == id), None)
+    return next((c.scale for c in mine.candidates if c.asset_id == asset_id), 1.0) if mine else 1.0
+
+
+def _laid(session: Session, key: str, segment: Segment, asset: Asset, scale: float) -> dict[str, Any]:
+    project = session.project
+    described = {d.segment_id: d for d in session.kept("descriptions", "descriptions.json", project.descriptions) or ()}
+    if segment.id not in described:
+        raise SceneError("it is not described yet; wait until the objects are")
+    scene = session.kept("scene", "scene.json", project.scene)
+    others = [p for p in scene.placements if p.segment_id != segment.id] if scene else []
+    frame, support = project.frame, project.support
+    laid = lay(frame, support, segment, described[segment.id], asset, scale, others, project.folder / "cache")
+    return _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.cost, laid.scale)
+
+
+def _drawn(
+    session: Session, key: str, segment: Segment, mesh: Path, size: np.ndarray, pose: Pose, off: float, scale: float
+) -> dict[str, Any]:
+    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too."""
+    frame, support = session.project.frame, session.project.support
+    made = candidate.draw(frame, support.world_from_camera, segment.mask, mesh, size, pose)
+    data = BytesIO()
+    Image.fromarray(made.rgba).save(data, "PNG", compress_level=3)
+    folder = folder_of(session)
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f".{key}.part"
+    aside.write_bytes(data.getvalue())
+    aside.replace(folder / f"{key}.png")
+    facts = {
+        "overlap": round(made.overlap, 4),
+        "off": round(float(off), 5),
+        "scale": round(float(scale), 4),
+        "outline": candidate.outline(made.rgba[..., 3] > 128),
+    }
+    write_json(folder / f"{key}.json", facts)
+    return facts
+
+
+def _asset(session: Session, asset: Asset) -> dict[str, Any]:
+    return {
+        "asset_id": asset.id,
+        "name": asset.name,
+        "image": f"/project/{session.token}/card/{asset.id}.png",
+        "size": [float(x) for x in asset.size],
+    }
