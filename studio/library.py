@@ -3,6 +3,7 @@
 import secrets
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,8 @@ class Shelf:
                 return ""
             services = stocked(self._sessions.services, library)
             waiting, begun = self._sessions.stock(services, begin=not spends(services))
+        if not begun:
+            threading.Thread(target=_look, args=(services,), daemon=True, name="looks").start()
         if not waiting + begun:
             return ""
         if not begun:
@@ -175,6 +178,12 @@ def stocked(services: Services, library: Library) -> Services:
 def spends(services: Services) -> bool:
     """Whether matching anew asks a model that may cost money."""
     return label_of(services.model) != "rules"
+
+
+def _look(services: Services) -> None:
+    """Now, so that nobody waits for it; what goes wrong goes wrong again where it is needed."""
+    with suppress(Exception):
+        services.features()
 
 
 def _is_usual(library: Library) -> bool:

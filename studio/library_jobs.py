@@ -39,6 +39,8 @@ class Job:
     asks: list[dict[str, Any]] = field(default_factory=list)
     """{number, path, source, longest}: things whose units nobody knows."""
     note: str = ""
+    runs: int = 0
+    """How much of its work has begun and not ended: a question may be answered while the rest goes on."""
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -106,6 +108,7 @@ class Jobs:
 
     def _begin(self, job: Job, work: Callable[[], Iterator[Happened]]) -> str:
         self._jobs[job.name] = job
+        job.runs += 1
         job.state, job.message, job.note = "waiting", "waiting for the one before", ""
         threading.Thread(target=self._run, args=(job, work), daemon=True, name="import").start()
         return job.name
@@ -116,8 +119,8 @@ class Jobs:
         return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop)
 
     def _run(self, job: Job, work: Callable[[], Iterator[Happened]]) -> None:
-        known = len(job.added)
         with self._one:
+            known = len(job.added)
             job.state, job.message = "running", "starting"
             try:
                 for step in work():
@@ -127,9 +130,12 @@ class Jobs:
             if new := [one["id"] for one in job.added[known:]]:
                 job.message = "telling the open projects"
                 job.note = self._ended(new)
-        self._settle(job)
+            job.runs -= 1
+            self._settle(job)
 
     def _settle(self, job: Job) -> None:
+        if job.runs:
+            return
         stopped = job.stop.is_set()
         job.state = "stopped" if stopped else "asks" if job.asks else "done"
         job.message = ""

@@ -46,10 +46,12 @@ def _brought(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for number, given in enumerate(map(Path, request["sources"])):
         try:
             is_zip = given.suffix.lower() == ".zip"
-            yield {"message": f"unpacking {given.name}" if is_zip else "reading"}
+            yield {"message": f"unpacking {given.name}" if is_zip else f"reading {given.name}"}
             found += sources(unpacked(given, _new(given.parent / f"{number}_{given.stem}")) if is_zip else given)
         except AssetError as error:
             yield {"source": given.name, "error": str(error)}
+        except OSError as error:
+            yield {"source": given.name, "error": f"{given.name} cannot be read: {error.strerror}"}
     for number, one in enumerate(found):
         name = one.parent.name if one.stem == "mesh" else one.name
         yield {"done": number, "of": len(found), "message": f"reading {name}, looking for what touches"}

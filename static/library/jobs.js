@@ -2,7 +2,8 @@
 import { fill, h, plural } from "/static/studio/dom.js";
 import { length } from "/static/library/words.js";
 
-const AGAIN = 500, MUG = 0.095, FRAME = 64;
+const AGAIN = 500, MUG = 0.095, FRAME = 64, USUAL = 0.12;
+const UNITS = { m: "metres", cm: "centimetres", mm: "millimetres", in: "inches" };
 const MARKS = { done: ["good", "✓"], stopped: ["warn", "■"], asks: ["warn", "?"] };
 
 export class Jobs {
@@ -49,7 +50,7 @@ export class Jobs {
     return h("section.job", { "data-state": job.state },
       h("div.line", {}, runs ? h("i.spin") : h(`i.${kind}`, {}, mark), h("strong", {}, job.title),
         h("span.muted", { role: "status" }, runs ? `${job.of ? `${job.done} of ${job.of} · ` : ""}${job.message}` : `${came}${job.state === "stopped" ? "; stopped" : ""}${job.note ? `. ${job.note}` : ""}`),
-        runs && job.of > 0 && h("progress", { max: String(job.of), value: String(job.done) }),
+        runs && job.of > 0 && h("span.bar", {}, h("i", { style: `width:${(100 * job.done) / job.of}%` })),
         runs ? h("button.studio-button.stop", { disabled: job.stopping, onclick: () => this.tell({ kind: "halt", job: job.name }) }, job.stopping ? "Stopping …" : "■ Stop")
           : h("button.studio-button.plain", { title: "Take this off the list", "aria-label": "Dismiss", onclick: () => this.tell({ kind: "halt", job: job.name }) }, "✕")),
       job.asks.map((one) => this.units(job, one)),
@@ -64,9 +65,10 @@ export class Jobs {
       const scale = FRAME / Math.max(size, MUG);
       return h("span.scale", { "aria-hidden": "true" }, h("span.thing", { style: `width:${Math.max(2, size * scale)}px;height:${Math.max(2, size * scale)}px` }), h("span.mug", { style: `width:${0.8 * MUG * scale}px;height:${MUG * scale}px` }));
     };
-    const options = [...one.units].sort((a, b) => b.likely - a.likely);
+    const far = ({ size }) => Math.abs(Math.log(size / USUAL));
+    const options = [...one.units].sort((a, b) => far(a) - far(b));
     return h("div.asks", {}, h("p", {}, h("strong", {}, `How large is ${one.source}?`), ` It is ${one.longest.toPrecision(3)} units long and does not say which. Drawn beside a mug:`),
-      h("div.options", {}, options.map(({ unit, size, likely }) => h(`button.option${likely ? "" : ".unlikely"}`, { "data-unit": unit, title: likely ? "" : "Not the size of a thing on a table", onclick: () => this.tell({ kind: "units", job: job.name, number: one.number, units: unit }) }, scene(size), h("strong", {}, length(size)), h("span", {}, `in ${unit}`))),
+      h("div.options", {}, options.map(({ unit, size, likely }) => h(`button.option${likely ? "" : ".unlikely"}`, { "data-unit": unit, title: likely ? "" : "Not the size of a thing on a table", onclick: () => this.tell({ kind: "units", job: job.name, number: one.number, units: unit }) }, scene(size), h("strong", {}, length(size)), h("span", {}, UNITS[unit]))),
         h("button.studio-button.plain", { onclick: () => this.tell({ kind: "units", job: job.name, number: one.number, units: null }) }, "Leave it out")));
   }
 }

@@ -9,7 +9,7 @@ import { Jobs } from "/static/library/jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/opening.js";
 import { Packs } from "/static/library/packs.js";
 
-const LATER = 120, FIRST = 100;
+const LATER = 120, FIRST = 100, READ = 7000;
 
 export default function mount({ element, trigger, server, upload }) {
   const root = element.querySelector(".library");
@@ -62,7 +62,8 @@ export default function mount({ element, trigger, server, upload }) {
   // What is told
 
   let note = "", bad = false;
-  const say = (text, isBad = false) => { note = text; bad = isBad; drawNote(); };
+  let fades;
+  const say = (text, isBad = false) => { note = text; bad = isBad; drawNote(); clearTimeout(fades); if (text && !isBad) fades = setTimeout(() => say(""), READ); };
   const edited = async (answer) => {
     if (answer.error) return say(answer.error, true);
     say([answer.undone && `Taken back: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
@@ -83,11 +84,15 @@ export default function mount({ element, trigger, server, upload }) {
   const jobs = new Jobs({ ask, finished: () => { trigger("changed"); search(true); }, open: see });
   const packs = new Packs({ ask, began: (answer) => (answer.error ? say(answer.error, true) : jobs.take(answer)) });
 
-  const count = h("span.count", { role: "status" }), likes = h("span.likes"), told = h("p.told", { hidden: true }), nothing = h("div.empty"), undo = h("span");
+  const count = h("span.count", { role: "status" }), likes = h("span.likes"), told = h("p.told", { hidden: true }), nothing = h("div.empty"), doubt = h("p.doubt"), undo = h("span");
   const pick = h("label.studio-button", { title: "A picture of one thing: a PNG or a JPEG. Or drop it here." }, "By picture …", h("input", { type: "file", accept: "image/*", hidden: true, onchange: (event) => { const [file] = event.target.files; if (file) likePicture(file); event.target.value = ""; } }));
   const drawNote = () => { told.hidden = !note; told.className = `told${bad ? " bad" : ""}`; fill(told, note, h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => say("") }, "✕")); };
   const draw = () => {
     count.textContent = found ? (found.total === found.all ? plural(found.all, "asset") : `${found.total} of ${found.all} assets`) : "";
+    count.title = found?.skipped.length ? `Left out: ${found.skipped.join("; ")}` : "";
+    filters.clear.hidden = !filters.any;
+    doubt.hidden = !(found?.total && (!found.every_word || found.learning));
+    doubt.textContent = found?.learning ? "New assets are still being looked at: more may be found in a minute." : "Nothing holds all these words; these hold some.";
     const target = (value.objects ?? []).find((one) => one.id === selected());
     fill(likes, like ? h("span.like", {}, h("img", { src: like.image, alt: "" }), `like ${like.text}`, h("button", { "aria-label": "No longer by picture", onclick: () => lookFor(null) }, "✕"))
       : target && h("button.studio-button", { onclick: () => likeObject(target.id) }, "Like ", chip(target), ` ${target.name}`));
@@ -102,7 +107,7 @@ export default function mount({ element, trigger, server, upload }) {
     h("div.library-head", {}, h("h2", {}, "Library"), count, words, likes, pick,
       h("span.right", {}, undo, picker("Bring in files …", { accept: ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin" }), picker("… a folder", { webkitdirectory: true }), h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, "Packs …"), h("button.studio-button.plain", { title: "Close (Esc)", "aria-label": "Close the library", onclick: closeLibrary }, "✕"))),
     told, jobs.element, packs.element,
-    h("div.library-body", {}, filters.element, h("div.middle", {}, grid.element, nothing), panel.element),
+    h("div.library-body", {}, filters.element, h("div.middle", {}, doubt, grid.element, nothing), panel.element),
     h("div.drop-here", {}, h("p", {}, "Drop a model to bring it in, or a picture to look for it")));
   nothing.hidden = true;
 

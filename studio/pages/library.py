@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from components.library import LibraryPage
 from pipeline.assets import own
 from pipeline.errors import StudioError
-from pipeline.matching import Features
 from studio.facts import objects
 from studio.library import Shelf, entry
 from studio.library_alike import of_object, of_picture
-from studio.library_search import Wanted, facets, likeness, search
+from studio.library_search import Wanted, facets, find
 from studio.notices import sentence
 from studio.pages.masks import decide
 from studio.session import Session, SessionError
@@ -61,15 +62,20 @@ def answer(shell: Shell, shelf: Shelf, request: dict) -> dict:
 
 
 def _find(shell: Shell, shelf: Shelf, request: dict) -> dict:
-    library, wanted = shelf.library, _wanted(request)
-    found = search(library, wanted, _alike(shell, shelf, request.get("like")))
+    services = shell.sessions.services
+    library, looks = services.library, services.features
     offset, limit = _whole(request.get("offset"), 0), min(MOST, _whole(request.get("limit"), MOST))
+    picture = _picture(shell, request.get("like"))
+    known = looks() if picture is not None and getattr(looks, "made", False) else None
+    found = find(library, _wanted(request), services.encoder, picture, known, offset, limit)
     skipped = [f"{folder.name}: {why}" for folder, why in library.skipped]
     return {
-        "total": len(found),
+        "total": found.total,
+        "every_word": found.every_word,
+        "learning": picture is not None and (found.learning or known is None),
         "all": len(library),
         "offset": offset,
-        "items": [entry(asset) for asset in found[offset : offset + limit]],
+        "items": [entry(asset) for asset in found.assets],
         "facets": facets(library),
         "skipped": skipped,
         "undo": own.last_step(shelf.own),
@@ -89,19 +95,16 @@ def _wanted(request: dict) -> Wanted:
     )
 
 
-def _alike(shell: Shell, shelf: Shelf, like: object) -> dict[str, float] | None:
-    """How alike each asset is to a crop or a picture; None where nobody asked."""
+def _picture(shell: Shell, like: object) -> np.ndarray | None:
+    """What the encoder sees in a crop or a picture; None where nobody asked."""
     if not isinstance(like, dict):
         return None
-    services = shell.sessions.services
-    if services.encoder is None:
+    encoder = shell.sessions.services.encoder
+    if encoder is None:
         raise SessionError("Searching by picture needs the embedded network; run make setup, which installs it.")
-    features: Features = services.features()
     if "object" in like:
-        vector = of_object(shell.sessions.get(like.get("token")), like["object"], services.encoder)
-    else:
-        vector = of_picture(like.get("picture"), services.encoder)
-    return likeness(features, vector, services.encoder.centred)
+        return of_object(shell.sessions.get(like.get("token")), like["object"], encoder)
+    return of_picture(like.get("picture"), encoder)
 
 
 def _drawn(_: Shell, shelf: Shelf, request: dict) -> dict:
