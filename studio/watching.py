@@ -9,6 +9,7 @@ from pipeline.errors import StudioError
 from pipeline.project import Project
 from pipeline.rehearsal import handless
 from pipeline.router import Round
+from pipeline.scene.fidelity import difference
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.testimony import RunRecord
 from pipeline.solving import keep_model
@@ -92,7 +93,13 @@ class Watching:
         return token
 
     def _twin(self, project: Project) -> str:
-        return self._views.open(project.folder / "scene" / "scene.xml", **_photograph(project))
+        scene = project.scene()
+        assert scene is not None  # its file was there
+        return self._views.open(
+            project.folder / "scene" / "scene.xml",
+            difference=lambda: difference(project.frame, scene),
+            **_photograph(project),
+        )
 
     def _solution(self, project: Project) -> str:
         solution = project.solution()

@@ -19,7 +19,7 @@ URDF_EXTENSION = {"fusestatic": "false", "discardvisual": "false", "strippath": 
 
 
 def object_zip(p: Placement, form: str) -> bytes:
-    """As "mjcf" or "urdf": the object in its size, with its mass, friction and meshes, in its box's axes: its centre is the origin.
+    """As "mjcf" or "urdf", in its size, with its mass, friction and meshes; the centre of its box is the origin.
 
     Raises ExportError for an unknown form, SceneError where the object's meshes cannot be read.
     """

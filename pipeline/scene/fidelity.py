@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import cv2
 import mujoco
 import numpy as np
 
 from pipeline.frame import Frame, Intrinsics
+from pipeline.geometry import transform
 from pipeline.scene import mjcf
 from pipeline.scene.placement import Scene
 from pipeline.segmentation import Segment
@@ -93,7 +95,8 @@ def meet(
 def difference(frame: Frame, scene: Scene) -> np.ndarray:
     """Metres by which the twin lies behind what was measured, of shape (H / step, W / step), float32.
 
-    Negative where it stands before it, NaN where either knows no depth; the floor is not compared.
+    Negative where it stands before it, NaN where either knows no depth. What the twin adds to the table that was seen,
+    and the floor, are not compared.
     """
     k = frame.intrinsics
     step = _step(k, 4 * RAYS)
@@ -103,8 +106,20 @@ def difference(frame: Frame, scene: Scene) -> np.ndarray:
     u, v = np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step))
     geoms, depth = meet(model, data, rays(k, u, v), scene.world_from_camera)
     measured = frame.depth[::step, ::step]
-    known = (geoms >= 0) & (geoms != model.geom("floor").id) & (measured > 0)
+    added = (geoms == model.geom("table").id) & ~_on_table(scene, k, u.shape, step)
+    known = (geoms >= 0) & (geoms != model.geom("floor").id) & ~added & (measured > 0)
     return np.where(known, depth - measured, np.nan).astype(np.float32)
+
+
+def _on_table(scene: Scene, k: Intrinsics, shape: tuple[int, ...], step: int) -> np.ndarray:
+    """Which of every step-th pixels lie in the outline of the table that was seen, of shape (H / step, W / step)."""
+    outline = np.column_stack([scene.table, np.zeros(len(scene.table))])
+    x, y, z = transform(np.linalg.inv(np.asarray(scene.world_from_camera, float)), outline).T
+    corners = np.stack([x / z * k.fx + k.cx, y / z * k.fy + k.cy], -1) / step
+    filled = np.zeros(shape, np.uint8)
+    if (z > 0).all():
+        cv2.fillPoly(filled, [np.rint(corners).clip(-10_000, 10_000).astype(np.int32)], 1)
+    return filled.astype(bool)
 
 
 def _step(k: Intrinsics, most: int) -> int:

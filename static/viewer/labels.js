@@ -15,9 +15,15 @@ export class Labels {
 
   set(which, name, colour = "") {
     this.shown[which] = name;
-    this.spans[which].textContent = name.replaceAll("_", " ");
+    this.spans[which].textContent = name.replaceAll("_", " ") + (which === "selected" && this.more ? ` · ${this.more}` : "");
     this.spans[which].style.setProperty("--colour", colour);
     this.stage.changed();
+  }
+
+  /** Says something behind the selected object's name. */
+  say(more) {
+    this.more = more;
+    this.set("selected", this.shown.selected, this.spans.selected.style.getPropertyValue("--colour"));
   }
 
   #place() {

@@ -2,8 +2,12 @@
 //
 // With the parent window, same origin only: hears {type: "load", token}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
+// Where a twin may be put right, also hears {type: "adjustable", on}, {type: "try", state or null}, {type: "say", text},
+// and says {type: "trying" or "tried", state}: state is {name, pos, quat_wxyz, grown}, grown times its present size.
+import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
+import { Edges } from "./edges.js";
 import { Labels } from "./labels.js";
 import { Pointer } from "./pointer.js";
 import { Stage } from "./stage.js";
@@ -13,7 +17,7 @@ import { Views } from "./views.js";
 
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
-let stage, views, pointer, labels, contacts, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
+let stage, views, pointer, labels, contacts, adjust, edges, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
 
 function state(name, message = "") {
   document.body.dataset.state = name;
@@ -59,6 +63,9 @@ function show(next, header) {
     twin.root.removeFromParent();
     twin.dispose();
   }
+  adjust.show(next);
+  labels.say("");
+  $("difference").removeAttribute("src");
   twin = pointer.twin = labels.twin = next;
   stage.scene.add(twin.root);
   twin.resize(...stage.size);
@@ -68,6 +75,7 @@ function show(next, header) {
   document.querySelector('[data-view="photo"]').disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
+  compared();
   select(selected, true); // what this view lacks may well be selected around it
   connect();
 }
@@ -78,6 +86,7 @@ function connect() {
   connection = new Connection(mine, {
     onPicture(picture) {
       twin.follow(picture.poses);
+      adjust.hold();
       contacts.show(picture.contacts);
       timeline.show(picture, status.recording);
       stage.changed(true);
@@ -129,6 +138,8 @@ function select(name, toldByParent = false) {
   document.body.dataset.selected = selected;
   twin?.outline("selected", selected, colourOf(selected));
   labels.set("selected", selected, colourOf(selected));
+  adjust.select(selected);
+  offerAdjust();
   hover("");
   if (!toldByParent) tell({ type: "select", name: selected });
 }
@@ -147,6 +158,13 @@ function tell(message) {
 
 addEventListener("message", ({ source, origin, data }) => {
   if (source !== parent || origin !== location.origin || parent === window) return;
+  if (data?.type === "adjustable") {
+    adjust.allow(Boolean(data.on));
+    adjust.select(selected);
+    offerAdjust();
+  }
+  if (data?.type === "try") adjust.preview(data.state);
+  if (data?.type === "say") labels.say(data.text ?? "");
   if (data?.type === "load" && data.token !== token) load(data.token);
   if (data?.type === "palette") {
     palette = data.colours ?? {};
@@ -157,6 +175,45 @@ addEventListener("message", ({ source, origin, data }) => {
     else selected = data.name ?? "";
   }
 });
+
+// Putting an object right
+
+function offerAdjust() {
+  $("adjust").hidden = !adjust.allowed || !twin?.bodyOf(selected);
+  document.querySelector('[data-compare="depth"]').hidden = !adjust.allowed;
+}
+
+function adjusting(mode, all) {
+  for (const button of document.querySelectorAll("[data-adjust]")) press(button, button.dataset.adjust === mode);
+  document.querySelector('[data-adjust="rotate"]').lastChild.textContent = mode === "rotate" && all ? "Turn: all axes" : "Turn";
+  if (mode && (status.playing || timeline.time > 0)) wish("reset"); // what has fallen about is not what is put right
+}
+
+// Turn, turn about all axes, nothing: in this order.
+function setAdjust(mode) {
+  const again = mode === "rotate" && adjust.mode === "rotate" && !adjust.all;
+  if (!$("adjust").hidden) adjust.setMode(mode, again || (mode === "rotate" && adjust.all));
+}
+
+function nudge(event) {
+  return adjust.nudge(event.key, event.shiftKey);
+}
+
+// Comparing with the photograph
+
+function compared(how = views.compare) {
+  const over = views.name === "photo" && $("compare").dataset.picture === "true";
+  $("compare").hidden = !over;
+  $("legend").hidden = !over || how !== "depth";
+  $("blend").disabled = how !== "blend";
+  for (const button of document.querySelectorAll("[data-compare]")) press(button, button.dataset.compare === how);
+  if (over && how === "depth" && !$("difference").hasAttribute("src")) {
+    $("difference").onload = () => views.resize(...stage.size);
+    $("difference").src = `${encodeURIComponent(token)}/difference.png`;
+  }
+  stage.instead = views.lines ? (renderer, scene, camera) => edges.draw(renderer, scene, camera, twin, colourOf) : null;
+  stage.changed();
+}
 
 // Buttons and keys
 
@@ -182,12 +239,23 @@ const togglePlay = () => wish(status.playing ? "pause" : "play");
 const toggleContacts = () => wish("contacts", { on: !status.contacts });
 const blinkPhoto = () => views.name === "photo" && views.blink();
 
+const overPhoto = (how) => () => views.name === "photo" && !document.querySelector(`[data-compare="${how}"]`).hidden && views.setCompare(how);
+
 const KEYS = {
+  m: () => setAdjust("translate"), t: () => setAdjust("rotate"), s: () => setAdjust("scale"),
+  e: overPhoto("edges"), d: overPhoto("depth"), v: overPhoto("beside"),
   " ": togglePlay, ".": () => wish("step"), r: () => wish("reset"), p: togglePush, c: toggleContacts, g: toggleCollision,
   b: blinkPhoto, 1: () => views.show("free"), 2: () => views.show("top"), 3: () => views.show("front"),
-  4: () => views.show("photo"), ArrowLeft: () => timeline.by(-0.1), ArrowRight: () => timeline.by(0.1), "?": () => toggleHelp(),
-  Escape: () => ($("help").hidden ? select("") : toggleHelp(false)),
+  4: () => views.show("photo"), ArrowLeft: (event) => nudge(event) || timeline.by(-0.1),
+  ArrowRight: (event) => nudge(event) || timeline.by(0.1), ArrowUp: nudge, ArrowDown: nudge, PageUp: nudge, PageDown: nudge,
+  "?": () => toggleHelp(), Escape: escape,
 };
+
+function escape() {
+  if (!$("help").hidden) toggleHelp(false);
+  else if (adjust.mode) adjust.setMode(null);
+  else select("");
+}
 
 function listen() {
   $("play").onclick = togglePlay;
@@ -201,13 +269,15 @@ function listen() {
   $("blink").onclick = blinkPhoto;
   $("blend").oninput = () => views.setBlend($("blend").value / 100);
   for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => views.show(button.dataset.view);
+  for (const button of document.querySelectorAll("[data-adjust]")) button.onclick = () => setAdjust(button.dataset.adjust);
+  for (const button of document.querySelectorAll("[data-compare]")) button.onclick = () => views.setCompare(button.dataset.compare);
   addEventListener("keydown", (event) => {
     const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const typing = event.target.matches(event.key.startsWith("Arrow") ? "select, input" : "select");
     const pressing = event.key === " " && event.target.matches("button");
     if (!action || typing || pressing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    action();
+    action(event);
   });
   addEventListener("hashchange", () => load(location.hash.slice(1)));
 }
@@ -221,7 +291,7 @@ function begin() {
   } catch {
     return state("failed", "This browser offers no WebGL 2, which the 3D view needs. Turn on hardware acceleration or try another browser.");
   }
-  views = new Views(stage, $("canvas"), $("photo"));
+  views = new Views(stage, $("canvas"), $("photo"), $("difference"));
   labels = new Labels($("labels"), stage, views);
   contacts = new Contacts(stage.scene);
   pointer = new Pointer(stage, views, $("canvas"), {
@@ -230,6 +300,13 @@ function begin() {
     onPush: (push) => wish("push", push),
     onRelease: () => wish("release"),
   });
+  edges = new Edges();
+  adjust = new Adjust(stage, views, $("canvas"), {
+    onTry: (state) => tell({ type: "trying", state }),
+    onDone: (state) => tell({ type: "tried", state }),
+    onMode: adjusting,
+  });
+  pointer.occupied = () => adjust.busy;
   stage.onResize = (width, height) => {
     if (twin) views.resize(width, height);
     twin?.resize(width, height);
@@ -237,10 +314,11 @@ function begin() {
   views.onShow = (name) => {
     document.body.dataset.view = name;
     hover("");
-    $("compare").hidden = name !== "photo" || $("compare").dataset.picture !== "true";
+    compared();
     for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === name);
   };
   views.onBlink = (on) => press($("blink"), on);
+  views.onCompare = compared;
   listen();
   stage.resize();
   tell({ type: "ready" });

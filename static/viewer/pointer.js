@@ -31,7 +31,7 @@ export class Pointer {
   #down(event) {
     this.canvas.focus({ preventScroll: true });
     this.pressed = [event.clientX, event.clientY];
-    if (event.button !== 0 || !this.twin || !(this.pushing || this.carrying || event.ctrlKey)) return;
+    if (event.button !== 0 || !this.twin || this.occupied?.() || !(this.pushing || this.carrying || event.ctrlKey)) return;
     const hit = this.twin.pick(this.#aim(event));
     if (!hit?.moving) return;
     event.stopPropagation();
@@ -42,7 +42,7 @@ export class Pointer {
 
   #move(event) {
     if (this.drag) this.#pull(event);
-    else if (!event.buttons) this.#hover(event);
+    else if (!event.buttons && !this.occupied?.()) this.#hover(event);
   }
 
   #hover(event) {
@@ -71,7 +71,7 @@ export class Pointer {
   #up(event) {
     const [x, y] = this.pressed ?? [NaN, NaN];
     const clicked = Math.hypot(event.clientX - x, event.clientY - y) < CLICK && event.button === 0;
-    if (clicked && !this.drag?.pulled && this.twin) this.heard.onSelect(this.twin.pick(this.#aim(event))?.object ?? "");
+    if (clicked && !this.drag?.pulled && this.twin && !this.occupied?.()) this.heard.onSelect(this.twin.pick(this.#aim(event))?.object ?? "");
     this.#letGo();
   }
 

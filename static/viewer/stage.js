@@ -63,7 +63,8 @@ export class Stage {
     this.pending = null;
     if (!this.camera || !this.size[0]) return;
     const again = this.beforeDraw.map((step) => step(now)).some(Boolean);
-    this.renderer.render(this.scene, this.camera);
+    if (this.instead) this.instead(this.renderer, this.scene, this.camera);
+    else this.renderer.render(this.scene, this.camera);
     this.#mindSpeed(now);
     this.onDrawn?.();
     if (again) this.changed();

@@ -50,6 +50,11 @@ export class Twin {
     this.root.updateMatrixWorld(true);
   }
 
+  /** The body an object is moved by, or undefined where it stands fixed. */
+  bodyOf(name) {
+    return name ? this.moving.find((body) => body.userData.name === name) : undefined;
+  }
+
   showCollisions(on) {
     for (const mesh of this.collisions) mesh.visible = on;
   }

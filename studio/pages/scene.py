@@ -1,19 +1,25 @@
-"""Step 4: the twin, beside the photograph it was made from."""
+"""Step 4: the twin over the photograph it was made from, put right by hand where it is wrong."""
 
+from components.adjuster import Adjuster
 from components.steps import FitTable
 from components.viewer import Viewer, view
+from studio import adjusting
 from studio.facts import objects
+from studio.pages import masks
 from studio.session import Session
 from studio.shell import Shell
 from studio.watching import Watching
 
 
 def build(shell: Shell, watching: Watching) -> None:
-    viewer = Viewer(height="calc(100vh - 290px)", elem_id="twin")
+    viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
+    adjuster = Adjuster(lambda request: adjusting.answer(shell.sessions, request), viewer="twin")
     table = FitTable()
     shell.shows(
         viewer, lambda session: view(watching.twin(session), palette=palette(session)) if session else view(None)
     )
+    shell.shows(adjuster, adjusting.shown)
+    shell.told(adjuster.decide, masks.decide)
     shell.shows(table, fit)
 
 

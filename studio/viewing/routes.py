@@ -56,6 +56,10 @@ def mount(app: FastAPI, sessions: Sessions, check_access: Callable[[HTTPConnecti
     def photograph(request: Request, token: str) -> Response:
         return _answer(request, lambda: sessions.get(token).photograph, "image/png")
 
+    @app.get("/viewer/{token}/difference.png", include_in_schema=False)
+    def difference(request: Request, token: str) -> Response:
+        return _answer(request, lambda: sessions.get(token).difference, "image/png")
+
     def _answer(request: Request, read: Callable[[], bytes | None], media_type: str) -> Response:
         if not check_access(request):
             return _unknown_person()

@@ -15,6 +15,7 @@ import cv2
 import mujoco
 import numpy as np
 
+from studio.viewing.difference import painted
 from studio.viewing.geometry import free_bodies, moving_bodies, pack
 from studio.viewing.motion import Layout, Physics, Recording, Trajectory, ViewerError
 from studio.viewing.photo_camera import PhotoCamera
@@ -52,6 +53,7 @@ class SimSession:
         names: Sequence[str] | None = None,
         marks: Sequence[Mark] = (),
         layout: np.ndarray | None = None,
+        difference: Callable[[], np.ndarray] | None = None,
     ):
         """
         Args:
@@ -62,9 +64,11 @@ class SimSession:
             names: bodies that a click selects; those with a free joint where None.
             marks: shown on the timeline.
             layout: poses, of shape (nq,), that stand still and are rearranged by dragging.
+            difference: gives the metres by which the twin lies behind what was measured, of shape (h, w), NaN unknown.
         """
         self.model = _compiled(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
+        self._difference = difference
         self._photo, self._camera = photo, camera or PhotoCamera.of_model(self.model)
         self.marks = tuple(marks)
         self._motion: Physics | Recording | Layout = Physics(self.model)
@@ -98,6 +102,11 @@ class SimSession:
         if self._photo is None:
             return None
         return cv2.imencode(".png", cv2.cvtColor(self._photo, cv2.COLOR_RGB2BGR))[1].tobytes()
+
+    @cached_property
+    def difference(self) -> bytes | None:
+        """Twin against photograph in depth, as a PNG to lay over the photograph; None where nobody measured."""
+        return None if self._difference is None else painted(self._difference())
 
     @property
     def picture(self) -> bytes:

@@ -1,0 +1,30 @@
+"""What a person puts right about one object of the twin, beside the viewer it is dragged in."""
+
+from collections.abc import Callable
+from typing import Any
+
+from components.component import Component
+
+
+class Adjuster(Component):
+    """{token, busy, stamp, objects: [{id, name, colour, pos, quat_wxyz, scale, size, made, by_hand, settled, mass,
+    friction, inertia, fit, files}]}, SI units; mass and friction are {value, range: [low, high], source}, "_urdf.zip"
+    and "_mjcf.zip" are added to the address `files`, `busy` says that the twin is being made anew.
+
+    Tells `decide` {kind, ...its data}. It asks `answer` outside Gradio's queue {token, seq, id, pos, quat_wxyz, scale}
+    and is answered {seq, iou, depth_error, had: {iou, depth_error}, change} or {seq, error}; `change` is "better",
+    "worse" or "the same" as where the machine had it.
+    """
+
+    folder, tells = "adjuster", ("decide",)
+
+    def __init__(self, answer: Callable[[dict], dict], viewer: str, value: Any = None, **settings: Any):
+        """
+        Args:
+            viewer: the elem_id of the Viewer the objects are dragged in.
+        """
+
+        def ask(request: dict) -> dict:
+            return answer(request)
+
+        super().__init__(value, server_functions=[ask], viewer=viewer, **settings)

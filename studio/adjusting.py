@@ -1,0 +1,160 @@
+"""One object of the twin put right by hand: how it would fit, what settling did to it, what it weighs and why."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.errors import StudioError
+from pipeline.geometry import Pose
+from pipeline.scene.fidelity import Likeness
+from pipeline.scene.given import KINDS, Given, given_by
+from pipeline.scene.placement import Found, Placement, SceneError
+from pipeline.scene.trial import Trial
+from studio import prompts
+from studio.notices import sentence
+from studio.session import Session
+from studio.sessions import Sessions
+from studio.theme import colour_of
+
+NOTICED = 0.002
+"""Metres, or radians times ten, of settling that are told."""
+CLEARLY = 0.004
+"""Of `misfit` that make a fit better or worse."""
+FULL = 0.05
+"""Metres of depth error that weigh as much as an outline that is all wrong."""
+
+
+def answer(sessions: Sessions, request: dict) -> dict:
+    """What the page asks while an object is dragged; see components.adjuster.Adjuster."""
+    began, seq = time.perf_counter(), request.get("seq")
+    try:
+        said = _tried(sessions.get(request.get("token")), request)
+    except StudioError as error:
+        return {"seq": seq, "error": sentence(error)}
+    return {"seq": seq, **said, "ms": round((time.perf_counter() - began) * 1000)}
+
+
+def trial(session: Session) -> Trial:
+    """The twin as it stands, ready to try objects elsewhere. Raises SceneError."""
+
+    def opened() -> Trial:
+        scene = session.project.scene()
+        if scene is None:
+            raise SceneError("There is no twin yet; wait until the scene is done.")
+        return Trial(session.project.frame, scene)
+
+    return session.kept("trial", "scene.json", opened)
+
+
+def _tried(session: Session, request: dict) -> dict:
+    """How the object would agree at that pose and scale, as it does now, and as the machine had it."""
+    asked = {"kind": "resize"} | {key: request.get(key) for key in ("id", "pos", "quat_wxyz", "scale")}
+    _, data = prompts.decision(asked, session.project.frame)
+    if any(value is None for value in data.values()) or not (data["scale"] > 0 and any(data["quat_wxyz"])):
+        raise SceneError("A place, a turn and a size above 0 are needed; write ordinary numbers.")
+    open_, id = trial(session), data["id"]
+    segment = next((s for s in session.project.segments() or () if s.id == id), None)
+    if segment is None:
+        raise SceneError("That object is not there any more; pick another.")
+    one = open_.placed(id)
+    machine = one.found or Found(one.world_from_object, one.scale)
+    now = open_.like(segment, Pose(np.array(data["pos"], float), _unit(data["quat_wxyz"])), float(data["scale"]))
+    had = open_.like(segment, machine.world_from_object, machine.scale)
+    return {**_fit(now), "had": _fit(had), "change": _change(now, had)}
+
+
+def _unit(quat: list[float]) -> np.ndarray:
+    values = np.array(quat, float)
+    return values / np.linalg.norm(values)
+
+
+def _fit(like: Likeness) -> dict[str, Any]:
+    return {"iou": like.mask_iou, "depth_error": like.depth_error}
+
+
+def _change(now: Likeness, before: Likeness) -> str:
+    """ "better", "worse" or "the same"."""
+    gained = _misfit(before) - _misfit(now)
+    return "better" if gained > CLEARLY else "worse" if gained < -CLEARLY else "the same"
+
+
+def _misfit(like: Likeness) -> float:
+    return 1 - like.mask_iou + (FULL if like.depth_error is None else min(like.depth_error, FULL)) / FULL
+
+
+# ---------------------------------------------------------------------- what is shown
+
+
+def shown(session: Session | None) -> dict[str, Any]:
+    """All that the page says of each placed object; see components.adjuster.Adjuster."""
+    scene = session.kept("scene", "scene.json", session.project.scene) if session else None
+    if session is None or scene is None:
+        return {"token": session.token if session else "", "objects": [], "busy": False}
+    decided = given_by(session.project.decided(*KINDS))
+    inertias = session.later("inertias", "scene.json", lambda: _inertias(trial(session))) or {}
+    fits = session.fits
+    return {
+        "token": session.token,
+        "busy": session.work is not None and session.project.stages()["scene"] != "done",
+        "stamp": session.stamp("scene.json"),
+        "objects": [
+            _object(session, p, decided.get(p.segment_id, Given()))
+            | {"fit": fits.get(p.segment_id), "inertia": inertias.get(p.segment_id)}
+            for p in scene.placements
+        ],
+    }
+
+
+def _object(session: Session, p: Placement, given: Given) -> dict[str, Any]:
+    return {
+        "id": p.segment_id,
+        "name": p.name,
+        "colour": colour_of(p.segment_id),
+        "pos": p.world_from_object.pos.tolist(),
+        "quat_wxyz": p.world_from_object.quat_wxyz.tolist(),
+        "scale": float(p.scale),
+        "size": p.size.tolist(),
+        "made": p.asset_id is None,
+        "by_hand": p.found is not None,
+        "settled": "" if given.fixed is None else settled(given.fixed, p.world_from_object),
+        "mass": _weight(p.mass, p.mass_range, p.mass_source),
+        "friction": _weight(p.friction, p.friction_range, p.friction_source),
+        "files": f"/project/{session.token}/object/{p.segment_id}",
+    }
+
+
+def _weight(value: float, plausible: tuple[float, float], source: str) -> dict[str, Any]:
+    return {"value": float(value), "range": [float(edge) for edge in plausible], "source": source}
+
+
+def settled(put: Pose, rests: Pose) -> str:
+    """What settling did to an object since a person put it there, in a sentence; empty where next to nothing."""
+    by = rests.pos - put.pos
+    moved, turned = float(np.linalg.norm(by)), _angle(put, rests)
+    if max(moved, turned / 10) < NOTICED:
+        return ""
+    flat = float(np.hypot(*by[:2]))
+    how = []
+    if abs(by[2]) >= NOTICED / 2:
+        how.append(f"{_length(abs(by[2]))} {'down' if by[2] < 0 else 'up'}")
+    if flat >= NOTICED / 2:
+        how.append(f"{_length(flat)} aside")
+    if turned >= math.radians(1):
+        how.append(f"turned it {math.degrees(turned):.0f}°")
+    return f"Settling moved it {', '.join(how)} from where you put it." if how else ""
+
+
+def _angle(a: Pose, b: Pose) -> float:
+    return float(Rotation.from_matrix(a.rotation.T @ b.rotation).magnitude())
+
+
+def _length(metres: float) -> str:
+    return f"{metres * 1000:.0f} mm" if metres < 0.01 else f"{metres * 100:.1f} cm"
+
+
+def _inertias(trial: Trial) -> dict[int, list[float]]:
+    """Principal moments of inertia in kg m^2, by segment id."""
+    return {p.segment_id: trial.model.body(p.name).inertia.tolist() for p in trial.scene.placements}
