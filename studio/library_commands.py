@@ -1,10 +1,17 @@
-"""`grs-studio library add|list|look|install`: a person's own assets, and packs, from the command line."""
+"""`grs-studio library add|list|search|remove|undo|look|install`: a person's own assets, and packs, from the command
+line."""
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import StudioError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.assets.encoder import Encoder
 
 DONE, BAD_INPUT = 0, 2
 
@@ -32,6 +39,27 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     listed = verbs.add_parser("list", help="what is there")
     listed.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     listed.set_defaults(work=show)
+
+    search = verbs.add_parser("search", help="find assets by words, by a picture, or both")
+    search.add_argument("words", nargs="*", help="as in: cabinet with three drawers")
+    search.add_argument("--like", type=Path, help="a picture of one thing: what looks like it comes first")
+    search.add_argument("--size", type=float, nargs=2, metavar=("LOW", "HIGH"), help="longest side in cm")
+    search.add_argument("--category", help="one noun: mug, box, can ...")
+    search.add_argument("--licence", help="as it is listed")
+    search.add_argument("--articulated", action="store_true", help="only what has joints")
+    search.add_argument("--limit", type=int, default=20, help="how many are listed (default %(default)s)")
+    search.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    search.set_defaults(work=find)
+
+    remove = verbs.add_parser("remove", help="take out an asset of your own, or a pack")
+    remove.add_argument("id", nargs="?", help="of an asset of your own; undo brings it back")
+    remove.add_argument("--pack", help="the whole pack of this name instead")
+    remove.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    remove.set_defaults(work=take_out)
+
+    undo = verbs.add_parser("undo", help="take back the last change of an asset of your own")
+    undo.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    undo.set_defaults(work=take_back)
 
     seen = verbs.add_parser("look", help="see each asset from all sides now, so that no project waits for it later")
     seen.set_defaults(work=look)
@@ -104,6 +132,74 @@ def show(arguments: argparse.Namespace) -> int:
         print(f"{asset.id:32} {asset.category:12} {asset.caption}{' [' + asset.licence + ']' if asset.licence else ''}")
     for path, why in library.skipped:
         print(f"grs-studio: {path} skipped: {why}", file=sys.stderr)
+    return DONE
+
+
+def find(arguments: argparse.Namespace) -> int:
+    """What fits best, first; views are looked at only where a picture is asked for: that takes its time once."""
+    from pipeline.assets import Library
+    from pipeline.assets.encoder import encoder
+    from pipeline.assets.index import Index
+    from pipeline.assets.library import OWN, user_libraries
+    from pipeline.assets.mesh import user_cache
+
+    library = Library.open([OWN, *user_libraries(arguments.to)])
+    eyes = encoder() if arguments.like else None
+    if arguments.like and eyes is None:
+        raise StudioError("searching by picture needs the embedded network; run make setup, which installs it")
+    picture = _seen(arguments.like, eyes) if eyes else None
+    low, high = arguments.size or (0, float("inf"))
+    with Index.of(library, user_cache(), eyes.name if eyes else "") as index:
+        for step in index.sync(library, user_cache(), eyes):
+            print(f"[{step.done}/{step.of}] {step.message}", file=sys.stderr)
+        found = index.search(
+            " ".join(arguments.words), picture, size=(low / 100, high / 100) if arguments.size else None, category=arguments.category,
+            licence=arguments.licence, articulated=True if arguments.articulated else None, limit=arguments.limit,
+        )  # fmt: skip
+    if not found.every_word:
+        print("grs-studio: nothing holds all these words; these hold some", file=sys.stderr)
+    for id, score in zip(found.ids, found.scores, strict=True):
+        like = f"{score:5.2f}  " if eyes else ""
+        print(f"{like}{id:32} {library[id].category:12} {library[id].caption}")
+    print(f"{found.total} found, {len(found.ids)} shown", file=sys.stderr)
+    return DONE
+
+
+def _seen(picture: Path, eyes: "Encoder") -> "np.ndarray":
+    from studio.library_alike import cut_out, squared
+
+    rgb, mask = squared(*cut_out(picture), eyes.pixels)
+    return eyes.encode(rgb[None], mask[None])[0]
+
+
+def take_out(arguments: argparse.Namespace) -> int:
+    import shutil
+
+    from pipeline.assets import Library, own
+
+    folder = _folder(arguments)
+    if bool(arguments.id) == bool(arguments.pack):
+        raise StudioError("name one asset of your own, or a pack with --pack")
+    if arguments.id:
+        if not (folder / "own").is_dir():
+            raise StudioError(f"{folder} holds no assets of your own; grs-studio library add brings some in")
+        own.remove(Library.open([folder / "own"])[arguments.id], folder / "own")
+        print(f"{arguments.id} is taken out; grs-studio library undo brings it back")
+        return DONE
+    pack = folder / arguments.pack
+    packs = sorted(f.name for f in folder.iterdir() if f.is_dir() and f.name != "own") if folder.is_dir() else []
+    if arguments.pack not in packs:
+        raise StudioError(f"no pack {arguments.pack} in {folder}; there are: {', '.join(packs) or 'none'}")
+    shutil.rmtree(pack)
+    print(f"the pack {arguments.pack} is taken out; grs-studio library install {arguments.pack} brings it back")
+    return DONE
+
+
+def take_back(arguments: argparse.Namespace) -> int:
+    from pipeline.assets import own
+
+    what = own.undo(_folder(arguments) / "own")
+    print(f"taken back: {what}" if what else "there is nothing to take back")
     return DONE
 
 

@@ -161,7 +161,7 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
     ready = clean(mesh, source.name, told.units or units, up)
     facts, wrong = _facts(id, ready.mesh, model, told)
     part = library / f".{id}.{os.getpid()}.part"
-    shutil.rmtree(part, ignore_errors=True)
+    _sweep(library, id)
     try:
         part.mkdir(parents=True)
         pieces = _pieces(ready.mesh, ready.library_from_file, model, bool(facts["container"]))
@@ -172,11 +172,39 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
         if not told.caption:
             facts["caption"] = _caption(read_asset(part), model)
             _write_facts(part, facts)
-        shutil.rmtree(target, ignore_errors=True)
-        part.rename(target)
+        _take_place(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return Added(read_asset(target), tuple(said))
+
+
+def _take_place(part: Path, target: Path) -> None:
+    """What was there is gone only once the new one stands."""
+    aside = part.with_suffix(".old")
+    if target.exists():
+        target.rename(aside)
+    part.rename(target)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sweep(library: Path, id: str) -> None:
+    """What an import of the same thing left behind that was killed; an old one whose place is empty comes back."""
+    for left in library.glob(f".{id}.*.*"):
+        *_, process, kind = left.name.split(".")
+        if process == str(os.getpid()) or not (process.isdigit() and _runs(int(process))):
+            if kind == "old" and not (library / id).exists():
+                left.rename(library / id)
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def identifier(text: str) -> str:

@@ -4,6 +4,7 @@ SQLite keeps it in one file: what was put is there after a kill, and adding, cha
 nothing anew. Full text is FTS5's; pictures are compared in memory (index_columns). It can always be made again.
 """
 
+import re
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator
@@ -19,6 +20,7 @@ from pipeline.assets.features import Features, learnt
 from pipeline.assets.index_columns import Columns, columns, project
 from pipeline.assets.index_query import COLUMNS, question
 from pipeline.assets.library import Library
+from pipeline.store import digest
 
 FILE, SCHEMA = "index.db", "1"
 BATCH = 500
@@ -101,6 +103,16 @@ class Index:
             raise AssetError(f"the index was made by {kept or 'no encoder'}, not by {encoder_name or 'none'}; "
                              "what one encoder made, another cannot compare: give another folder")  # fmt: skip
         return index
+
+    @staticmethod
+    def of(library: Library, cache: Path, encoder_name: str = "") -> "Index":
+        """The index of the folders that a library is read from, kept in `cache`; `sync` brings it up to date.
+
+        Raises AssetError.
+        """
+        made = re.sub(r"[^A-Za-z0-9.]+", "-", encoder_name) or "none"
+        place = digest([str(path.resolve()) for path in library.paths])
+        return Index.open(cache / "index" / f"{place}_{made}", encoder_name)
 
     def close(self) -> None:
         with self._lock:

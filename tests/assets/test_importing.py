@@ -1,6 +1,10 @@
 """Things brought into a library: whatever the file, an asset that is metric and upright; what is wrong is said."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -135,7 +139,7 @@ def test_nothing_half_made_is_ever_in_the_library(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         bring_in(source, library)
     assert not list(library.iterdir())
-    (library / ".box.1234.part").mkdir()  # what a kill leaves behind
+    (library / ".box.4194305.part").mkdir()  # what a kill leaves behind
     assert len(Library.open([library])) == 0 and not Library.open([library]).skipped
     monkeypatch.undo()
     bring_in(source, library)
@@ -173,3 +177,34 @@ def test_what_cannot_be_read_is_refused_in_one_line(name, text, told, tmp_path):
     with pytest.raises(AssetError, match=told) as refused, opened(tmp_path / name) as found:
         bring_in(found[0], tmp_path / "library")
     assert "\n" not in str(refused.value)
+
+
+BRINGER = """
+import sys, pathlib
+sys.path.insert(0, sys.argv[2])
+from pipeline.assets.importing import Told, bring_in
+for number in range(10_000):
+    told = Told(id=f"box_{number % 4}", name=f"box {number}", caption="a box", replace=True)
+    bring_in(pathlib.Path(sys.argv[1]) / "box.obj", pathlib.Path(sys.argv[1]) / "library", told)
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_in_the_middle_of_an_import_loses_nothing_that_was_brought_in(tmp_path, request):
+    saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "box.obj")
+    command = [sys.executable, "-c", BRINGER, str(tmp_path), str(request.config.rootpath)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as bringer:
+        assert bringer.stdout
+        for _ in range(10):
+            last = int(bringer.stdout.readline())
+        time.sleep(0.004)
+        bringer.send_signal(signal.SIGKILL)
+    for number in range(4):  # the one that was under way is swept up by the next import of it
+        if not (tmp_path / "library" / f"box_{number}").exists():
+            bring_in(tmp_path / "box.obj", tmp_path / "library", Told(id=f"box_{number}", name="box 9999"))
+    library = Library.open([tmp_path / "library"])
+    assert not library.skipped and [asset.id for asset in library] == [f"box_{k}" for k in range(4)]
+    assert all(int(asset.name.split()[1]) >= last - 3 for asset in library)
+    for asset in library:
+        bring_in(tmp_path / "box.obj", tmp_path / "library", Told(id=asset.id, replace=True))
+    assert len(list((tmp_path / "library").iterdir())) == 4  # nothing half made lies about

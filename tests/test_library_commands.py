@@ -1,0 +1,60 @@
+"""A person keeps a library from the command line: brings things in, finds them, takes them out, takes that back."""
+
+import pytest
+import trimesh
+
+from studio.__main__ import main
+
+
+@pytest.fixture(autouse=True)
+def library(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "library"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    trimesh.creation.box([0.1, 0.1, 0.3]).export(tmp_path / "gizmo.stl")
+    told = ["--name", "quibble gizmo", "--caption", "a gizmo with three knobs", "--licence", "CC0"]
+    assert main(["library", "add", str(tmp_path / "gizmo.stl"), *told]) == 0
+    return tmp_path / "library"
+
+
+def ids(capsys, *words):
+    capsys.readouterr()
+    assert main(["library", "search", *words]) == 0
+    return [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_what_was_brought_in_is_found_by_words_size_kind_and_licence(capsys):
+    assert ids(capsys, "quib") == ids(capsys, "knobs", "gizmo") == ["gizmo"]
+    assert ids(capsys, "gizmo", "--size", "25", "35") == ["gizmo"] == ids(capsys, "gizmo", "--licence", "cc0")
+    assert not ids(capsys, "gizmo", "--size", "1", "5") and not ids(capsys, "gizmo", "--articulated")
+    assert len(ids(capsys, "--category", "mug")) >= 2  # the studio's own
+
+
+def test_an_own_asset_is_taken_out_and_brought_back(capsys):
+    assert main(["library", "remove", "gizmo"]) == 0
+    assert not ids(capsys, "gizmo")
+    assert main(["library", "undo"]) == 0
+    assert ids(capsys, "gizmo") == ["gizmo"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["remove"], "name one asset"),
+        (["remove", "gizmo", "--pack", "libero"], "name one asset"),
+        (["remove", "red_mug"], 'no asset "red_mug"'),
+        (["remove", "--pack", "own"], "no pack own"),
+        (["remove", "--pack", "../library"], "no pack"),
+        (["search", "--like", "nowhere.png"], "no picture"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(capsys, asked, told):
+    capsys.readouterr()
+    assert main(["library", *asked]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+
+
+def test_a_pack_is_taken_out_as_a_whole(library):
+    (library / "toys" / "a").mkdir(parents=True)
+    assert main(["library", "remove", "--pack", "toys"]) == 0
+    assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
