@@ -23,7 +23,7 @@ from pipeline.scene import SceneError, candidate
 from pipeline.scene.placing import lay
 from pipeline.segmentation import Segment
 from pipeline.store import digest, read_json, write_json
-from studio.library_search import Wanted, search
+from studio.library_search import Wanted, find
 from studio.notices import sentence
 from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
@@ -33,6 +33,8 @@ DRAWN = 1
 """Rises when the same thing is drawn differently."""
 MOST = 12
 """Candidates of one object that are asked for at once."""
+FOUND = 48
+"""Assets shown of a search."""
 PAUSE = 0.2
 """Seconds between looks at whether the project's own work is done: that goes first."""
 PATIENCE = 20.0
@@ -128,8 +130,9 @@ def compared(session: Session, request: dict) -> dict[str, Any]:
 
 def searched(session: Session, request: dict) -> dict[str, Any]:
     """The library's assets that answer to words, best first: {words}."""
-    found = search(session.services.library, Wanted(words=str(request.get("words", ""))[:200]))
-    return {"total": len(found), "assets": [_asset(session, one) for one in found[:48]]}
+    words = Wanted(words=str(request.get("words", ""))[:200])
+    found = find(session.services.library, words, session.services.encoder, limit=FOUND)
+    return {"total": found.total, "assets": [_asset(session, one) for one in found.assets[:FOUND]]}
 
 
 ANSWERS: dict[str, Callable[[Session, dict], dict]] = {"compare": compared, "search": searched}
