@@ -79,7 +79,7 @@ def can(
             face,
         )
         solid = lathe(profile, image)
-        return Solid(solid.mesh, (shapes.hull(solid.mesh.vertices),))
+        return Solid(solid.mesh, (solid.mesh.vertices,))
 
     return make
 

@@ -6,6 +6,7 @@ are built from them alike.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,19 @@ Profile = Sequence[tuple[float, float]] | np.ndarray
 class Solid:
     mesh: trimesh.Trimesh
     """What is seen, with texture coordinates."""
-    pieces: tuple[trimesh.Trimesh, ...]
-    """Convex pieces that fill it."""
+    corners: tuple[np.ndarray, ...]
+    """Of convex pieces that fill it, each of shape (N, 3)."""
+
+    @cached_property
+    def pieces(self) -> tuple[trimesh.Trimesh, ...]:
+        """Convex pieces that fill it."""
+        return tuple(hull(points) for points in self.corners)
 
     def moved(self, matrix: np.ndarray) -> "Solid":
         """The same under a transform of shape (4, 4)."""
         return Solid(
-            self.mesh.copy().apply_transform(matrix), tuple(p.copy().apply_transform(matrix) for p in self.pieces)
+            self.mesh.copy().apply_transform(matrix),
+            tuple(trimesh.transform_points(points, matrix) for points in self.corners),
         )
 
     def at(self, x: float = 0, y: float = 0, z: float = 0) -> "Solid":
@@ -49,7 +56,7 @@ class Solid:
 
     def painted(self, image: Image.Image) -> "Solid":
         """The same with another texture."""
-        return Solid(textured(self.mesh, skin(self.mesh).uv, image), self.pieces)
+        return Solid(textured(self.mesh, skin(self.mesh).uv, image), self.corners)
 
     def centred(self) -> "Solid":
         return self.at(*-self.mesh.bounds.mean(axis=0))
@@ -84,7 +91,7 @@ def join(*solids: Solid) -> Solid:
         uvs.append(np.stack([uv[:, 0] * image.width / width, low + uv[:, 1] * image.height / sheet.height], 1))
         top += height
     mesh = _stack([solid.mesh for solid in solids])
-    return Solid(textured(mesh, np.vstack(uvs), sheet), tuple(p for solid in solids for p in solid.pieces))
+    return Solid(textured(mesh, np.vstack(uvs), sheet), tuple(p for solid in solids for p in solid.corners))
 
 
 def _stack(meshes: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
@@ -114,7 +121,7 @@ def box(size: Sequence[float] | np.ndarray, image: Image.Image, cells: int = 1) 
         faces.append(square.reshape(-1, 3) + place * len(s))
         uvs.append(np.stack([(place + s) / 6, t], 1))
     mesh = trimesh.Trimesh(np.vstack(vertices) * np.asarray(size, float), np.vstack(faces), process=False)
-    return Solid(textured(mesh, np.vstack(uvs), image), (trimesh.creation.box(size),))
+    return Solid(textured(mesh, np.vstack(uvs), image), (trimesh.creation.box(size).vertices,))
 
 
 _BOX_FACES = [((1, 0, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, 1)), ((-1, 0, 0), (0, 0, 1)), ((0, -1, 0), (0, 0, 1)),
@@ -148,7 +155,7 @@ def lathe(profile: Profile, image: Image.Image, outline: np.ndarray | None = Non
     for a, b in pairwise(heights):
         inside = profile[(profile[:, 1] >= a - 1e-9) & (profile[:, 1] <= b + 1e-9)]
         edges = [(np.interp(z, profile[:, 1], profile[:, 0]), z) for z in (a, b) if z not in (low, high)]
-        pieces.append(hull(revolve(np.vstack([inside, *edges]), outline[:: max(1, len(outline) // 24)])))
+        pieces.append(revolve(np.vstack([inside, *edges]), outline[:: max(1, len(outline) // 24)]))
     return Solid(_turned(profile, image, outline), tuple(pieces))
 
 
@@ -190,13 +197,11 @@ def hollow(
     outer, inner = np.asarray(outer, float), np.asarray(inner, float)
     outline = circle() if outline is None else outline
     surface = _turned(np.vstack([outer, inner[::-1]]), image, outline)
-    return Solid(surface, hollow_pieces(outer, inner, outline, bands))
+    return Solid(surface, hollow_corners(outer, inner, outline, bands))
 
 
-def hollow_pieces(
-    outer: np.ndarray, inner: np.ndarray, outline: np.ndarray, bands: int = 3
-) -> tuple[trimesh.Trimesh, ...]:
-    """The floor, and the wall as a ring of convex wedges in `bands` heights."""
+def hollow_corners(outer: np.ndarray, inner: np.ndarray, outline: np.ndarray, bands: int = 3) -> tuple[np.ndarray, ...]:
+    """Of the floor, and the wall as a ring of convex wedges in `bands` heights."""
     floor, top = inner[:, 1].min(), outer[:, 1].max()
 
     def outside(z: float) -> float:
@@ -206,13 +211,13 @@ def hollow_pieces(
         return float(np.interp(z, *_rising(inner)))
 
     disc = [(r, z) for r, z in outer if z <= floor] + [(outside(floor), floor)]
-    pieces = [hull(revolve(np.array(disc), outline))]
+    pieces = [revolve(np.array(disc), outline)]
     heights = np.linspace(floor, top, bands + 1)
     count = max(RING, len(outline)) if len(outline) < 2 * RING else RING
     ring = outline[np.round(np.linspace(0, len(outline), count + 1)).astype(int) % len(outline)]
     for a, b in pairwise(heights):
         section = np.array([(inside(a), a), (outside(a), a), (outside(b), b), (inside(b), b)])
-        pieces += [hull(revolve(section, ring[k : k + 2])) for k in range(count)]
+        pieces += [revolve(section, ring[k : k + 2]) for k in range(count)]
     return tuple(pieces)
 
 
@@ -257,7 +262,7 @@ def layers(rings: np.ndarray, image: Image.Image) -> Solid:
         faces += [np.stack([a + k, a + after, b + after], 1), np.stack([a + k, b + after, b + k], 1)]
     faces.append(np.stack([last + k, last + after, np.full(sides, len(vertices) - 1)], 1))
     mesh = trimesh.Trimesh(vertices, np.vstack(faces), process=False)
-    pieces = tuple(hull(np.vstack(pair)) for pair in pairwise(rings))
+    pieces = tuple(np.vstack(pair) for pair in pairwise(rings))
     return Solid(textured(mesh, np.full((len(vertices), 2), 0.5), image), pieces)
 
 
@@ -280,7 +285,7 @@ def tube(
     along = np.concatenate([[0], np.repeat(np.linspace(0, 1, n), sides), [1]])
     uv = np.stack([np.concatenate([[0.5], np.tile(k / sides, n), [0.5]]), along], 1)
     stops = np.unique(np.round(np.linspace(0, n - 1, cuts + 1)).astype(int))
-    pieces = [hull(np.vstack(rings[a : b + 1])) for a, b in pairwise(stops)]
+    pieces = [np.vstack(rings[a : b + 1]) for a, b in pairwise(stops)]
     return Solid(textured(mesh, uv, image), tuple(pieces))
 
 
@@ -303,7 +308,7 @@ def extrude(outline: np.ndarray, height: float, image: Image.Image) -> Solid:
     span = np.maximum(np.ptp(outline, axis=0), 1e-9)
     uv = np.tile((outline - outline.min(axis=0)) / span, (4, 1))
     mesh = trimesh.Trimesh(np.vstack([low, high, low, high]), np.vstack(faces), process=False)
-    return Solid(textured(mesh, uv, image), (hull(np.vstack([low, high])),))
+    return Solid(textured(mesh, uv, image), (np.vstack([low, high]),))
 
 
 def write(solid: Solid, folder: Path) -> tuple[Path, tuple[Path, ...]]:

@@ -27,6 +27,8 @@ class Given:
     """Registration looks again from `pose`, too; without one the machine's own pose stands."""
     free: bool = False
     """A refit may change the scale."""
+    way: str | None = None
+    """How it is to be made from the view, whatever it was matched with: one of assets.reconstruct.WAYS."""
     mass: float | None = None
     """In kg."""
     friction: float | None = None
@@ -69,6 +71,8 @@ def _after(now: Given, kind: str, data: Mapping[str, Any]) -> Given:
             return replace(now, pose=pose, scale=scale, refit=True, free=bool(data.get("free")))
         case "physics":
             return replace(now, mass=_positive(data["mass"]), friction=_positive(data["friction"]))
+        case "make":
+            return Given(now.fixed, way=str(data["way"]))
         case _:
             return Given(now.fixed)
 

@@ -52,7 +52,8 @@ BELIED_HOLLOW = 0.3
 """The same for what things are put into: a plain shape would lose its inside."""
 BELIED_SCALED = 0.75
 """The same for an asset that fits in another size only."""
-PLAIN = ("box", "cube", "cylinder", "sphere")
+PLAIN = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
+"""Shapes that speak against an asset, and how they are made."""
 NEAR = 0.05
 """Metres from the main cluster of a segment's points within which smaller clusters belong to it."""
 ABOVE = 0.003
@@ -194,21 +195,24 @@ def _place(
     cache: Path | None,
 ) -> Placement:
     sight = Sight(thing.points, frame, support.world_from_camera)
-    seen = (thing.points, thing.segment.mask, _bottoms(thing, below))
-    laid, asset = None, None
-    if thing.match is not None and thing.match.asset_id is not None:
+    shape, laid, asset = thing.description.attributes.shape, None, None
+    bottom = _holder_top(thing, below)
+
+    def make(way: str) -> tuple[Asset, Laid]:
+        made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder, way)
+        start = _raised(made.world_from_object, made.asset.size, bottom)
+        seen = (thing.points, thing.segment.mask, made.asset.digest, start.matrix)
+        return made.asset, _found(cache, seen, lambda: _touched_up(made.asset, start, sight))
+
+    if thing.match is not None and thing.match.asset_id is not None and given.way is None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
         laid = _laid_over(thing, asset, scale, sight, below, cache)
         fits = laid.cost < GOOD and laid.scale == 1
-        if thing.match.source == "human" or fits or thing.description.attributes.shape not in PLAIN:
+        sure = thing.match.source == "human" or fits or shape not in PLAIN
+        if sure or not _belied(asset, laid, make(PLAIN[shape])[1]):
             return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below))
-    bottom = _holder_top(thing, below)
-    made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder)
-    start = _raised(made.world_from_object, made.asset.size, bottom)
-    plain = _found(cache, (*seen, made.asset.size, start.matrix), lambda: _touched_up(made.asset, start, sight))
-    if laid is not None and asset is not None and not _belied(asset, laid, plain):
-        return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below))
-    return _placement(thing, made.asset, None, plain, _given(plain, given, made.asset, thing, sight, below))
+    asset, laid = make(given.way or "best")
+    return _placement(thing, asset, None, laid, _given(laid, given, asset, thing, sight, below))
 
 
 def _laid_over(

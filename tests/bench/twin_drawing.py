@@ -33,8 +33,18 @@ ALIKE = 0.012
 def draw(kind: str, seed: int, library: Library, folder: Path, noisy: bool = True) -> None:
     """One frame of a kind, with its truth; the same numbers always make the same frame."""
     rng = np.random.default_rng([KINDS.index(kind), seed])
-    recipe = _recipe(kind, rng)
-    scene = _scene(kind, recipe, _things(rng, library, folder / "truth" / "meshes", 8 if kind == "crowded" else 6), rng)
+    recipe = recipe_of(kind, rng)
+    scene = scene_of(
+        kind, recipe, _things(rng, library, folder / "truth" / "meshes", 8 if kind == "crowded" else 6), rng
+    )
+    photographed(scene, recipe, rng, folder, noisy)
+
+
+def photographed(
+    scene: Scene, recipe: studio.Recipe, rng: np.random.Generator, folder: Path, noisy: bool = True
+) -> None:
+    """The frame folder of a scene, its truth in it."""
+    folder.mkdir(parents=True, exist_ok=True)
     model = studio.dress(scene, recipe)
     k = studio._camera(recipe)
     labels, depth = fidelity.cast(model, k, scene.world_from_camera)
@@ -47,7 +57,7 @@ def draw(kind: str, seed: int, library: Library, folder: Path, noisy: bool = Tru
     _write_truth(scene, model, labels, folder / "truth")
 
 
-def _recipe(kind: str, rng: np.random.Generator) -> studio.Recipe:
+def recipe_of(kind: str, rng: np.random.Generator) -> studio.Recipe:
     return studio.Recipe(
         kind, "", (), distance=float(rng.uniform(0.7, 1.0)), azimuth=float(rng.uniform(-30, 30)),
         elevation=float(rng.uniform(32, 58)), table=str(rng.choice(["oak", "walnut", "birch", "white", "slate"])),
@@ -80,7 +90,7 @@ def _primitive(rng: np.random.Generator, number: int, folder: Path) -> Asset:
     return write_asset(solid, folder / f"{shape}_{number}", about)
 
 
-def _scene(kind: str, recipe: studio.Recipe, things: Sequence[Asset], rng: np.random.Generator) -> Scene:
+def scene_of(kind: str, recipe: studio.Recipe, things: Sequence[Asset], rng: np.random.Generator) -> Scene:
     """The things put where the kind wants them, then let go until they rest."""
     x, y = recipe.half
     placements: list[Placement] = []

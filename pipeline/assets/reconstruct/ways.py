@@ -1,0 +1,70 @@
+"""Which shape explains best what was seen, with a fair charge for its freedom.
+
+A shape's error is what the camera's rays miss it by (evidence.py): in front, behind, beside, and where they saw
+through it. As in Schwarz' criterion, N log(error) + k log(N) is least, with k the numbers that were chosen to make the
+shape fit, and N the number of rays that say something of their own: neighbours err alike.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pipeline.assets.reconstruct.evidence import Evidence
+from pipeline.assets.reconstruct.outlined import box, boxes, layered, raised
+from pipeline.assets.reconstruct.proposal import Proposal
+from pipeline.assets.reconstruct.turned import turned
+from pipeline.description import Attributes
+
+WAYS = {
+    "best": "whichever explains what was seen best",
+    "box": "a box",
+    "cylinder": "a cylinder, upright or lying",
+    "ball": "a ball",
+    "revolved": "a profile turned about an axis: bottles, cups, bowls",
+    "extruded": "its outline from above, raised from the table",
+    "layered": "convex outlines in layers",
+    "provider": "by the image-to-3D service that is set up",
+}
+"""How an asset may be made from the view: what a person may ask for by name, and what it is."""
+GROWN, SHRUNK = 1.3, 0.7
+"""Factors by which a shape may be larger and smaller than what shows of the thing."""
+RAYS = 500
+"""Rays that say something of their own."""
+
+
+def shape(evidence: Evidence, attributes: Attributes, way: str = "best") -> Proposal:
+    """The best of the proposals of a way; the described box where too little was seen or none of its kind is there."""
+    size, yaw, centre = np.nan_to_num(attributes.size), attributes.yaw, attributes.centre
+    foot = np.array([*centre[:2], evidence.bottom])
+    described = box(size, yaw, foot)
+    if not evidence.enough:
+        return described
+    tried = [p for p in _proposals(evidence, size, yaw, centre, way) if way in ("best", p.way)]
+    if way in ("best", "box") and attributes.shape in ("box", "cube"):
+        tried.append(described)
+    within = [p for p in tried if _plausible(p, evidence, described)] or tried
+    return min(within, key=lambda p: price(evidence, p), default=described)
+
+
+def _plausible(proposal: Proposal, evidence: Evidence, described: Proposal) -> bool:
+    """Whether it is about as large as what was seen: what is hidden is seldom larger than what shows."""
+    extents, shown = proposal.solid.mesh.extents, np.ptp(evidence.points, axis=0)
+    most = GROWN * np.maximum(shown, described.solid.mesh.extents) + 0.005
+    return bool((extents < most).all() and (extents > SHRUNK * shown - 0.005).all())
+
+
+def price(evidence: Evidence, proposal: Proposal) -> float:
+    """What a proposal costs: the less, the better."""
+    error = evidence.misfit(proposal.solid.mesh)
+    return RAYS * float(np.log(error + evidence.floor)) + proposal.freedom * float(np.log(RAYS))
+
+
+def _proposals(evidence: Evidence, size: np.ndarray, yaw: float, centre: np.ndarray, way: str) -> Iterator[Proposal]:
+    if way in ("best", "box"):
+        yield from boxes(evidence)
+    if way in ("best", "ball", "cylinder", "revolved"):
+        yield from turned(evidence, size, yaw, centre)
+    if way in ("best", "extruded"):
+        yield from raised(evidence)
+    if way in ("best", "layered"):
+        yield from layered(evidence, size, yaw, centre)
