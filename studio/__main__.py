@@ -129,13 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
     from studio.services import Settings, open_services
 
     out: Path = arguments.out
-    if (out / "project.json").exists():
-        project = Project.open(out)
-        print(f"going on with the project in {out}", file=sys.stderr)
-    else:
-        project = Project.create(out, load(arguments.frame, arguments.index))
-    for note in project.frame.notes:
-        print(f"frame: {note}", file=sys.stderr)
+    again = (out / "project.json").exists()
+    frame = None if again else load(arguments.frame, arguments.index)
     settings = Settings.from_environment(
         model=_model_setting(arguments.model),
         segmenter=arguments.segmenter,
@@ -147,6 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
     if why := unavailable(services.matcher, services.model, services.encoder):
         services.sandbox.close()
         raise StudioError(f"the matcher {services.matcher} {why}")
+    project = Project.open(out) if frame is None else Project.create(out, frame)
+    if again:
+        print(f"going on with the project in {out}", file=sys.stderr)
+    for note in project.frame.notes:
+        print(f"frame: {note}", file=sys.stderr)
     for path, reason in services.library.skipped:
         print(f"library: {path} skipped: {reason}", file=sys.stderr)
     stage, line = "frame", ""
