@@ -44,7 +44,7 @@ class ObjectCards(Component):
     It asks `answer` outside Gradio's queue, always {token, seq, kind}; the answer is {seq, ...} or {seq, error}:
     compare {id, assets} gives {photo, gone, aspect, outline, drawn: {asset: {state, image, overlap, off, scale,
     outline}}}, asked again while a state is "drawing"; the asset "" is what the twin shows. search {words} gives
-    {total, assets: [{asset_id, name, image, size}]}.
+    {total, every_word, assets: [{asset_id, name, image, size}]}.
     """
 
     folder, tells = "object_cards", ("decide",)

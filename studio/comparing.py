@@ -132,7 +132,8 @@ def searched(session: Session, request: dict) -> dict[str, Any]:
     """The library's assets that answer to words, best first: {words}."""
     words = Wanted(words=str(request.get("words", ""))[:200])
     found = find(session.services.library, words, session.services.encoder, limit=FOUND)
-    return {"total": found.total, "assets": [_asset(session, one) for one in found.assets[:FOUND]]}
+    assets = [_asset(session, one) for one in found.assets[:FOUND]]
+    return {"total": found.total, "every_word": found.every_word, "assets": assets}
 
 
 ANSWERS: dict[str, Callable[[Session, dict], dict]] = {"compare": compared, "search": searched}

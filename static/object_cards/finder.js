@@ -8,7 +8,7 @@ export class Finder {
   constructor(ask, token, found) {
     this.found = [];
     this.asking = new Asking(ask, (answer) => {
-      Object.assign(this, { found: answer.assets ?? [], total: answer.total ?? 0, error: answer.error });
+      Object.assign(this, { found: answer.assets ?? [], total: answer.total ?? 0, every: answer.every_word, error: answer.error });
       found();
     });
     this.input = h("input", {
@@ -47,7 +47,7 @@ export class Finder {
     if (this.error) return this.error;
     if (this.total === undefined) return "searching …";
     if (!this.total) return `Nothing in the library answers to “${this.words}”. Try fewer or other words, or bring your own thing in by the Library page.`;
-    return `${plural(this.total, "asset")} found${this.total > this.found.length ? `, the first ${this.found.length} shown` : ""}. Click one to see it in the photograph.`;
+    return `${this.every === false ? "No asset holds all these words; " : ""}${plural(this.total, "asset")} ${this.every === false ? "hold some" : "found"}${this.total > this.found.length ? `, the first ${this.found.length} shown` : ""}. Click one to see it in the photograph.`;
   }
 }
 
