@@ -1,6 +1,5 @@
 // All that was found, as cards. Only those near the window are in the page; pictures are asked for as they come near.
 import { fill, h } from "/static/studio/dom.js";
-import { place } from "/static/library/words.js";
 
 const WIDE = 160, TALL = 196, GAP = 12, PAGE = 100, AHEAD = 2, AGAIN = 350;
 
@@ -38,6 +37,7 @@ export class Grid {
     const width = this.element.clientWidth, height = this.element.clientHeight;
     if (!width) return;
     this.columns = Math.max(1, Math.floor((width - 24 + GAP) / (WIDE + GAP)));
+    this.wide = Math.floor((width - 24 + GAP) / this.columns) - GAP;
     const rows = Math.ceil(this.total / this.columns);
     this.inner.style.height = `${Math.max(0, rows * (TALL + GAP) - GAP)}px`;
     const top = Math.max(0, Math.floor(this.element.scrollTop / (TALL + GAP)) - AHEAD);
@@ -60,7 +60,7 @@ export class Grid {
     const picture = h("span.picture"), address = this.known.get(one.digest);
     const card = h(`button.card${one.id === this.chosen ? ".on" : ""}`, {
       "data-id": one.id, title: `${one.name}: ${one.licence || "licence unknown"}`,
-      style: `transform:translate(${column * (WIDE + GAP)}px,${row * (TALL + GAP)}px)`, onclick: () => this.open(one.id),
+      style: `width:${this.wide}px;transform:translate(${column * (this.wide + GAP)}px,${row * (TALL + GAP)}px)`, onclick: () => this.open(one.id),
     }, picture, h("strong", {}, one.name), h("span.size", {}, `${size} cm`),
       h("span.tags", {}, h("span.tag", {}, one.licence.replace(/ \(.*/, "") || "licence unknown"), one.articulated && h("span.tag.moves", { title: "It has joints" }, "⟲ joints"), one.place === "own" && h("span.tag.good", {}, "own")));
     if (address !== undefined) this.paint(picture, address);

@@ -31,7 +31,10 @@ def test_whatever_is_dropped_together_becomes_assets_or_one_line_each(tmp_path):
     given(tmp_path, "thief.xml").write_text(
         '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset><worldbody/></mujoco>'
     )
-    with zipfile.ZipFile(given(tmp_path, "bomb.zip"), "w", zipfile.ZIP_DEFLATED) as bomb, bomb.open("a.obj", "w") as one:
+    with (
+        zipfile.ZipFile(given(tmp_path, "bomb.zip"), "w", zipfile.ZIP_DEFLATED) as bomb,
+        bomb.open("a.obj", "w") as one,
+    ):
         for _ in range(320):
             one.write(bytes(1 << 20))
     with zipfile.ZipFile(given(tmp_path, "out.zip"), "w") as out:
