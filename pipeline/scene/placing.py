@@ -210,9 +210,9 @@ def _place(
         fits = laid.cost < GOOD and laid.scale == 1
         sure = thing.match.source == "human" or fits or shape not in PLAIN
         if sure or not _belied(asset, laid, make(PLAIN[shape])[1]):
-            return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below))
+            return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below, cache))
     asset, laid = make(given.way or "best")
-    return _placement(thing, asset, None, laid, _given(laid, given, asset, thing, sight, below))
+    return _placement(thing, asset, None, laid, _given(laid, given, asset, thing, sight, below, cache))
 
 
 def _laid_over(
@@ -222,11 +222,23 @@ def _laid_over(
     return _found(cache, what, lambda: _lay(asset, scale, thing, sight, below))
 
 
-def _given(laid: Laid, given: Given, asset: Asset, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
+def _given(
+    laid: Laid,
+    given: Given,
+    asset: Asset,
+    thing: _Seen,
+    sight: Sight,
+    below: tuple[Placement, ...],
+    cache: Path | None,
+) -> Laid:
     """As a person wants it: where they put it, as large as they made it, looked for anew from there, or as found."""
-    if given.refit:
-        return laid if given.pose is None else _refitted(laid, given, asset, thing, sight, below)
     scale = laid.scale if given.scale is None else given.scale
+    if given.refit:
+        if given.pose is None or len(thing.points) < 10:
+            return laid
+        start, bottoms = given.pose, _bottoms(thing, below)
+        what = ("refit", thing.points, thing.segment.mask, bottoms, asset.digest, start.matrix, scale, given.free)
+        return _found(cache, what, lambda: _refitted(start, scale, given.free, asset, thing, sight, bottoms))
     if given.pose is not None:
         return Laid(given.pose, scale, 0.0)
     if scale == laid.scale:
@@ -235,16 +247,14 @@ def _given(laid: Laid, given: Given, asset: Asset, thing: _Seen, sight: Sight, b
     return Laid(Pose(laid.pose.pos + np.array([0, 0, lift]), laid.pose.quat_wxyz), scale, 0.0)
 
 
-def _refitted(laid: Laid, given: Given, asset: Asset, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
+def _refitted(
+    start: Pose, scale: float, free: bool, asset: Asset, thing: _Seen, sight: Sight, bottoms: list[float]
+) -> Laid:
     """Laid over its points from where it stands and from all around; what lies near where it stood is preferred."""
-    scale = laid.scale if given.scale is None else given.scale
-    if given.pose is None or len(thing.points) < 10:
-        return laid
-    shape = registration.surface(asset.mesh, asset.size * scale)
-    here = registration.register(shape, sight, [given.pose])
-    around = _turned(asset, scale, thing, sight, _bottoms(thing, below))
+    here = registration.register(registration.surface(asset.mesh, asset.size * scale), sight, [start])
+    around = _turned(asset, scale, thing, sight, bottoms)
     best = around if around.cost < here.cost - LYING else Laid(here.pose, scale, here.cost)
-    if not given.free:
+    if not free:
         return best
     return min((best, *(_resized(asset, best, by, sight) for by in FREE)), key=lambda one: one.cost)
 
