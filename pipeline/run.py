@@ -15,6 +15,8 @@ from typing import Any
 from pipeline import description, looking, matching
 from pipeline.assets.encoder import Encoder
 from pipeline.assets.library import Library
+from pipeline.assets.provider import Provider, ProviderError, ProviderStopped
+from pipeline.assets.reconstruct.provided import provide, provided
 from pipeline.choosing import SHORTLIST
 from pipeline.description import Description, describe, unused
 from pipeline.errors import StudioError
@@ -61,6 +63,8 @@ class Services:
     """Who does the task in the solve check, where a person decided nothing else for the project."""
     live: Live | None = None
     """Where calls in flight can be watched and stopped."""
+    image_to_3d: Provider | None = None
+    """A service that makes a model of a thing's picture, where one is set up."""
     cards: Path | None = None
     """Folder where drawn views of assets are kept between projects."""
 
@@ -271,8 +275,10 @@ def _few(found: Match) -> Match:
 
 
 def _scene(project: Project, services: Services) -> Iterator[Progress]:
-    yield Progress("scene", "placing the objects", 0, 3)
     segments: tuple[Segment, ...] = project.segments() or ()
+    wanted = given.given_by(project.decided(*given.KINDS))
+    yield from _provided(project, services, [id for id, one in wanted.items() if one.way == "provider"])
+    yield Progress("scene", "placing the objects", 0, 3)
     scene = place(
         project.frame,
         project.support,
@@ -281,7 +287,7 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
         project.matches() or (),
         services.library,
         project.folder / "scene",
-        given.given_by(project.decided(*given.KINDS)),
+        wanted,
         project.folder / "cache",
     )
     yield Progress("scene", "letting them settle", 1, 3)
@@ -289,6 +295,29 @@ def _scene(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "writing the model", 2, 3)
     files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects stand", 3, 3, settled)
+
+
+def _provided(project: Project, services: Services, wanted: list[int]) -> Iterator[Progress]:
+    """What an image-to-3D service is to make of these objects, asked for where it has not been yet."""
+    described = {d.segment_id: d for d in project.descriptions() or () if d.is_object}
+    segments = {s.id: s for s in project.segments() or ()}
+    live = services.live or Live()
+    for number, id in enumerate(id for id in wanted if id in described and id in segments):
+        if provided(project.frame, segments[id], project.folder / "scene") is not None:
+            continue
+        if services.image_to_3d is None:
+            raise ProviderError(
+                f"{described[id].name} is to be made by an image-to-3D service and none is set up; set "
+                "GRS_IMAGE_TO_3D=http://host:port, or choose another way"
+            )
+        yield Progress("scene", f"{services.image_to_3d.name} makes {described[id].name}", number, len(wanted))
+        try:
+            provide(
+                services.image_to_3d, project.frame, segments[id], described[id], project.folder / "scene",
+                lambda: live.stopped,
+            )  # fmt: skip
+        except ProviderStopped as stop:
+            raise Stopped(str(stop)) from None
 
 
 # ---------------------------------------------------------------------- doing

@@ -88,6 +88,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     from pipeline.assets.encoder import encoder
     from pipeline.assets.features import learnt
     from pipeline.assets.library import OWN, Library, user_libraries
+    from pipeline.assets.provider import from_environment as image_to_3d
     from pipeline.matching import MODES, Features
     from pipeline.models import choose
     from pipeline.run import Services
@@ -111,6 +112,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
         robot=settings.robot,
+        image_to_3d=image_to_3d(),
         cards=cache_folder() / "cards",
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.assets import Asset, Library
 from pipeline.assets.reconstruct import reconstruct
+from pipeline.assets.reconstruct.provided import provided
 from pipeline.description import Description
 from pipeline.frame import Frame
 from pipeline.frame.support import Support
@@ -211,6 +212,10 @@ def _place(
         sure = thing.match.source == "human" or fits or shape not in PLAIN
         if sure or not _belied(asset, laid, make(PLAIN[shape])[1]):
             return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below, cache))
+    service = provided(frame, thing.segment, folder) if given.way == "provider" else None
+    if service is not None:
+        laid = _laid_over(thing, service, 1.0, sight, below, cache)
+        return _placement(thing, service, None, laid, _given(laid, given, service, thing, sight, below, cache))
     asset, laid = make(given.way or "best")
     return _placement(thing, asset, None, laid, _given(laid, given, asset, thing, sight, below, cache))
 

@@ -49,8 +49,8 @@ def reconstruct(
 ) -> Reconstruction:
     """The thing under a segment as an asset in `folder`/view_<segment id>, which is written anew.
 
-    What was made there before of the same evidence in the same way is found again. Raises AssetError for a way that is
-    none of WAYS.
+    "provider" without what a service made (provided.py) is as "best". What was made there before of the same evidence
+    in the same way is found again. Raises AssetError for a way that is none of WAYS.
     """
     if way not in WAYS:
         raise AssetError(f'an asset cannot be made in the way "{way}"; the ways are {", ".join(WAYS)}')

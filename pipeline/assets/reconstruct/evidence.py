@@ -77,7 +77,21 @@ class Evidence:
 
     def misfit(self, mesh: trimesh.Trimesh) -> float:
         """Mean error in metres of a shape over the thing's rays."""
-        return self.error(*_cast(mesh, self.eye, self.rays))
+        return self.error(*self.cast(mesh.vertices, mesh.faces, self.rays))
+
+    def cast(self, vertices: np.ndarray, faces: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where rays (N, 3) from the eye first meet a mesh, in their own lengths, (N,), and its normals there, (N, 3).
+
+        Infinite where they miss it.
+        """
+        import open3d
+
+        scene: open3d.t.geometry.RaycastingScene = open3d.t.geometry.RaycastingScene()
+        corners, indices = np.ascontiguousarray(vertices - self.eye, np.float32), np.ascontiguousarray(faces, np.uint32)
+        scene.add_triangles(open3d.core.Tensor.from_numpy(corners), open3d.core.Tensor.from_numpy(indices))
+        asked = np.hstack([np.zeros_like(rays), rays]).astype(np.float32)
+        answer = scene.cast_rays(open3d.core.Tensor.from_numpy(asked))
+        return answer["t_hit"].numpy().astype(float), answer["primitive_normals"].numpy().astype(float)
 
     def error(self, along: np.ndarray, normals: np.ndarray) -> float:
         """The same of where the rays meet a shape, (N,), infinite where they do not, and its normals there, (N, 3).
@@ -98,20 +112,8 @@ class Evidence:
         middles = mesh.triangles_center
         ahead = middles - self.eye
         facing = np.einsum("fk,fk->f", mesh.face_normals, ahead) < -0.12 * np.linalg.norm(ahead, axis=1)
-        along, _ = _cast(mesh, self.eye, ahead)
+        along, _ = self.cast(mesh.vertices, mesh.faces, ahead)
         return facing & (along > 0.985)
-
-
-def _cast(mesh: trimesh.Trimesh, eye: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where rays first meet a mesh, in their own lengths, of shape (N,), and its normals there, of shape (N, 3)."""
-    import open3d
-
-    scene: open3d.t.geometry.RaycastingScene = open3d.t.geometry.RaycastingScene()
-    vertices, faces = np.ascontiguousarray(mesh.vertices - eye, np.float32), np.ascontiguousarray(mesh.faces, np.uint32)
-    scene.add_triangles(open3d.core.Tensor.from_numpy(vertices), open3d.core.Tensor.from_numpy(faces))
-    asked = np.hstack([np.zeros_like(rays), rays]).astype(np.float32)
-    answer = scene.cast_rays(open3d.core.Tensor.from_numpy(asked))
-    return answer["t_hit"].numpy().astype(float), answer["primitive_normals"].numpy().astype(float)
 
 
 def gather(frame: Frame, support: Support, segment: Segment, attributes: Attributes) -> Evidence:

@@ -15,7 +15,9 @@ Met = tuple[np.ndarray, np.ndarray]
 """Along each ray, of shape (N,), infinite where it misses, and the normals there, of shape (N, 3), world axes."""
 
 
-def agreed(evidence: Evidence, meets: Callable[[np.ndarray], Met], start: np.ndarray, sizes: slice) -> np.ndarray:
+def agreed(
+    evidence: Evidence, meets: Callable[[np.ndarray], Met], start: np.ndarray, sizes: slice, tries: int = TRIES
+) -> np.ndarray:
     """The numbers near `start` with which a shape errs least; those in `sizes` are lengths and stay above SMALLEST."""
 
     def error(x: np.ndarray) -> float:
@@ -24,7 +26,7 @@ def agreed(evidence: Evidence, meets: Callable[[np.ndarray], Met], start: np.nda
     steps = np.full(len(start), 0.006)
     steps[sizes] = -0.05 * start[sizes]
     simplex = np.vstack([start, start + np.diag(steps)])
-    options = {"initial_simplex": simplex, "maxfev": TRIES, "xatol": 2e-4, "fatol": 1e-6}
+    options = {"initial_simplex": simplex, "maxfev": tries, "xatol": 2e-4, "fatol": 1e-6}
     return minimize(error, start, method="Nelder-Mead", options=options).x
 
 
@@ -60,6 +62,10 @@ def meets_ball(evidence: Evidence, middle: np.ndarray, radius: float) -> Met:
     room = b**2 - a * (eye @ eye - radius**2)
     along = np.where(room > 0, (-b - np.sqrt(room.clip(0))) / a, np.inf)
     return along, (eye + np.where(np.isfinite(along), along, 0)[:, None] * rays) / radius
+
+
+def meets_mesh(evidence: Evidence, vertices: np.ndarray, faces: np.ndarray) -> Met:
+    return evidence.cast(vertices, faces, evidence.rays)
 
 
 def _nonzero(rays: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ to mirror the one it sees.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import cv2
@@ -41,7 +42,7 @@ def boxes(evidence: Evidence) -> Iterator[Proposal]:
         return meets_box(evidence, np.array([x[0], x[1], evidence.bottom + x[5] / 2]), 20 * x[2], x[3:])
 
     x = agreed(evidence, meets, np.array([*centre, yaw / 20, *size, height]), slice(3, 6))
-    yield box(x[3:], 20 * float(x[2]), np.array([*x[:2], evidence.bottom]))
+    yield replace(box(x[3:], 20 * float(x[2]), np.array([*x[:2], evidence.bottom])), agreed=True)
 
 
 def box(size: np.ndarray, yaw: float, foot: np.ndarray) -> Proposal:

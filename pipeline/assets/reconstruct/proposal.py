@@ -27,6 +27,8 @@ class Proposal:
     said: str
     """What it is, as a person would say: "a box", "a turned profile, lying"."""
     hollow: bool = False
+    agreed: bool = False
+    """Whether it was fitted to the rays, and not to the points alone."""
 
 
 def about_z(yaw: float) -> np.ndarray:

@@ -120,7 +120,7 @@ def _ball(evidence: Evidence, centre: np.ndarray, size: np.ndarray) -> Proposal 
     radius = float(x[2])
     solid = shapes.ball(radius, PAINT)
     solid = solid.at(x[0], x[1], evidence.bottom - solid.mesh.bounds[0, 2])
-    return Proposal("ball", solid, 0.0, 3, "a ball")
+    return Proposal("ball", solid, 0.0, 3, "a ball", agreed=True)
 
 
 # ---------------------------------------------------------------------- upright
@@ -200,7 +200,9 @@ def _standing(axis: _Axis, count: int) -> Proposal:
     said = (
         ("a tapered block" if count == 2 else "a squarish profile") if square else "an oval profile" if oval else said
     )
-    return Proposal("cylinder" if count == 1 else "revolved", solid, yaw, count + 3 + 2 * oval + square, said)
+    return Proposal(
+        "cylinder" if count == 1 else "revolved", solid, yaw, count + 3 + 2 * oval + square, said, agreed=count == 1
+    )
 
 
 def _lathe(radii: np.ndarray, heights: np.ndarray, outline: np.ndarray | None = None) -> shapes.Solid:
@@ -306,4 +308,4 @@ def _lying(axis: _Axis, count: int) -> Proposal:
     forward = axis.rotation[:, 2]
     said = {1: "a cylinder, lying", 2: "a cone, lying"}.get(count, "a turned profile, lying")
     yaw = float(np.arctan2(forward[1], forward[0]))
-    return Proposal("cylinder" if count == 1 else "revolved", solid, yaw, count + 4, said)
+    return Proposal("cylinder" if count == 1 else "revolved", solid, yaw, count + 4, said, agreed=count == 1)
