@@ -74,6 +74,8 @@ export default function mount({ element, props, trigger, server }) {
       h("div.line", {}, inertia(object), h("span.grow"), h("span.what", {}, "Take it away"), ["URDF", "MJCF"].map((form) => h("a.studio-button", { href: `${object.files}_${form.toLowerCase()}.zip`, download: "", title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone` }, `↓ ${form}`))));
     numbers();
     tell();
+    const { id, pos, quat_wxyz, scale } = object;
+    if (object.by_hand) asking.ask({ token: value.token, id, pos, quat_wxyz, scale }); // against the machine's, now that it rests
   }
 
   function buttons(object) {
@@ -128,7 +130,7 @@ export default function mount({ element, props, trigger, server }) {
     const word = WORDS[told?.change]?.();
     fill(said, `outline ${percent} %`, gained ? h("b", {}, ` (${signed(gained)})`) : "",
       depth === null ? "" : ` · depth ${centimetres(depth)}`, Math.abs(deeper) >= 0.0005 ? h("b", {}, ` (${signed((deeper * 100).toFixed(1))})`) : "", " ", word ?? "");
-    if (told) viewer({ type: "say", text: `outline ${percent} %${gained ? ` (${signed(gained)})` : ""}` });
+    if (told && tried) viewer({ type: "say", text: `outline ${percent} %${gained ? ` (${signed(gained)})` : ""}` });
   }
 
   const signed = (number) => (Number(number) > 0 ? `+${number}` : `−${Math.abs(number)}`);

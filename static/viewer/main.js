@@ -72,7 +72,7 @@ function show(next, header) {
   twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
   const sphere = twin.bounds();
   stage.illuminate(sphere);
-  document.querySelector('[data-view="photo"]').disabled = !header.camera;
+  document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
   compared();
@@ -268,7 +268,7 @@ function listen() {
   $("keys").onclick = () => toggleHelp();
   $("blink").onclick = blinkPhoto;
   $("blend").oninput = () => views.setBlend($("blend").value / 100);
-  for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => views.show(button.dataset.view);
+  for (const button of document.querySelectorAll("button[data-view]")) button.onclick = () => views.show(button.dataset.view);
   for (const button of document.querySelectorAll("[data-adjust]")) button.onclick = () => setAdjust(button.dataset.adjust);
   for (const button of document.querySelectorAll("[data-compare]")) button.onclick = () => views.setCompare(button.dataset.compare);
   addEventListener("keydown", (event) => {
@@ -315,7 +315,7 @@ function begin() {
     document.body.dataset.view = name;
     hover("");
     compared();
-    for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === name);
+    for (const button of document.querySelectorAll("button[data-view]")) press(button, button.dataset.view === name);
   };
   views.onBlink = (on) => press($("blink"), on);
   views.onCompare = compared;
