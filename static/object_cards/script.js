@@ -25,10 +25,8 @@ export default function mount({ element, trigger, server }) {
     return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST + (list[0]?.score === undefined && last ? 1 : 0) || place === last || chosen(one, option));
   };
   const offered = (one) => (finder.searching ? finder.found : shownTiles(one));
-  const lookedAt = (one) => {
-    const wish = hovered ?? looked.get(one.id), all = [...finder.found, ...options(one)];
-    return all.find((option) => option.asset_id === wish) ?? all.find((option) => option.asset_id === looked.get(one.id)) ?? options(one).find((option) => chosen(one, option)) ?? options(one)[0];
-  };
+  const among = (one, id) => [...finder.found, ...options(one)].find((option) => option.asset_id === id);
+  const lookedAt = (one) => among(one, looked.get(one.id)) ?? options(one).find((option) => chosen(one, option)) ?? options(one)[0];
   const sceneOf = (one) => scenes.get(one.id);
   const drawnOf = (one, option) => sceneOf(one)?.drawn[option.asset_id];
 
@@ -143,17 +141,17 @@ export default function mount({ element, trigger, server }) {
     if (selected() === null && one && (one.sure || !one.placed)) select(one.id);
   };
 
-  // A candidate under the pointer is seen at once, where it is drawn already.
+  // A candidate under the pointer is seen at once, where it is drawn already; what is looked at stays the same.
   const over = (event) => {
-    const wish = event.target.closest?.(".asset")?.dataset.asset ?? null, one = current();
-    const ready = wish !== null && one && sceneOf(one)?.drawn[wish]?.state === "ready";
+    const one = current(), wish = event.target.closest?.(".asset")?.dataset.asset ?? null;
+    const ready = wish !== null && sceneOf(one)?.drawn[wish]?.state === "ready";
     if ((ready ? wish : null) === hovered) return;
     hovered = ready ? wish : null;
-    const option = lookedAt(one);
+    const option = (ready && among(one, wish)) || lookedAt(one);
     stage.show(sceneOf(one), option && drawnOf(one, option), option?.name);
     drawSide(one, option);
   };
-  tiles.addEventListener("pointerover", over);
+  tiles.addEventListener("pointermove", over); // not pointerover, which comes as well when tiles are drawn anew
   tiles.addEventListener("pointerleave", over);
 
   const keyed = (event) => {
@@ -162,6 +160,7 @@ export default function mount({ element, trigger, server }) {
     const one = current(), does = { ArrowUp: () => act.step(-1), ArrowDown: () => act.step(1), ArrowLeft: () => act.turn(-1), ArrowRight: () => act.turn(1), b: () => stage.toggleBlink(), "/": () => finder.input.focus(), Enter: () => one?.match && act.choose(lookedAt(one)) }[keyOf(event)];
     if (!does) return;
     event.preventDefault();
+    hovered = null;
     does();
   };
   document.addEventListener("keydown", keyed);
