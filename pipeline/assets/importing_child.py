@@ -65,7 +65,7 @@ def _one(source: Path, request: dict[str, Any]) -> dict[str, Any]:
 
     library = Path(request["library"])
     try:
-        told = Told(**{"id": _free(source, library), **request["told"]})
+        told = Told(**{"id": _free(source, library), **_written(source), **request["told"]})
         added = bring_in(source, library, told, Path(request["root"]))
     except UnitsInDoubt as error:
         return {"error": str(error), "longest": error.longest}
@@ -74,6 +74,23 @@ def _one(source: Path, request: dict[str, Any]) -> dict[str, Any]:
     except MemoryError:
         return {"error": f"{source.name} takes more memory than there is; thin its mesh first"}
     return {"id": added.asset.id, "wrong": list(added.wrong)}
+
+
+def _written(source: Path) -> dict[str, Any]:
+    """What an asset.json beside it says, where it is an asset of another library: its words hold here too."""
+    model = source.suffix.lower() in (".xml", ".urdf", ".mjcf")
+    try:
+        facts = json.loads((source.parent / "asset.json").read_text(encoding="utf-8"))
+        if not (model or source.stem == "mesh"):
+            return {}
+        told = {
+            key: facts[key] for key in ("name", "category", "caption", "licence") if isinstance(facts.get(key), str)
+        }
+        said = [key for key in ("mass", "friction") if facts.get(f"{key}_from") == "person"]
+        told |= {key: float(facts[key]) for key in said if 0 < facts[key] < 1e3}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return told | ({} if model else {"units": "m", "up": "z"})
 
 
 def _free(source: Path, library: Path) -> str:

@@ -52,7 +52,7 @@ def turn(asset: Asset, own: Path, axis: Axis) -> None:
 
     def work(folder: Path) -> None:
         _transform(folder, matrix)
-        _rewrite(folder, {"size": [round(float(extent), 5) for extent in size]})
+        _rewrite(folder, _sized(asset, size))
 
     _step(asset, own, f"{asset.name} turned about {axis}", work)
 
@@ -67,7 +67,7 @@ def scale(asset: Asset, own: Path, longest: float) -> None:
     if asset.model is not None:
         raise AssetError("a thing with joints keeps the size that its model has; change the model and bring it in anew")
     factor = longest / float(max(asset.size))
-    facts: dict[str, Any] = {"size": [round(float(extent) * factor, 5) for extent in asset.size]}
+    facts = _sized(asset, factor * asset.size)
     if asset.mass_source != "person":
         facts |= {"mass": asset.mass * factor**3, "mass_range": [end * factor**3 for end in asset.mass_range],
                   "mass_from": asset.mass_source}  # fmt: skip
@@ -175,6 +175,14 @@ def _fact(key: str, value: object) -> object:
             return float(value)
         raise AssetError(f"its {key} takes a number from {low:g} to {high:g}, not {value:g}")
     raise AssetError(f"its {key} cannot be {value!r}")
+
+
+def _sized(asset: Asset, size: np.ndarray) -> dict[str, Any]:
+    """What its file says of its size (3,) in metres, its caption too where an import wrote it there."""
+    centimetres = " x ".join(f"{100 * extent:.0f}" for extent in size)
+    caption = re.sub(r", \d+ x \d+ x \d+ cm$", f", {centimetres} cm", asset.caption)
+    told = {"caption": caption} if caption != asset.caption else {}
+    return told | {"size": [round(float(extent), 5) for extent in size]}
 
 
 def _rewrite(folder: Path, facts: Mapping[str, object]) -> None:

@@ -1,5 +1,6 @@
 """Files from anywhere, hostile ones too, read by a process of their own: one line each, and nothing is left behind."""
 
+import shutil
 import threading
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ import trimesh
 
 from pipeline.assets import Library
 from pipeline.assets.importing_apart import Happened, bring_apart
+from pipeline.assets.library import OWN
 
 
 def brought(tmp_path: Path, *files: Path, **told) -> list[Happened]:
@@ -75,3 +77,12 @@ def test_what_is_wrong_is_kept_with_the_asset(tmp_path):
     (asset,) = Library.open([tmp_path / "library"])
     assert one.wrong == asset.wrong and any("holes" in fault for fault in asset.wrong)
     assert asset.folder == tmp_path / "library" / "open_box"
+
+
+def test_an_asset_of_another_library_keeps_its_words(tmp_path):
+    shutil.copytree(OWN / "red_cube", given(tmp_path, "red_cube"))
+    (one,) = brought(tmp_path, given(tmp_path, "red_cube"), provenance="a friend")
+    (asset,), (before,) = Library.open([tmp_path / "library"]), Library.open([OWN / "red_cube"])
+    assert (asset.name, asset.caption, asset.licence) == (before.name, before.caption, before.licence)
+    assert one.id == "red_cube" and asset.provenance == "a friend"
+    np.testing.assert_allclose(asset.size, before.size, atol=1e-4)
