@@ -107,7 +107,7 @@ def look(arguments: argparse.Namespace) -> int:
     from studio.services import Settings, open_services
 
     services = open_services(Settings())
-    count = sum(1 for _ in services.learn())
+    count = sum(1 for _ in services.learn()) if services.learn else 0
     print(f"{count} assets are known from all sides")
     return DONE
 
@@ -148,13 +148,13 @@ def find(arguments: argparse.Namespace) -> int:
     if arguments.like and eyes is None:
         raise StudioError("searching by picture needs the embedded network; run make setup, which installs it")
     picture = _seen(arguments.like, eyes) if eyes else None
-    low, high = arguments.size or (0, float("inf"))
+    size = None if arguments.size is None else (arguments.size[0] / 100, arguments.size[1] / 100)
     with Index.of(library, user_cache(), eyes.name if eyes else "") as index:
         for step in index.sync(library, user_cache(), eyes):
             print(f"[{step.done}/{step.of}] {step.message}", file=sys.stderr)
         found = index.search(
-            " ".join(arguments.words), picture, size=(low / 100, high / 100) if arguments.size else None, category=arguments.category,
-            licence=arguments.licence, articulated=True if arguments.articulated else None, limit=arguments.limit,
+            " ".join(arguments.words), picture, size=size, category=arguments.category, licence=arguments.licence,
+            articulated=True if arguments.articulated else None, limit=arguments.limit,
         )  # fmt: skip
     if not found.every_word:
         print("grs-studio: nothing holds all these words; these hold some", file=sys.stderr)

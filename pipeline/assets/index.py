@@ -18,12 +18,14 @@ from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.encoder import Encoder
 from pipeline.assets.features import Features, learnt
 from pipeline.assets.index_columns import Columns, columns, project
-from pipeline.assets.index_query import COLUMNS, question
+from pipeline.assets.index_query import COLUMNS, NAMES, question
 from pipeline.assets.library import Library
 from pipeline.store import digest
 
 FILE, SCHEMA = "index.db", "1"
 BATCH = 500
+RANKED = 2500
+"""Matches that are ranked by all that is said of them; more than so many are not, for it takes too long."""
 TABLES = f"""
 create table about (key text primary key, value text) without rowid;
 create table assets (row integer primary key autoincrement, id text unique, digest text, longest real, mass real,
@@ -175,22 +177,21 @@ class Index:
         """
         table = self._fresh()
         fine = table.fits(size, category, licence, articulated)
-        weights, every = self._weights(words, table, fine) if words.strip() else (None, True)
-        if weights is not None:
-            fine &= weights > -np.inf
-        total = int(np.count_nonzero(fine))
+        hits, asked, every = self._holding(words, table)
+        if words.strip():
+            held = np.zeros(len(table.row), bool)
+            held[hits] = True
+            fine &= held
         if picture is not None:
             picture = np.atleast_2d(picture)
             self._same_kind(picture.shape[1])
             order, scores = table.alike(picture, fine, offset + limit)
-        elif weights is not None:
-            order = np.flatnonzero(fine)
-            order = order[np.argsort(-weights[order], kind="stable")]
-            scores = weights[order]
         else:
             order = np.flatnonzero(fine)
-            order = order[np.argsort(table.id[order])]
-            scores = np.zeros(len(order))
+            scores = self._weights(asked, table)[order] if len(order) and asked else np.zeros(len(order))
+            order = order[np.lexsort((table.place[order], -scores))]
+            scores = -np.sort(-scores)
+        total = int(np.count_nonzero(fine))
         page = slice(offset, offset + limit)
         return Found(tuple(table.id[order[page]]), tuple(float(s) for s in scores[page]), total, every)
 
@@ -269,23 +270,34 @@ class Index:
         with self._lock:
             return {id for (id,) in self._db.execute("select id from assets where vector is null").fetchall()}
 
-    def _weights(self, words: str, table: Columns, fine: np.ndarray) -> tuple[np.ndarray, bool]:
-        """How well the words fit each asset (N,), -inf where not at all; whether all words are asked for."""
-        ranks = ", ".join(str(weight) for weight in COLUMNS.values())
-        weights = np.full(len(table.row), -np.inf)
+    def _holding(self, words: str, table: Columns) -> tuple[np.ndarray, str, bool]:
+        """Positions of what holds all the words, else of what holds any; what FTS5 was asked; whether all."""
         for every, asked in zip((True, False), question(words), strict=True):
             if not asked:
-                return weights, True
-            with self._lock:
-                hits = self._db.execute(
-                    f"select rowid, bm25(words, {ranks}) from words where words match ?", (asked,)
-                ).fetchall()
-            found = np.array(hits, float).reshape(-1, 2)
-            found = found[np.isin(found[:, 0], table.row)]
-            weights[np.searchsorted(table.row, found[:, 0])] = -found[:, 1]
-            if (weights[fine] > -np.inf).any():
-                return weights, every
-        return weights, True
+                break
+            hits = self._rows("select rowid from words where words match ?", asked)
+            if len(hits):
+                return table.where(hits), asked, every
+        return np.zeros(0, np.int64), "", True
+
+    def _weights(self, asked: str, table: Columns) -> np.ndarray:
+        """How well the words fit each asset, of shape (N,): by BM25; where very many hold them, by names alone."""
+        weights = np.zeros(len(table.row))
+        if len(self._rows("select rowid from words where words match ? limit ?", asked, RANKED + 1)) > RANKED:
+            named = self._rows("select rowid from words where words match ?", f"{{{NAMES}}} : ({asked})")
+            weights[table.where(named)] = 1.0
+            return weights
+        ranks = ", ".join(str(weight) for weight in COLUMNS.values())
+        with self._lock:
+            rows = f"select rowid, -bm25(words, {ranks}) from words where words match ?"
+            found = np.array(self._db.execute(rows, (asked,)).fetchall(), float).reshape(-1, 2)
+        found = found[np.isin(found[:, 0].astype(np.int64), table.row)]  # another process may have put more
+        weights[table.where(found[:, 0].astype(np.int64))] = found[:, 1]
+        return weights
+
+    def _rows(self, statement: str, *values: object) -> np.ndarray:
+        with self._lock:
+            return np.array([row for (row,) in self._db.execute(statement, values)], np.int64)
 
     def _fresh(self) -> Columns:
         """The columns as the file has them now: only rows that came since are read."""
@@ -293,7 +305,7 @@ class Index:
             version = (self._db.execute("pragma data_version").fetchone()[0], self._db.total_changes)
             if version != self._version:
                 have = self._columns
-                rows = np.array([row for (row,) in self._db.execute("select row from assets order by row")], np.int64)
+                rows = self._rows("select row from assets order by row")
                 last = int(have.row[-1]) if len(have.row) else 0
                 if len(have.row) > np.count_nonzero(rows <= last):
                     have = have.only(rows)

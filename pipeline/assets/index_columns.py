@@ -7,14 +7,14 @@ Hamming distance (Charikar, STOC 2002) are then compared by their cosine. 150,00
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 WIDE, KEPT = 512, 152
 """Numbers in a vector as it is kept. Of longer ones the first so many stay (the finer two depths of the embedded
 network, half of its weight) and the others are projected."""
-NEAR = 4000
+NEAR = 2500
 """Vectors nearest by their signs whose cosine is computed: a library of so many is compared exactly."""
 
 
@@ -39,6 +39,16 @@ class Columns:
     """Of unit length, of shape (N, WIDE), float16."""
     signs: np.ndarray
     """Of the vectors, of shape (WIDE / 64, N), uint64."""
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Of each in the order of the ids, of shape (N,), int."""
+        return np.argsort(np.argsort(self.id))
+
+    def where(self, rows: np.ndarray) -> np.ndarray:
+        """Positions of those of the given rows that are here."""
+        found = np.minimum(np.searchsorted(self.row, rows), max(len(self.row) - 1, 0))
+        return found[self.row[found] == rows] if len(self.row) else found[:0]
 
     def plus(self, later: "Columns") -> "Columns":
         """With later rows."""

@@ -4,6 +4,8 @@ import re
 
 COLUMNS = {"id": 2.0, "name": 6.0, "caption": 3.0, "category": 4.0, "licence": 1.0, "provenance": 1.0}
 """What is searched, and how much a word counts there."""
+NAMES = "id name category"
+"""Where a word says what a thing is."""
 SILENT = {"a", "an", "the", "with", "and", "of", "in", "on", "for", "some", "that", "has"}
 NUMBERS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
 KINDS = {

@@ -12,7 +12,7 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from tests.bench import making, seeing, showing
+from tests.bench import finding, making, seeing, showing
 from tests.bench.reading import Reading, Skipped, lines
 
 ROWS: dict[str, Callable[[], list[Reading]]] = {
@@ -25,6 +25,7 @@ ROWS: dict[str, Callable[[], list[Reading]]] = {
     "sandbox": making.sandboxed_run,
     "streaming": showing.streaming,
     "viewer": showing.first_picture,
+    "search": finding.search,
     "start": showing.start,
 }
 
