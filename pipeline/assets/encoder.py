@@ -79,6 +79,10 @@ def _under(layer: np.ndarray, masks: np.ndarray) -> np.ndarray:
     return (layer * share[:, None]).sum(axis=(2, 3)) / np.maximum(share.sum(axis=(1, 2)), 1e-6)[:, None]
 
 
+LEARNT = Lite0.name
+"""The encoder that the matcher's weights and thresholds were learnt with; another's count as if they were its."""
+
+
 def _unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
@@ -112,7 +116,8 @@ class Transformer:
             ready = self._prepare(images=list(white[start : start + BATCH]), return_tensors="pt")
             with torch.inference_mode():
                 if hasattr(self._model, "get_image_features"):
-                    rows.append(self._model.get_image_features(**ready).numpy())
+                    seen = self._model.get_image_features(**ready)
+                    rows.append(getattr(seen, "pooler_output", seen).numpy())  # transformers 5 gives all layers
                 else:
                     rows.append(self._model(**ready).last_hidden_state[:, 0].numpy())
         return _unit(np.concatenate(rows)).astype(np.float32)

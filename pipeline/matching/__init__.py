@@ -4,7 +4,7 @@ from pipeline.assets.features import Features
 from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
 from pipeline.matching.files import from_json, read, to_json, write
 from pipeline.matching.matches import KEPT, Candidate, Match, choose, match, match_all
-from pipeline.matching.modes import ASKING, MODES, Asking, Matcher, Mode, unavailable, usable
+from pipeline.matching.modes import ASKING, MODES, Asking, Matcher, Mode, unavailable, unlearnt, usable
 from pipeline.matching.sight import sight
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "sight",
     "to_json",
     "unavailable",
+    "unlearnt",
     "usable",
     "write",
 ]

@@ -6,7 +6,7 @@ The last four are the rows of table 1 of GRS (Zook et al. 2024); the first is ou
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pipeline.assets.encoder import Encoder
+from pipeline.assets.encoder import LEARNT, Encoder
 from pipeline.assets.network import WHEEL
 from pipeline.models import Model, reads, sees
 
@@ -44,6 +44,16 @@ def unavailable(matcher: Matcher, model: Model, encoder: Encoder | None) -> str:
     if matcher in ("image", "image+text") and not sees(model):
         return f"needs a model that sees pictures, and {model.name} sees none"
     return ""
+
+
+def unlearnt(encoder: Encoder | None) -> str:
+    """What to know of scores by an encoder that the weights were not learnt with; empty for the embedded one."""
+    if encoder is None or encoder.name == LEARNT:
+        return ""
+    return (
+        f"The encoder {encoder.name} is used with weights and thresholds that were learnt for {LEARNT}: its scores are "
+        "uncalibrated, and more or fewer objects than right may be left without an asset. Score it on frames of yours."
+    )
 
 
 def usable(matcher: Matcher, model: Model, encoder: Encoder | None) -> tuple[Matcher, str]:

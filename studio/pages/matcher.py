@@ -5,7 +5,7 @@ from typing import Any
 
 from components.matcher_bar import MatcherBar
 from pipeline.errors import StudioError
-from pipeline.matching import MODES, unavailable, usable
+from pipeline.matching import MODES, unavailable, unlearnt, usable
 from studio.matching_choice import Scoring
 from studio.notices import sentence
 from studio.session import Session, SessionError
@@ -43,6 +43,7 @@ def shown(session: Session | None, door: str) -> dict[str, Any]:
     used, why = usable(chosen, services.model, services.encoder)  # type: ignore[arg-type]
     titles = {mode.name: mode.title for mode in MODES}
     note = f"{titles.get(chosen, chosen)} {why}. Until then all evidence decides." if why else ""
+    note = " ".join(filter(None, (note, unlearnt(services.encoder))))
     return {
         "token": session.token,
         "door": door,
