@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pipeline.assets.reconstruct import WAYS
 from pipeline.frame import Frame
 from pipeline.segmentation import Prompt, SegmentationError
 from pipeline.segmentation.files import unrle
@@ -55,6 +56,8 @@ def decision(told: dict, frame: Frame) -> tuple[str, dict]:
         raise SegmentationError("That cannot be decided here; reload the page.")
     if not isinstance(ids, list) or not all(isinstance(id, int) and 0 < id < 1 << 16 for id in ids):
         raise SegmentationError(f"Objects are numbered from 1 to 65535, not {ids}; reload the page.")
+    if kind == "make" and data.get("way") not in WAYS:
+        raise SegmentationError(f"Nothing is made that way; from the view one is made {', '.join(WAYS)}.")
     if kind == "mask" and not mask(data.get("mask"), frame).any():
         raise SegmentationError("The mask is empty: nothing to keep. Delete the object instead.")
     if wrong := [name for name, count in NUMBERS.items() if data.get(name) is not None and not _few(data[name], count)]:

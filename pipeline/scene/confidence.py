@@ -126,12 +126,14 @@ def _rivals(match: Match | None) -> tuple[float, str]:
         return 1.0, ""
     first, *others = match.candidates
     if match.asset_id is None:
-        return 1 - min(first.score, 1.0), f"it was nearly taken for {_spoken(first.asset_id)}"
+        return 1 - min(first.score, 1.0), f"the library's nearest, {_spoken(first.asset_id)}, scores {first.score:.0%}"
     mine = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
     rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
     if rival is None or not others:
         return 1.0, ""
-    return mine / max(mine + rival.score, 1e-6), f"the next candidate, {_spoken(rival.asset_id)}, is not far behind"
+    return mine / max(
+        mine + rival.score, 1e-6
+    ), f"the next candidate, {_spoken(rival.asset_id)}, scores {rival.score:.0%}"
 
 
 def _spoken(id: str) -> str:

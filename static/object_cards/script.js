@@ -22,7 +22,7 @@ export default function mount({ element, trigger, server }) {
   const current = () => objects.find((one) => one.id === selected()) ?? things()[0] ?? objects[0];
   const shownTiles = (one) => {
     const list = options(one), last = list.length - 1;
-    return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST + (list[0]?.score === undefined && last ? 1 : 0) || place === last || chosen(one, option));
+    return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST || place === last || chosen(one, option));
   };
   const offered = (one) => (finder.searching ? finder.found : shownTiles(one));
   const among = (one, id) => [...finder.found, ...options(one)].find((option) => option.asset_id === id);

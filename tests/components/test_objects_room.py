@@ -14,8 +14,8 @@ from pipeline.assets import Library
 from pipeline.description import describe, to_json
 from pipeline.frame import load
 from pipeline.project import Project
-from pipeline.segmentation import DepthSegmenter
-from studio import comparing
+from pipeline.segmentation import DepthSegmenter, SegmentationError
+from studio import comparing, prompts
 from studio.alike import alike
 from studio.session import Session, SessionError
 
@@ -95,6 +95,14 @@ def test_no_other_file_of_the_project_is_a_picture(session: Session, name: str):
 def test_the_library_is_searched_by_words(session: Session):
     said = ask(session, kind="search", words="mug")
     assert said["total"] >= 1 and all("mug" in one["asset_id"] or "mug" in one["name"] for one in said["assets"][:2])
+
+
+def test_nothing_is_made_in_a_way_that_there_is_not(session: Session):
+    frame = session.project.frame
+    assert prompts.decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
+    for way in ("woven", None, 3):
+        with pytest.raises(SegmentationError, match="Nothing is made that way"):
+            prompts.decision({"kind": "make", "id": 1, "way": way}, frame)
 
 
 def thing(id: int, **more) -> dict:
