@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.assets import Asset, Library, own
+from pipeline.assets import Asset, AssetError, Library, own
 from pipeline.assets.features import learnt
+from pipeline.assets.found import found
 from pipeline.assets.library import OWN, user_libraries, user_library
 from pipeline.assets.packs import PACKS
 from pipeline.matching import Features
@@ -137,17 +138,26 @@ class Shelf:
 
     def packs(self) -> list[dict[str, Any]]:
         """The packs that can be had, each with how much of it is there."""
-        return [
+        fetched = [
             {"name": pack.name, "about": pack.about, "download": pack.download, "things": pack.things,
-             "licences": list(dict.fromkeys(licence for _, licence, _ in pack.folders)),
-             "there": len(list((user_library() / pack.name).glob("*/asset.json")))}
+             "licences": list(dict.fromkeys(licence for _, licence, _ in pack.folders))}
             for pack in PACKS.values()
         ]  # fmt: skip
+        here = [
+            {"name": pack.name, "about": pack.about, "download": 0, "things": len(pack.models),
+             "licences": [pack.licence]}
+            for pack in found()
+        ]  # fmt: skip
+        return [
+            pack | {"there": len(list((user_library() / str(pack["name"])).glob("*/asset.json")))}
+            for pack in fetched + here
+        ]
 
     def install(self, name: object) -> str:
         """Begins to install a pack; returns the job's name. Raises StudioError."""
-        pack = PACKS[str(name)] if str(name) in PACKS else next(iter(PACKS.values()))
-        return self.jobs.install(pack.name, f"Pack {pack.name}")
+        if name not in {pack["name"] for pack in self.packs()}:
+            raise AssetError(f"there is no pack {name}; there are: {', '.join(pack['name'] for pack in self.packs())}")
+        return self.jobs.install(str(name), f"Pack {name}")
 
 
 def entry(asset: Asset) -> dict[str, Any]:

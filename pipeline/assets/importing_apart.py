@@ -46,13 +46,15 @@ class Happened:
 
 
 def bring_apart(
-    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event
-) -> Iterator[Happened]:
+    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event,
+    skip: bool = False,
+) -> Iterator[Happened]:  # fmt: skip
     """Files, folders and zips below `root` into a library, each under an id that is free. Ends when `stop` is set.
 
-    `told` holds fields of importing.Told. A model may name no file outside `root`.
+    `told` holds fields of importing.Told. A model may name no file outside `root`. With `skip` what the library has
+    already is left alone.
     """
-    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told)}
+    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told), "skip": skip}
     yield from _run(request | {"library": str(library)}, library, stop)
 
 
@@ -85,8 +87,8 @@ def _told(process: subprocess.Popen, request: dict[str, Any], stop: threading.Ev
         lines.put(None)
 
     assert process.stdin is not None
-    process.stdin.write(json.dumps(request))
-    process.stdin.close()
+    process.stdin.write(json.dumps(request) + "\n")
+    process.stdin.flush()
     threading.Thread(target=read, daemon=True, name="import").start()
     last = Happened()
     while not stop.is_set():

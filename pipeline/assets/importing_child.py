@@ -1,12 +1,15 @@
 """Run as a process of its own by importing_apart: brings things into a library, a line of JSON for each that happened.
 
-The request is JSON on standard input. Whatever readers print goes to standard error.
+The request is a line of JSON on standard input; when that is closed, its parent is gone, and it ends with all that it
+started. Whatever readers print goes to standard error.
 """
 
 import json
 import os
 import resource
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -15,7 +18,8 @@ from typing import Any
 
 
 def main() -> None:
-    request = json.load(sys.stdin)
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     said = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for limit, value in ((resource.RLIMIT_AS, request["memory"]), (resource.RLIMIT_CPU, request["seconds"])):
@@ -24,6 +28,11 @@ def main() -> None:
     for line in _installed(request) if "pack" in request else _brought(request):
         said.write(json.dumps(line) + "\n")
         said.flush()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os.killpg(0, signal.SIGKILL)
 
 
 def _installed(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -53,6 +62,8 @@ def _brought(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         except OSError as error:
             yield {"source": given.name, "error": f"{given.name} cannot be read: {error.strerror}"}
     for number, one in enumerate(found):
+        if request.get("skip") and _there(one, Path(request["library"])):
+            continue
         name = one.parent.name if one.stem == "mesh" else one.name
         yield {"done": number, "of": len(found), "message": f"reading {name}, looking for what touches"}
         yield {"done": number + 1, "of": len(found), "source": name, "path": str(one), **_one(one, request)}
@@ -99,6 +110,12 @@ def _free(source: Path, library: Path) -> str:
 
     id = identifier(source.parent.name if source.stem == "mesh" else source.stem)
     return next(free for n in count(1) if not (library / (free := id if n == 1 else f"{id}_{n}")).exists())
+
+
+def _there(source: Path, library: Path) -> bool:
+    from pipeline.assets.importing import identifier
+
+    return (library / identifier(source.stem) / "asset.json").exists()
 
 
 def _new(folder: Path) -> Path:

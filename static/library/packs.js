@@ -20,7 +20,7 @@ export class Packs {
   pack(pack) {
     const whole = pack.there >= pack.things, begun = pack.there > 0 && !whole;
     return h("section.pack.panel", { "data-pack": pack.name }, h("div", {}, h("strong", {}, pack.name), h("p", {}, pack.about),
-      h("p.muted", {}, `${pack.things} things, ${Math.round(pack.download / 1e6)} MB to fetch with pip. Bringing them in takes minutes; you can go on working.`),
+      h("p.muted", {}, `${pack.things} things, ${pack.download ? `${Math.round(pack.download / 1e6)} MB to fetch with pip` : "on this machine already"}. Bringing them in takes minutes; you can go on working.`),
       h("p.muted", {}, "Licences, kept with each asset: ", pack.licences.map((one) => h("span.tag", {}, one)), " Read them before you share what you make.")),
       h("div.do", {}, whole ? h("span.tag.good", {}, `✓ all ${pack.there} here`) : h("button.studio-button.primary", { onclick: () => this.install(pack.name) }, begun ? "Go on" : "Install"), begun && h("span.muted", {}, `${pack.there} of ${pack.things} are here`)));
   }

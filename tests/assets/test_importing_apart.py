@@ -1,6 +1,11 @@
 """Files from anywhere, hostile ones too, read by a process of their own: one line each, and nothing is left behind."""
 
+import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -10,7 +15,7 @@ import pytest
 import trimesh
 
 from pipeline.assets import Library
-from pipeline.assets.importing_apart import Happened, bring_apart
+from pipeline.assets.importing_apart import MEMORY, Happened, bring_apart
 from pipeline.assets.library import OWN
 
 
@@ -86,3 +91,18 @@ def test_an_asset_of_another_library_keeps_its_words(tmp_path):
     assert (asset.name, asset.caption, asset.licence) == (before.name, before.caption, before.licence)
     assert one.id == "red_cube" and asset.provenance == "a friend"
     np.testing.assert_allclose(asset.size, before.size, atol=1e-4)
+
+
+def test_an_import_ends_with_the_studio_that_began_it(tmp_path):
+    os.mkfifo(given(tmp_path, "endless.zip"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.assets.importing_child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        start_new_session=True, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    request = {"sources": [str(tmp_path / "given" / "endless.zip")], "root": ".", "told": {}, "library": "."}
+    process.stdin.write(json.dumps(request | {"memory": MEMORY, "seconds": 60}) + "\n")
+    process.stdin.flush()
+    assert "unpacking" in process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(60) == -signal.SIGKILL

@@ -1,0 +1,111 @@
+"""What the library's page may ask, and what a browser that is not ours gets for asking it."""
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trimesh
+from gradio.utils import get_upload_folder
+
+from pipeline.assets import found as found_room
+from pipeline.assets.library import OWN, Library
+from pipeline.matching import Features
+from pipeline.models.rules import RulesModel
+from pipeline.run import Services
+from pipeline.segmentation import DepthSegmenter
+from pipeline.simulation.sandbox import Sandbox
+from studio import viewing
+from studio.library import Shelf
+from studio.library_jobs import arranged, given
+from studio.pages.library import ANSWERS, answer
+from studio.session import SessionError
+from studio.sessions import Sessions
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch) -> Any:
+    """A shelf with one asset of its own and one of the studio's; `ask` asks as the page does."""
+    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "user"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    library = Library.open([OWN / "banana"])
+    services = Services(DepthSegmenter(), RulesModel(), library, Sandbox(), features=lambda: Features.of(library))
+    sessions = Sessions(tmp_path / "work", services)
+    shelf = Shelf(sessions, viewing.Sessions())
+    shell: Any = SimpleNamespace(sessions=sessions)
+
+    def ask(kind: str, **data: Any) -> dict:
+        return answer(shell, shelf, {"door": shelf.door, "kind": kind, **data})
+
+    return SimpleNamespace(ask=ask, shelf=shelf, sessions=sessions, shell=shell, user=tmp_path / "user")
+
+
+@pytest.mark.parametrize("kind", sorted(ANSWERS))
+@pytest.mark.parametrize("junk", [{}, {"id": "../../etc"}, {"id": 7, "said": 3, "job": [], "ids": 1, "files": "x"},
+                                  {"id": "banana", "said": {"mass": "1"}, "axis": "w", "longest": float("nan")}])  # fmt: skip
+def test_whatever_is_asked_is_answered_or_refused_in_one_line(desk, kind, junk):
+    said = desk.ask(kind, **junk)
+    assert isinstance(said, dict)
+    assert "\n" not in said.get("error", "") and "our side" not in said.get("error", "")
+    desk.shelf.jobs.close()
+
+
+def test_a_page_that_is_not_ours_gets_nothing(desk):
+    for door in (None, "", "x"):
+        assert set(answer(desk.shell, desk.shelf, {"door": door, "kind": "find"})) == {"error"}
+
+
+def test_only_uploads_are_brought_in_and_they_stay_where_they_are_put(tmp_path):
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    for name in ("../out.obj", "/etc/x.obj", "a/../../b.obj", "", "x" * 400, "c:\\x.obj"):
+        (uploads / "some.obj").write_text("v 0 0 0")
+        if name == "/etc/x.obj":
+            arranged([{"path": str(uploads / "some.obj"), "name": name}], tmp_path / "files")
+            assert (tmp_path / "files" / "etc" / "x.obj").exists()
+            continue
+        with pytest.raises(SessionError):
+            arranged([{"path": str(uploads / "some.obj"), "name": name or "."}], tmp_path / "files")
+    with pytest.raises(SessionError):
+        arranged([{"path": "/etc/hostname", "name": "a.obj"}], tmp_path / "files")
+    assert not (tmp_path / "out.obj").exists() and not (tmp_path / "b.obj").exists()
+
+
+def test_files_dropped_together_are_told_apart_by_folder_and_zip(tmp_path):
+    for name in ("mug.obj", "mug.mtl", "bowl/mesh.obj", "many.zip"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert given(tmp_path) == [tmp_path / "bowl", tmp_path / "many.zip", tmp_path]
+
+
+def test_a_dropped_file_is_in_every_projects_library_and_work_that_runs_goes_on(desk):
+    resting = SimpleNamespace(work=None, services=None, project=SimpleNamespace(segments=lambda: ()), begun=0)
+    resting.bring_up_to_date = lambda: setattr(resting, "begun", resting.begun + 1)
+    busy = SimpleNamespace(work=object(), services=None)
+    desk.sessions._open = {"resting": resting, "busy": busy}
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.icosphere(2, 0.03).export(uploads / "beach_ball_7.stl")
+    said = desk.ask("bring", files=[{"path": str(uploads / "beach_ball_7.stl"), "name": "beach_ball_7.stl"}])
+    for _ in range(1200):
+        if said["jobs"][0]["state"] not in ("waiting", "running"):
+            break
+        time.sleep(0.1)
+        said = desk.ask("jobs")
+    (job,) = said["jobs"]
+    assert job["state"] == "done" and not job["errors"] and [one["id"] for one in job["added"]] == ["beach_ball_7"]
+    assert "beach_ball_7" in desk.shelf.library
+    assert resting.services is busy.services is desk.sessions.services and resting.begun == 1
+    assert desk.ask("asset", id="beach_ball_7")["own"]
+    assert desk.ask("find", words="beach ball")["items"][0]["id"] == "beach_ball_7"
+    assert desk.ask("stand", id="beach_ball_7")["weighs"] > 0
+
+
+def test_models_that_lie_on_this_machine_are_offered(tmp_path, monkeypatch):
+    for name in ("arm/arm.xml", "arm/scene.xml", "hand/left_hand.xml", "hand/right_hand.xml", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    menagerie = next(pack for pack in found_room.found() if pack.name == "menagerie")
+    assert [model.name for model in menagerie.models] == ["arm.xml", "left_hand.xml"]
