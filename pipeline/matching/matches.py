@@ -119,7 +119,10 @@ def match(
     proved = {features.ids[features.owner[view]] for view, points in alike.items() if points >= PROOF}
     if encoder is None:
         return _decide_without(segment.id, candidates, proved, library)
-    return _decide(segment.id, candidates, proved, ALIKE if matcher == "embedding" else ENOUGH)
+    if matcher == "embedding":
+        return _decide(segment.id, candidates, proved, ALIKE)
+    proved |= {candidates[0].asset_id} if together(candidates, library) >= ENOUGH else set()
+    return _decide(segment.id, candidates, proved, ENOUGH)
 
 
 def match_all(
@@ -282,6 +285,17 @@ def _reason(evidence: dict[str, float], shape: float, alike: int, colour: str) -
     )
     print_ = [f"{alike} points of the print agree"] if alike >= PROOF else []
     return ", ".join([size, *form, tint, *print_])
+
+
+def together(candidates: Sequence[Candidate], library: Library) -> float:
+    """Probability that it is the first one or another shown of its kind: where many mugs come near, it is some mug.
+
+    Each is as likely against nothing as its own odds say, so the odds of a kind add up.
+    """
+    kind = library[candidates[0].asset_id].category
+    shares = [min(c.score, 1 - 1e-6) for c in candidates if library[c.asset_id].category == kind]
+    odds = sum(share / (1 - share) for share in shares)
+    return odds / (1 + odds)
 
 
 def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], enough: float) -> Match:

@@ -14,6 +14,7 @@ from pipeline.choosing.correspondence import LETTERS, _shown, question
 from pipeline.description import describe_all
 from pipeline.frame import find_support, load
 from pipeline.matching import ASKING, KEPT, MODES, Candidate, Features, Match, match, unavailable, usable
+from pipeline.matching.matches import together
 from pipeline.models import ModelError
 from pipeline.models.prompts import load as prompt
 from pipeline.models.rules import RulesModel
@@ -119,6 +120,21 @@ def test_a_library_too_large_for_one_question_is_shortlisted_by_measure_and_that
     measured = Match(segment.id, None, 1.0, "", tuple(ranked))
     found = correspond("text", Scripted(), frame, segment, described, measured, many, {}, cards)
     assert f"the {len(shown)} of {count} assets that measure nearest" in found.reason
+
+
+def test_candidates_of_one_kind_speak_together_and_others_do_not(seen):
+    one = seen[4].assets[0]
+    library = Library((one, replace(one, id="kin"), replace(one, id="other", category="another kind")))
+
+    def sure(**scores):
+        return together(
+            [Candidate(id if id != "one" else one.id, score, {}, "") for id, score in scores.items()], library
+        )
+
+    assert sure(one=0.4) == pytest.approx(0.4)
+    assert sure(one=0.4, other=0.39) == pytest.approx(0.4)
+    assert 0.5 < sure(one=0.4, kin=0.39) < sure(one=0.45, kin=0.39) < 1
+    assert sure(one=0.4, kin=0.0) == pytest.approx(0.4) and sure(one=1.0) == pytest.approx(1)
 
 
 def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path):
