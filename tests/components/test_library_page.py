@@ -23,6 +23,13 @@ from studio.pages.library import ANSWERS, answer
 from studio.session import SessionError
 from studio.sessions import Sessions
 
+JUNK: list[dict[str, Any]] = [
+    {},
+    {"id": "../../etc"},
+    {"id": 7, "said": 3, "job": [], "ids": 1, "files": "x"},
+    {"id": "banana", "said": {"mass": "1"}, "axis": "w", "longest": float("nan")},
+]
+
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch) -> Any:
@@ -42,8 +49,7 @@ def desk(tmp_path, monkeypatch) -> Any:
 
 
 @pytest.mark.parametrize("kind", sorted(ANSWERS))
-@pytest.mark.parametrize("junk", [{}, {"id": "../../etc"}, {"id": 7, "said": 3, "job": [], "ids": 1, "files": "x"},
-                                  {"id": "banana", "said": {"mass": "1"}, "axis": "w", "longest": float("nan")}])  # fmt: skip
+@pytest.mark.parametrize("junk", JUNK)
 def test_whatever_is_asked_is_answered_or_refused_in_one_line(desk, kind, junk):
     said = desk.ask(kind, **junk)
     assert isinstance(said, dict)
