@@ -11,7 +11,7 @@ from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from pipeline.scene.fidelity import Likeness
 from pipeline.scene.given import KINDS, Given, given_by
-from pipeline.scene.placement import Found, Placement, SceneError
+from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.trial import Trial
 from studio import prompts
 from studio.notices import sentence
@@ -59,10 +59,8 @@ def _tried(session: Session, request: dict) -> dict:
     segment = next((s for s in session.project.segments() or () if s.id == id), None)
     if segment is None:
         raise SceneError("That object is not there any more; pick another.")
-    one = open_.placed(id)
-    machine = one.found or Found(one.world_from_object, one.scale)
     now = open_.like(segment, Pose(np.array(data["pos"], float), _unit(data["quat_wxyz"])), float(data["scale"]))
-    had = open_.like(segment, machine.world_from_object, machine.scale)
+    had = open_.machines(segment)
     return {**_fit(now), "had": _fit(had), "change": _change(now, had)}
 
 

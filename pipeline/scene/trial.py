@@ -4,6 +4,8 @@ Only that object is moved, and only the pixels around it are looked at. It grows
 that is s times as large looks like itself from an s-th of the distance.
 """
 
+import threading
+
 import mujoco
 import numpy as np
 
@@ -11,17 +13,17 @@ from pipeline.frame import Frame
 from pipeline.geometry import Pose, transform
 from pipeline.scene import mjcf
 from pipeline.scene.fidelity import Likeness, likeness, meet, rays
-from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.scene.placement import Found, Placement, Scene, SceneError
 from pipeline.segmentation import Segment
 
-RAYS = 4000
-"""Over an object's own outline."""
+RAYS = 3000
+"""Over an object's own outline; around it, where it is tried elsewhere, at most thrice as many."""
 TRIED = 4
 """The group its looks are put into, and nothing else."""
 
 
 class Trial:
-    """A compiled twin whose objects are tried one at a time. Not for two threads at once."""
+    """A compiled twin whose objects are tried one at a time, from any thread."""
 
     def __init__(self, frame: Frame, scene: Scene):
         """Raises SceneError where MuJoCo refuses the scene."""
@@ -29,7 +31,9 @@ class Trial:
         self.model = mjcf.compile_spec(mjcf.build(scene))
         self.data = mujoco.MjData(self.model)
         self._groups = self.model.geom_group.copy()
+        self._lock = threading.RLock()
         self._inverse = np.linalg.inv(np.asarray(scene.world_from_camera, float))
+        self._machines: dict[int, Likeness] = {}
 
     def placed(self, segment_id: int) -> Placement:
         """Raises SceneError."""
@@ -40,7 +44,10 @@ class Trial:
 
     def like(self, segment: Segment, pose: Pose, scale: float) -> Likeness:
         """How the object of that segment would agree at world_from_object `pose`, `scale` times its asset's size."""
-        one = self.placed(segment.id)
+        with self._lock:
+            return self._like(segment, self.placed(segment.id), pose, scale)
+
+    def _like(self, segment: Segment, one: Placement, pose: Pose, scale: float) -> Likeness:
         grown = scale / one.scale
         self._stand(one, pose)
         u, v = self._window(segment.mask, one, pose, grown)
@@ -52,6 +59,14 @@ class Trial:
         seen[seen] = (rest < 0) | (before >= depth[seen])
         mask, measured = segment.mask[v, u], self.frame.depth[v, u]
         return likeness(one.name, segment.id, mask, seen, measured, depth)
+
+    def machines(self, segment: Segment) -> Likeness:
+        """How the object agreed where the machine had it."""
+        if segment.id not in self._machines:
+            one = self.placed(segment.id)
+            had = one.found or Found(one.world_from_object, one.scale)
+            self._machines[segment.id] = self.like(segment, had.world_from_object, had.scale)
+        return self._machines[segment.id]
 
     def _stand(self, one: Placement, pose: Pose) -> None:
         """Puts the object there, its looks into a group of their own, everything else where it stands."""
@@ -84,7 +99,7 @@ class Trial:
         left, right = _ends(columns, u, k.width)
         top, bottom = _ends(rows, v, k.height)
         step = max(1, int(np.sqrt(mask.sum() / RAYS)))
-        step = max(step, int(np.sqrt((right - left) * (bottom - top) / (8 * RAYS))))
+        step = max(step, int(np.sqrt((right - left) * (bottom - top) / (3 * RAYS))))
         return np.meshgrid(np.arange(left, right, step), np.arange(top, bottom, step))
 
 

@@ -39,7 +39,8 @@ async function load(wanted, fetched = wanted && fetchGeometry(wanted)) {
   connection?.close();
   clearTimeout(retry);
   if (!token) return state("waiting", "Nothing to show yet.");
-  if (!again) state("opening", "Opening the scene …");
+  // what is shown stays until the next is there: after an edit, nearly the same
+  if (!again && document.body.dataset.state !== "showing") state("opening", "Opening the scene …");
   try {
     const pack = await fetched;
     const next = await Twin.from(pack);
