@@ -53,8 +53,8 @@ def _tried(session: Session, request: dict) -> dict:
     """How the object would agree at that pose and scale, as it does now, and as the machine had it."""
     asked = {"kind": "resize"} | {key: request.get(key) for key in ("id", "pos", "quat_wxyz", "scale")}
     _, data = prompts.decision(asked, session.project.frame)
-    if any(value is None for value in data.values()) or not (data["scale"] > 0 and any(data["quat_wxyz"])):
-        raise SceneError("A place, a turn and a size above 0 are needed; write ordinary numbers.")
+    if not (data["scale"] > 0 and any(data["quat_wxyz"])):
+        raise SceneError("A turn and a size above 0 are needed; write ordinary numbers.")
     open_, id = trial(session), data["id"]
     segment = next((s for s in session.project.segments() or () if s.id == id), None)
     if segment is None:

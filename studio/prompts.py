@@ -60,8 +60,11 @@ def decision(told: dict, frame: Frame) -> tuple[str, dict]:
         raise SegmentationError(f"Nothing is made that way; from the view one is made {', '.join(WAYS)}.")
     if kind == "mask" and not mask(data.get("mask"), frame).any():
         raise SegmentationError("The mask is empty: nothing to keep. Delete the object instead.")
-    if wrong := [name for name, count in NUMBERS.items() if data.get(name) is not None and not _few(data[name], count)]:
-        raise SegmentationError(f"Write ordinary numbers for {' and '.join(wrong)}.")
+    free = kind == "physics"  # null is the asset's own there
+    given = {name: count for name, count in NUMBERS.items() if name in data and not (free and data[name] is None)}
+    wrong = [name for name, count in given.items() if not _few(data[name], count)]
+    if wrong or ("pos" in data) != ("quat_wxyz" in data):
+        raise SegmentationError(f"Write ordinary numbers for {' and '.join(wrong) or 'place and turn'}.")
     return kind, data
 
 
