@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.description.colour import balanced, name_colour
 from pipeline.description.description import Attributes, Description
 from pipeline.description.shape import fit_shape
+from pipeline.description.stacked import step_height
 from pipeline.frame import Frame, Support
 from pipeline.frame.planes import noise, pixel_rays
 from pipeline.geometry import transform
@@ -41,6 +42,8 @@ def describe(frame: Frame, support: Support, segment: Segment, taken: Collection
     colour, rgb = name_colour(_pixels(balanced(frame.rgb), segment.mask))
     seen = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
     doubts, is_object = _doubts(seen, points, bottom, measured, segment.mask)
+    if is_object and fit.shape != "bowl" and (step := step_height(frame, support, segment.mask)) is not None:
+        doubts = (*doubts, f"It seems to be two things, one on the other from {step * 100:.0f} cm up: split its mask?")
     noun = {"irregular": "object", "sphere": "ball"}.get(fit.shape, fit.shape)
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"

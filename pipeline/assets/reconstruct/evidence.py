@@ -135,7 +135,7 @@ def gather(frame: Frame, support: Support, segment: Segment, attributes: Attribu
         points,
         float(np.median(depths)) / k.fx if len(depths) else 0.002,
         bottom,
-        0.25 * float(np.median(noise(depths))) if len(depths) else 0.001,
+        0.5 * float(np.median(noise(depths))) if len(depths) else 0.001,
     )
 
 

@@ -10,6 +10,8 @@ from pipeline.assets.reconstruct.proposal import SMALLEST, about_z
 
 TRIES = 160
 """Shapes that are asked about while one is looked for."""
+HOLD = 0.01
+"""How much a shape is held where it began: it decides where the rays say nothing."""
 
 Met = tuple[np.ndarray, np.ndarray]
 """Along each ray, of shape (N,), infinite where it misses, and the normals there, of shape (N, 3), world axes."""
@@ -21,7 +23,8 @@ def agreed(
     """The numbers near `start` with which a shape errs least; those in `sizes` are lengths and stay above SMALLEST."""
 
     def error(x: np.ndarray) -> float:
-        return 1.0 if min(x[sizes]) < SMALLEST / 2 else evidence.error(*meets(x))
+        held = HOLD * float(np.linalg.norm(x - start))
+        return 1.0 if min(x[sizes]) < SMALLEST / 2 else evidence.error(*meets(x)) + held
 
     steps = np.full(len(start), 0.006)
     steps[sizes] = -0.05 * start[sizes]

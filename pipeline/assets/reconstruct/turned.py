@@ -27,6 +27,8 @@ LIES = 1.25
 """Longer than wide by this factor before an axis is looked for along it."""
 TOPS = 0.35
 """Share of a normal that must lie across the axis: tops and ends say nothing of the radius."""
+TAPERED = 15
+"""How many numbers more a tapered block counts than it has: things with corners are boxes, as a rule."""
 SQUARE = 6
 """The power of a rounded square's section."""
 WALL = 0.003
@@ -196,13 +198,12 @@ def _standing(axis: _Axis, count: int) -> Proposal:
     solid = at(_lathe(axis.radii, axis.heights, circle / reach * [1, axis.squeeze]), axis.rotation, axis.origin)
     yaw = float(np.arctan2(axis.rotation[1, 0], axis.rotation[0, 0]))
     square, oval = axis.power != 2, axis.squeeze != 1
-    said = {1: "a cylinder", 2: "a cone"}.get(count, "a turned profile")
-    said = (
-        ("a tapered block" if count == 2 else "a squarish profile") if square else "an oval profile" if oval else said
-    )
-    return Proposal(
-        "cylinder" if count == 1 else "revolved", solid, yaw, count + 3 + 2 * oval + square, said, agreed=count == 1
-    )
+    if square:
+        said = "a tapered block" if count == 2 else "a squarish profile"
+    else:
+        said = {1: "a cylinder", 2: "a cone"}.get(count, "an oval profile" if oval else "a turned profile")
+    freedom = count + 3 + 2 * oval + square + TAPERED * (square and count == 2)
+    return Proposal("cylinder" if count == 1 else "revolved", solid, yaw, freedom, said, agreed=count == 1)
 
 
 def _lathe(radii: np.ndarray, heights: np.ndarray, outline: np.ndarray | None = None) -> shapes.Solid:

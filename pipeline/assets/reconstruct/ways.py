@@ -30,7 +30,7 @@ WAYS = {
     "provider": "by the image-to-3D service that is set up",
 }
 """How an asset may be made from the view: what a person may ask for by name, and what it is."""
-GROWN, SHRUNK = 1.3, 0.7
+GROWN, SHRUNK = 1.3, 0.85
 """Factors by which a shape may be larger and smaller than what shows of the thing."""
 RIVAL = 150
 """What a shape that was fitted to points alone may cost more than the best, to be tried nearer to the rays, too."""
@@ -82,7 +82,8 @@ def _adjusted(evidence: Evidence, solid: Solid) -> Solid:
 
 def _plausible(proposal: Proposal, evidence: Evidence, described: Proposal) -> bool:
     """Whether it is about as large as what was seen: what is hidden is seldom larger than what shows."""
-    extents, shown = proposal.solid.mesh.extents, np.ptp(evidence.points, axis=0)
+    extents = proposal.solid.mesh.extents
+    shown = np.ptp(np.quantile(evidence.points, [0.02, 0.98], axis=0), axis=0)
     most = GROWN * np.maximum(shown, described.solid.mesh.extents) + 0.005
     return bool((extents < most).all() and (extents > SHRUNK * shown - 0.005).all())
 
