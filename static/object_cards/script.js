@@ -156,7 +156,7 @@ export default function mount({ element, trigger, server }) {
 
   const keyed = (event) => {
     if (!element.isConnected) return document.removeEventListener("keydown", keyed);
-    if (!value?.token || !root.offsetParent || event.altKey || event.target.closest?.("[role=tab], iframe")) return;
+    if (!value?.token || !root.offsetParent || event.altKey) return;
     const one = current(), does = { ArrowUp: () => act.step(-1), ArrowDown: () => act.step(1), ArrowLeft: () => act.turn(-1), ArrowRight: () => act.turn(1), b: () => stage.toggleBlink(), "/": () => finder.input.focus(), Enter: () => one?.match && act.choose(lookedAt(one)) }[keyOf(event)];
     if (!does) return;
     event.preventDefault();

@@ -42,6 +42,8 @@ class Thing:
     """Of the two boxes, intersection over union."""
     asset_given: str | None = None
     asset_true: str | None = None
+    segment: int = 0
+    """Of the placement that stands for it; 0 where it was not found."""
 
     @property
     def found(self) -> bool:
@@ -120,8 +122,9 @@ def _compared(name: str, o: dict, true_camera: list, p: dict, camera: list, iou:
     overlap = _overlap(ct, rt, st, cp, rest, np.array(size))
     off = float(np.linalg.norm(cp - ct))
     return Thing(
-        name, o["name"], strata(o), float(iou), 1e3 * off, turn, 100 * wrong, overlap, p["asset_id"], o["asset_id"]
-    )
+        name, o["name"], strata(o), float(iou), 1e3 * off, turn, 100 * wrong, overlap, p["asset_id"], o["asset_id"],
+        p["segment_id"],
+    )  # fmt: skip
 
 
 def _in_camera(world_from_camera: list, thing: dict) -> tuple[np.ndarray, np.ndarray]:
