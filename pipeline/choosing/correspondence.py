@@ -37,7 +37,8 @@ IN_A_ROW = 4
 
 class Scored(BaseModel):
     number: int
-    score: float = Field(ge=0, le=1)
+    score: float
+    """From 0 to 1; servers do not hold models to it, so what lies beyond is taken for its nearer end."""
 
 
 class CorrespondenceAnswer(BaseModel):
@@ -100,7 +101,8 @@ def question(
     """Which of these assets it is, numbered from 1. Raises AssetError for a mesh that cannot be drawn."""
     data: dict[str, Any] = {}
     if matcher != "image":
-        data["object"] = f"{described.caption or described.name}, {_cm(described.attributes.size)}"
+        size = "" if " cm" in described.caption else f", {_cm(described.attributes.size)}"
+        data["object"] = f"{described.caption or described.name}{size}"
         data["assets"] = "\n".join(_told(k, one, captions) for k, one in enumerate(assets, 1))
     pictures, shows = (), ""
     if matcher != "text":
@@ -152,7 +154,7 @@ def _told(number: int, asset: Asset, captions: Mapping[str, str]) -> str:
 
 def _said(answer: CorrespondenceAnswer, shown: Sequence[Asset]) -> dict[str, float]:
     """The model's scores by asset; what it chose is never below another."""
-    said = {shown[one.number - 1].id: one.score for one in answer.scores}
+    said = {shown[one.number - 1].id: min(max(one.score, 0.0), 1.0) for one in reversed(answer.scores)}
     if answer.choice:
         said[shown[answer.choice - 1].id] = max([*said.values(), 0.5])
     return said
