@@ -95,6 +95,7 @@ class Shelf:
             "provenance": asset.provenance,
             "wrong": list(asset.wrong),
             "own": own.is_own(asset, self.own),
+            "version": own.is_version(asset),
             "joints": [
                 {"name": one.name, "kind": one.kind, "part": one.part,
                  "range": [end if np.isfinite(end) else None for end in one.range]}

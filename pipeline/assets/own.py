@@ -90,6 +90,11 @@ def is_own(asset: Asset, own: Path) -> bool:
     return asset.folder is not None and asset.folder.resolve().parent == own.resolve()
 
 
+def is_version(asset: Asset) -> bool:
+    """Whether it takes the place of an asset that others made."""
+    return asset.folder is not None and bool(_read(asset.folder).get("instead"))
+
+
 def last_step(own: Path) -> str:
     """What `undo` would take back, in words; empty where nothing."""
     steps = _steps(own)
@@ -186,16 +191,18 @@ def _sized(asset: Asset, size: np.ndarray) -> dict[str, Any]:
 
 
 def _rewrite(folder: Path, facts: Mapping[str, object]) -> None:
-    file = folder / "asset.json"
-    write_json(file, json.loads(file.read_text(encoding="utf-8")) | dict(facts))
+    write_json(folder / "asset.json", _read(folder) | dict(facts))
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "asset.json").read_text(encoding="utf-8"))
 
 
 def _transform(folder: Path, matrix: np.ndarray) -> None:
     """Its mesh, its convex pieces and its model. Raises AssetError where the mesh is no .obj."""
     if not (folder / "mesh.obj").exists():
         raise AssetError("only what was brought in here can be turned or scaled; drop its file here first")
-    facts = json.loads((folder / "asset.json").read_text(encoding="utf-8"))
-    for file in (folder / "mesh.obj", *(folder / str(name) for name in facts.get("collision") or ())):
+    for file in (folder / "mesh.obj", *(folder / str(name) for name in _read(folder).get("collision") or ())):
         file.write_text(_transformed(file.read_text(encoding="utf-8"), matrix), encoding="utf-8")
     model = folder / "model" / "model.xml"
     if model.exists():

@@ -93,7 +93,7 @@ export class AssetPanel {
       one.joints.length > 0 && fact("joints", h("ul.joints", {}, one.joints.map((joint) => h("li", {}, `${joint.part.replaceAll("_", " ")}: ${joint.kind === "hinge" ? "turns" : "slides"} ${travel(joint)}`)))),
       fact("licence", text("licence", "Licence", { placeholder: "unknown" })),
       fact("from", one.provenance || "unknown"),
-      fact("whose", place(one.place), !one.own && h("span.from", {}, "what you change becomes a version of your own")),
+      fact("whose", place(one.place), !one.own && h("span.from", {}, "what you change becomes a version of your own"), one.version && h("span.from", {}, "your version of an asset that others made")),
       one.wrong.length > 0 && [h("h4", {}, "What was wrong with its file"), h("ul.wrong", {}, one.wrong.map((fault) => h("li", {}, fault)))]);
     this.drawActions();
   }
@@ -102,7 +102,7 @@ export class AssetPanel {
     const { one, target } = this;
     fill(this.actions,
       target && (target.asset_id === one.id ? h("span.muted", {}, "Used for ", chip(target), ` ${target.name}`) : h("button.studio-button.primary", { "data-act": "use", onclick: () => this.use(target, one) }, "Use for ", chip(target), ` ${target.name}`)),
-      one.own && h("button.studio-button", { "data-act": "remove", title: "Out of the library; Undo brings it back", onclick: () => this.change({ kind: "remove" }) }, one.provenance && one.place === "own" ? "Take out of the library" : "Take out"));
+      one.own && h("button.studio-button", { "data-act": "remove", title: "Out of the library; Undo brings it back", onclick: () => this.change({ kind: "remove" }) }, one.version ? "Take out my version" : "Take out of the library"));
   }
 
   number(value, unit, label, step, changed) {

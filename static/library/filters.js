@@ -15,7 +15,8 @@ export class Filters {
     this.element = h("div.filters", {},
       h("label", {}, h("span", {}, "Kind"), category), h("label", {}, h("span", {}, "Whose"), whose), h("label", {}, h("span", {}, "Licence"), licence),
       h("div.label", {}, h("span", {}, "Longest side, cm"), h("span.pair", {}, smallest, h("i", {}, "to"), largest)),
-      h("label.tick", {}, articulated, "with joints only"), this.clear);
+      h("label.tick", {}, articulated, "with joints only"), this.clear,
+      h("p.hint", {}, "Drop a model, a folder or a zip anywhere here to bring it in, or a picture to look for what is on it."));
   }
 
   // How many there are of each; what is chosen stays.

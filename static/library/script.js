@@ -7,13 +7,14 @@ import { Filters } from "/static/library/filters.js";
 import { Grid } from "/static/library/grid.js";
 import { Jobs } from "/static/library/jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/opening.js";
+import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { Packs } from "/static/library/packs.js";
 
 const LATER = 120, FIRST = 100, READ = 7000;
 
 export default function mount({ element, trigger, server, upload }) {
   const root = element.querySelector(".library");
-  let value = {}, like = null, found = null, digest = "", asked = 0, timer, sending = false;
+  let value = {}, like = null, found = null, digest = "", asked = 0, timer, sending = false, changedHere = false;
   const ask = (question) => server.ask({ ...question, door: value.door, token: value.token }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
 
   // What is looked for
@@ -66,6 +67,7 @@ export default function mount({ element, trigger, server, upload }) {
   const say = (text, isBad = false) => { note = text; bad = isBad; drawNote(); clearTimeout(fades); if (text && !isBad) fades = setTimeout(() => say(""), READ); };
   const edited = async (answer) => {
     if (answer.error) return say(answer.error, true);
+    changedHere = true;
     say([answer.undone && `Taken back: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
     trigger("changed");
     const open = panel.id;
@@ -80,12 +82,13 @@ export default function mount({ element, trigger, server, upload }) {
   const see = (id) => { grid.choose(id); panel.show(id); };
   const grid = new Grid({ more: (offset, limit) => ask(query(offset, limit)), pictures: (ids) => ask({ kind: "drawn", ids }), open: see });
   const aim = () => panel.aim((value.objects ?? []).find((one) => one.id === selected()) ?? null);
-  const panel = new AssetPanel({ ask, edited, close: () => { panel.hide(); grid.choose(""); }, use: (object, asset) => { trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id }); say(`${asset.name} stands for ${object.name} now; Ctrl Z takes it back.`); } });
+  const panel = new AssetPanel({ ask, edited, close: () => { panel.hide(); grid.choose(""); }, use: (object, asset) => { changedHere = false; trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id }); say(`${asset.name} stands for ${object.name} now; Ctrl Z takes it back.`); } });
   const jobs = new Jobs({ ask, finished: () => { trigger("changed"); search(true); }, open: see });
   const packs = new Packs({ ask, began: (answer) => (answer.error ? say(answer.error, true) : jobs.take(answer)) });
 
   const count = h("span.count", { role: "status" }), likes = h("span.likes"), told = h("p.told", { hidden: true }), nothing = h("div.empty"), doubt = h("p.doubt"), undo = h("span");
   const pick = h("label.studio-button", { title: "A picture of one thing: a PNG or a JPEG. Or drop it here." }, "By picture …", h("input", { type: "file", accept: "image/*", hidden: true, onchange: (event) => { const [file] = event.target.files; if (file) likePicture(file); event.target.value = ""; } }));
+  const takeBack = async () => edited(await ask({ kind: "undo" }));
   const drawNote = () => { told.hidden = !note; told.className = `told${bad ? " bad" : ""}`; fill(told, note, h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => say("") }, "✕")); };
   const draw = () => {
     count.textContent = found ? (found.total === found.all ? plural(found.all, "asset") : `${found.total} of ${found.all} assets`) : "";
@@ -96,7 +99,7 @@ export default function mount({ element, trigger, server, upload }) {
     const target = (value.objects ?? []).find((one) => one.id === selected());
     fill(likes, like ? h("span.like", {}, h("img", { src: like.image, alt: "" }), `like ${like.text}`, h("button", { "aria-label": "No longer by picture", onclick: () => lookFor(null) }, "✕"))
       : target && h("button.studio-button", { onclick: () => likeObject(target.id) }, "Like ", chip(target), ` ${target.name}`));
-    fill(undo, found?.undo && h("button.studio-button.plain", { title: `Take back: ${found.undo}`, "data-act": "undo", onclick: async () => edited(await ask({ kind: "undo" })) }, "↶ Undo"));
+    fill(undo, found?.undo && h("button.studio-button.plain", { title: `Take back: ${found.undo}`, "data-act": "undo", onclick: takeBack }, "↶ Undo"));
     const empty = found && !found.total;
     nothing.hidden = !empty;
     if (empty) fill(nothing, found.all ? ["Nothing here is like that. ", filters.any || like || words.value ? h("button.studio-button", { onclick: () => { filters.reset(); words.value = ""; lookFor(null); } }, "Show everything") : ""] : "There are no assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.");
@@ -125,11 +128,14 @@ export default function mount({ element, trigger, server, upload }) {
   document.addEventListener("keydown", (event) => {
     if (!libraryOpen() || !element.isConnected) return;
     if (event.key === "Escape") { event.stopPropagation(); !packs.element.hidden ? packs.hide() : panel.id ? panel.close() : closeLibrary(); }
+    const typing = event.target.closest("input:not([type=checkbox]), textarea");
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && !typing && changedHere && found?.undo) { event.preventDefault(); event.stopPropagation(); takeBack(); }
     if (event.key === "/" && !event.target.closest("input, textarea, select")) { event.preventDefault(); words.focus(); }
   }, true);
   onLibrary(element, (wish) => {
     root.hidden = !wish;
     if (!wish) return;
+    closeDrawer();
     jobs.follow();
     draw();
     if (wish.like?.object !== undefined) likeObject(wish.like.object);
@@ -139,11 +145,13 @@ export default function mount({ element, trigger, server, upload }) {
     words.focus();
   });
   onSelect(element, () => libraryOpen() && draw());
+  onDrawer(element, (page) => page && closeLibrary()); // one of the two at a time
 
   return (next) => {
     const before = value;
     value = next ?? {};
     if (!libraryOpen()) return;
+    if (before.token !== undefined && before.token !== value.token) return closeLibrary();
     if (before.door !== value.door || (digest && digest !== value.digest)) search(true);
     draw();
   };
