@@ -29,7 +29,7 @@ from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
 
-DRAWN = 1
+DRAWN = 2
 """Rises when the same thing is drawn differently."""
 MOST = 12
 """Candidates of one object that are asked for at once."""

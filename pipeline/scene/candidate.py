@@ -28,6 +28,8 @@ NEARER = 0.015
 """Metres by which something must stand nearer to hide what is drawn."""
 GAIN = (0.45, 2.2)
 """A black thing is not made white."""
+GLARE = 245
+"""Of 255, what nine tenths of a drawing stay below where it is made brighter: a form shows by its shading."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,12 @@ def outline(shown: np.ndarray) -> list[list[list[float]]]:
 
 
 def _as_bright(rgb: np.ndarray, shown: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """The drawing's light scaled until its mean is that of what was seen, pixels (N, 3)."""
+    """The drawing's light scaled until its mean is that of what was seen, pixels (N, 3), or until it would glare."""
     if not shown.any() or not len(seen):
         return rgb
-    gain = float(np.clip(seen.mean() / max(rgb[shown].mean(), 1.0), *GAIN))
-    return np.clip(rgb * gain, 0, 255).astype(np.uint8)
+    brightest = float(np.percentile(rgb[shown].max(axis=1), 90))
+    gain = min(float(seen.mean()) / max(float(rgb[shown].mean()), 1.0), max(GLARE / max(brightest, 1.0), 1.0))
+    return np.clip(rgb * np.clip(gain, *GAIN), 0, 255).astype(np.uint8)
 
 
 def _draw(

@@ -28,7 +28,12 @@ export default function mount({ element, trigger, server }) {
   const among = (one, id) => [...finder.found, ...options(one)].find((option) => option.asset_id === id);
   const lookedAt = (one) => among(one, looked.get(one.id)) ?? options(one).find((option) => chosen(one, option)) ?? options(one)[0];
   const sceneOf = (one) => scenes.get(one.id);
-  const drawnOf = (one, option) => sceneOf(one)?.drawn[option.asset_id];
+  const drawnOf = (one, option) => {
+    const known = sceneOf(one)?.drawn[option.asset_id];
+    if (!option.asset_id && (known ?? { state: "none" }).state === "none") return { state: "none", why: chosen(one, option) ? "it shows here as soon as the twin stands" : "it is made, and shown here, when it is chosen" };
+    const asked = !sceneOf(one) || looked.get(one.id) === option.asset_id;
+    return known ?? (asked ? { state: "drawing" } : undefined);
+  };
 
   // ---- what the server draws
   const asking = new Asking(server.ask, (answer) => {

@@ -60,7 +60,7 @@ export class Stage {
     for (const [image, source] of [[this.photo, scene?.photo], [this.gone, scene?.gone], [this.candidate, ready && drawn.image]])
       if (source && image.getAttribute("src") !== source) image.setAttribute("src", source);
     this.right.textContent = ready ? this.name : "";
-    fill(this.note, { drawing: `drawing ${this.name} in this view …`, failed: drawn?.why, none: this.name && "not drawn: it is made when it is chosen" }[drawn?.state] ?? "");
+    fill(this.note, { drawing: `drawing ${this.name} in this view …`, failed: drawn?.why, none: drawn?.why }[drawn?.state] ?? "");
     this.lines.replaceChildren(...(mode === "outline" && scene ? [...paths(scene.outline, "mask"), ...paths(ready ? drawn.outline : [], "shown")] : []));
     this.blinks(mode === "blink" && ready);
     fill(this.modes, [["slide", "Slide", "Drag across the picture"], ["blink", "Blink", "Photograph and candidate in turn: key B"], ["outline", "Outline", "Its outline over the photograph; the mask's is dashed"]].map(([name, text, title]) =>
