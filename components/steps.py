@@ -57,7 +57,7 @@ class ObjectCards(Component):
 
 
 class FitTable(Component):
-    """{rows: [{id, name, colour, iou, depth_error, verdict, ok}], moved: [sentence]}."""
+    """{rows: [{id, name, colour, sure: {word, reason}, iou, depth_error, verdict, ok}], notes: [sentence], waiting}."""
 
     folder = "fit_table"
 

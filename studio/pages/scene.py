@@ -31,12 +31,19 @@ def palette(session: Session) -> dict[str, str]:
 def fit(session: Session | None) -> dict:
     """How each object of the twin agrees with the photograph."""
     placed = [one for one in objects(session) if one.get("placed")]
-    rows = [{key: one[key] for key in ("id", "name", "colour")} | (one["fit"] or NOT_COMPARED) for one in placed]
+    rows = [
+        {key: one[key] for key in ("id", "name", "colour", "sure")} | (one["fit"] or NOT_COMPARED) for one in placed
+    ]
+    scene = session.kept("scene", "scene.json", session.project.scene) if session else None
     error = session.project.error("scene") if session else ""
     return {
         "rows": rows,
+        "notes": [f"{p.name} would have toppled; it was given a flat foot." for p in scene.placements if p.foot]
+        if scene
+        else [],
         "waiting": error or "The twin shows here as soon as the objects are matched and have settled.",
     }
 
 
+SHOWN = ("id", "name", "colour", "sure")
 NOT_COMPARED = {"iou": None, "depth_error": None, "verdict": "not compared yet", "ok": True}
