@@ -50,7 +50,7 @@ class Scoring:
         services = self._services()
         objects = sum(len(truth[folder.name]) for folder in frames)
         kinds = {KIND_OF[one]: objects for one in chosen_of(services.model, matchers) if one in KIND_OF}
-        said = f"{len(frames)} labelled frames, {objects} objects."
+        said = f"{len(frames)} labelled frame{'s' * (len(frames) != 1)}, {objects} objects."
         if kinds:
             kinds |= {"describe_segment": objects} if getattr(services.model, "sees", False) else {}
             settings = getattr(services.model, "settings", None)
