@@ -73,7 +73,9 @@ def reconstruct(
         "caption": description.caption,
         "category": category,
         "mass": round(usual_mass(solid.mesh.extents, chosen.hollow), 4),
+        "mass_from": "size",
         "friction": usual_friction(category),
+        "friction_from": "category table",
         "container": chosen.hollow,
         "provenance": f"{PROVENANCE} as {chosen.said}; {seen:.0%} of its surface was seen, the rest is guessed",
         "made": {

@@ -120,7 +120,7 @@ def _resized(folder: Path, size: np.ndarray) -> None:
         file.write_text("\n".join(_scaled(line, factor) for line in lines) + "\n", encoding="utf-8")
     mass = usual_mass(extents * factor, bool(facts.get("container")))
     facts |= {"size": [round(float(e), 5) for e in extents * factor], "mass": round(mass, 5), "id": "provided"}
-    facts = {key: value for key, value in facts.items() if key not in ("mass_range", "mass_from")}
+    facts = {key: value for key, value in facts.items() if key != "mass_range"} | {"mass_from": "size"}
     (folder / "asset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
