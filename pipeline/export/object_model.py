@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Iterable
+from dataclasses import replace
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -23,7 +24,7 @@ def object_zip(p: Placement, form: str) -> bytes:
 
     Raises ExportError for an unknown form, SceneError where the object's meshes cannot be read.
     """
-    spec = mjcf.alone(p)
+    spec = mjcf.alone(p if form == "mjcf" else replace(p, model=None))  # a URDF of it is shut, in one piece
     model = mjcf.compile_spec(spec)
     match form:
         case "mjcf":

@@ -1,11 +1,14 @@
 """The twin on disk: scene.json, and scene/ with the model and its meshes."""
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pipeline.assets.asset import Joint
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
@@ -35,7 +38,9 @@ def write_scene(scene: Scene, project_dir: Path) -> Scene:
 
 def _own(p: Placement, folder: Path) -> Placement:
     pieces = range(len(p.collision) or 1)
-    return replace(p, mesh=folder / f"{p.name}.obj", collision=tuple(folder / f"{p.name}.{i}.obj" for i in pieces))
+    model = None if p.model is None else folder / f"{p.name}.model.xml"
+    collision = tuple(folder / f"{p.name}.{i}.obj" for i in pieces)
+    return replace(p, mesh=folder / f"{p.name}.obj", collision=collision, model=model)
 
 
 def scene_to_json(scene: Scene, project_dir: Path) -> dict:
@@ -50,16 +55,20 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:
-    return {k: getattr(p, k) for k in _PLAIN} | {
-        "size": np.asarray(p.size).tolist(),
-        "world_from_object": _pose_to_json(p.world_from_object),
-        "mass_range": list(p.mass_range),
-        "friction_range": list(p.friction_range),
-        "found": _pose_to_json(p.found.world_from_object) | {"scale": p.found.scale} if p.found else None,
-        "rgb": [int(c) for c in p.rgb],
-        "mesh": _relative(p.mesh, project_dir),
-        "collision": [_relative(c, project_dir) for c in p.collision],
-    }
+    return (
+        {k: getattr(p, k) for k in _PLAIN}
+        | {
+            "size": np.asarray(p.size).tolist(),
+            "world_from_object": _pose_to_json(p.world_from_object),
+            "mass_range": list(p.mass_range),
+            "friction_range": list(p.friction_range),
+            "found": _pose_to_json(p.found.world_from_object) | {"scale": p.found.scale} if p.found else None,
+            "rgb": [int(c) for c in p.rgb],
+            "mesh": _relative(p.mesh, project_dir),
+            "collision": [_relative(c, project_dir) for c in p.collision],
+        }
+        | ({"model": _relative(p.model, project_dir), "joints": _joints_to_json(p)} if p.model else {})
+    )
 
 
 def _pose_to_json(pose: Pose) -> dict:
@@ -103,4 +112,34 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         rgb=tuple(data["rgb"]),
         mesh=project_dir / data["mesh"],
         collision=tuple(project_dir / c for c in data["collision"]),
+        model=project_dir / data["model"] if data.get("model") else None,
+        joints=_joints_from_json(data["name"], data.get("joints", ()), float(data["scale"])),
+    )
+
+
+def _joints_to_json(p: Placement) -> list[dict]:
+    """Named as in scene.xml, where the object's own names stand behind its name; all are shut, at 0."""
+    return [
+        {"name": f"{p.name}/{one.name}", "kind": one.kind, "part": f"{p.name}/{one.part}", "value": 0.0,
+         "range": [end * _grown(p, one) if np.isfinite(end) else None for end in one.range]}
+        for one in p.joints
+    ]  # fmt: skip
+
+
+def _grown(p: Placement, joint: Joint) -> float:
+    return p.scale if joint.kind == "slide" else 1.0
+
+
+def _joints_from_json(name: str, rows: Iterable[Mapping[str, Any]], scale: float) -> tuple[Joint, ...]:
+    def ends(row: Mapping[str, Any]) -> tuple[float, float]:
+        by = scale if row["kind"] == "slide" else 1.0
+        low, high = (
+            sign * np.inf if end is None else end / by for sign, end in zip((-1, 1), row["range"], strict=True)
+        )
+        return float(low), float(high)
+
+    bare = {key: [str(row[key]).removeprefix(f"{name}/") for row in rows] for key in ("name", "part")}
+    return tuple(
+        Joint(joint, row["kind"], ends(row), part)
+        for joint, part, row in zip(bare["name"], bare["part"], rows, strict=True)
     )

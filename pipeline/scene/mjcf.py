@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
-from pipeline.scene import meshes
+from pipeline.scene import articulated, meshes
 from pipeline.scene.placement import Placement, Scene, SceneError
 
 MARGIN = 0.10
@@ -32,7 +32,8 @@ SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 def build(scene: Scene, looks: bool = True) -> mujoco.MjSpec:
     """The model of a scene, its files in `spec.assets`; compiles as it is. Raises SceneError.
 
-    Without looks it has only what collides, and compiles several times faster.
+    Without looks it has only what collides, in one piece and shut where it has joints, and compiles several times
+    faster.
     """
     spec = mujoco.MjSpec()
     spec.modelname = "twin"
@@ -69,7 +70,7 @@ def write(scene: Scene, folder: Path) -> Path:
     compile_spec(spec)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
-        if old.suffix in (".obj", ".mtl", ".png", ".xml") and old.is_file():
+        if old.suffix in (".obj", ".mtl", ".png", ".xml", ".stl", ".msh", ".jpg") and old.is_file():
             old.unlink()
     for name, data in spec.assets.items():
         (folder / name).write_bytes(data)
@@ -192,16 +193,37 @@ def _add(spec: mujoco.MjSpec, p: Placement, looks: bool) -> None:
         )
     if not (np.isfinite(p.size).all() and (p.size > 0).all() and np.isfinite(p.world_from_object.matrix).all()):
         raise SceneError(f"{p.name} has no proper size or pose; measure or move it again")
+    skin = meshes.skin(p.mesh)
+    if looks and p.model is not None:
+        _attach(spec, p, skin)
+        return
     body = spec.worldbody.add_body(name=p.name, pos=p.world_from_object.pos, quat=p.world_from_object.quat_wxyz)
     if not p.fixed:
         body.add_freejoint(name=p.name)
-    skin = meshes.skin(p.mesh)
     # the size box decides: whatever the file's units and origin are, its box becomes the placement's
     scale = p.size / np.maximum(skin.bounds[1] - skin.bounds[0], 1e-9)
     middle = skin.bounds.mean(0)
     if looks:
         _look(spec, body, p, skin, scale, -middle * scale)
     _collide(spec, body, p, scale, middle)
+    if p.model is not None:
+        body.mass, body.ipos, total = articulated.shut(p)
+        body.fullinertia = [*np.diag(total), total[0, 1], total[0, 2], total[1, 2]]
+        body.explicitinertial = True
+
+
+def _attach(spec: mujoco.MjSpec, p: Placement, skin: meshes.Skin) -> None:
+    """A thing with joints; its mesh and pieces lie beside the model for what needs it in one piece."""
+    files = articulated.attach(spec, p, contact(p.friction))
+    files |= {f"{p.name}.obj": f"mtllib {p.name}.mtl\nusemtl skin\n".encode() + skin.obj}
+    files |= {f"{p.name}.mtl": _mtl(p.name, skin.rgb or (0.5, 0.5, 0.5), skin.texture is not None)}
+    if skin.texture is not None:
+        files |= {f"{p.name}.png": skin.texture}
+    for i, path in enumerate(p.collision or (p.mesh,)):
+        files |= {f"{p.name}.{i}.obj": meshes.collider(path).obj}
+    spec.assets |= files
+    if p.foot:
+        _put_foot(spec.body(p.name), p)
 
 
 def _look(spec, body, p: Placement, skin: meshes.Skin, scale: np.ndarray, pos: np.ndarray) -> None:
@@ -248,10 +270,14 @@ def _collide(spec, body, p: Placement, scale: np.ndarray, middle: np.ndarray) ->
                     type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"{p.name}:{i}", pos=-middle * scale, **settings
                 )
     if p.foot:
-        half = np.append(p.size[:2] / 2, FOOT / 2)
-        body.add_geom(name=f"{p.name}:foot", type=mujoco.mjtGeom.mjGEOM_BOX, size=half, mass=0.3 * p.mass,
-                      pos=[0, 0, (FOOT - p.size[2]) / 2], group=COLLIDE, rgba=[0.9, 0.6, 0.2, 0.5],
-                      **contact(p.friction))  # fmt: skip
+        _put_foot(body, p)
+
+
+def _put_foot(body: mujoco.MjsBody, p: Placement) -> None:
+    half = np.append(p.size[:2] / 2, FOOT / 2)
+    body.add_geom(name=f"{p.name}:foot", type=mujoco.mjtGeom.mjGEOM_BOX, size=half, mass=0.3 * p.mass,
+                  pos=[0, 0, (FOOT - p.size[2]) / 2], group=COLLIDE, rgba=[0.9, 0.6, 0.2, 0.5],
+                  **contact(p.friction))  # fmt: skip
 
 
 def _mtl(name: str, rgb: Sequence[float], textured: bool) -> bytes:

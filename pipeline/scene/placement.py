@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.assets.asset import Joint
 from pipeline.errors import StudioError
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
@@ -60,6 +61,10 @@ class Placement:
     licence: str = ""
     """Of the asset; empty where unknown."""
     provenance: str = ""
+    model: Path | None = None
+    """MJCF of a thing with joints, which then moves; its mesh and pieces show it at home."""
+    joints: tuple[Joint, ...] = ()
+    """As its model names them."""
     found: Found | None = None
     """None where the machine's pose stands."""
 

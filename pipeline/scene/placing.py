@@ -298,6 +298,8 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, found: Laid, la
         misfit=laid.cost,
         mesh=asset.mesh,
         collision=asset.collision,
+        model=asset.model,
+        joints=asset.joints,
         mass=asset.mass * scale**3,
         mass_range=(asset.mass_range[0] * scale**3, asset.mass_range[1] * scale**3),
         mass_source=asset.mass_source,

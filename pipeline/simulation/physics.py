@@ -71,7 +71,8 @@ class Physics:
         self.gripper = len(bench.objects)
         self.label = np.array([self._labelled(g) for g in range(self.model.ngeom)])
         """Index into the names for every geom, of shape (ngeom,)."""
-        self._shapes = {name: _support_points(self.model, body) for name, body in self._bodies.items()}
+        mujoco.mj_kinematics(self._feeler, self._probe)
+        self._shapes = {name: _support_points(self._feeler, self._probe, body) for name, body in self._bodies.items()}
         joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
         self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
         """Where each movable object's position starts in qpos."""
@@ -191,14 +192,16 @@ class Physics:
         )
 
 
-def _support_points(model: mujoco.MjModel, body: int) -> np.ndarray:
-    """The outermost points of a body's collision shapes, in its frame, of shape (N, 3)."""
+def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int) -> np.ndarray:
+    """The outermost points of collision shapes of a body and its parts, as at home, in its frame, of shape (N, 3)."""
     directions = _directions(400)
+    middle, turn = home.xpos[body], home.xmat[body].reshape(3, 3)
     clouds = []
-    for geom in range(int(model.body_geomadr[body]), int(model.body_geomadr[body] + model.body_geomnum[body])):
+    for geom in np.flatnonzero(model.body_rootid[model.geom_bodyid] == model.body_rootid[body]):
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
-            rotation = Rotation.from_quat(model.geom_quat[geom], scalar_first=True).as_matrix()
-            clouds.append(_geom_points(model, geom, directions @ rotation) @ rotation.T + model.geom_pos[geom])
+            rotation = turn.T @ home.geom_xmat[geom].reshape(3, 3)
+            points = _geom_points(model, geom, directions @ rotation)
+            clouds.append(points @ rotation.T + (home.geom_xpos[geom] - middle) @ turn)
     points = np.unique(np.concatenate(clouds).round(6), axis=0)
     return points[np.unique((points @ directions.T).argmax(0))]
 

@@ -326,6 +326,7 @@ def _duplicate(spec: mujoco.MjSpec, scene: mujoco.MjSpec, source: str, name: str
 
 
 def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
+    """The body and the parts that its joints move."""
     for geom in body.geoms:
         geom.pos, geom.size = geom.pos * factor, geom.size * factor
         if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
@@ -337,6 +338,13 @@ def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
             geom.mass *= factor**3
     if body.explicitinertial:
         body.mass, body.ipos, body.inertia = body.mass * factor**3, body.ipos * factor, body.inertia * factor**5
+    for joint in body.joints:
+        joint.pos = joint.pos * factor
+        if joint.type == mujoco.mjtJoint.mjJNT_SLIDE:
+            joint.range = joint.range * factor
+    for part in body.bodies:
+        part.pos = part.pos * factor
+        _scale(spec, part, factor)
 
 
 def _draw(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) -> None:

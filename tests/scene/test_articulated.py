@@ -1,0 +1,181 @@
+"""A thing with joints stands in the twin as it is: it loads alone, settles shut, opens and closes, and is kept."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import scene_making as make
+
+from pipeline.assets import Library
+from pipeline.assets.importing import bring_in
+from pipeline.scene import mjcf
+from pipeline.scene.files import read_scene, write_scene
+from pipeline.scene.settle import settle
+from pipeline.simulation import kit
+
+DRAWERS = """<mujoco><compiler angle="radian"/><worldbody><body name="case">
+  <geom type="box" size="0.1 0.1 0.01" pos="0 0 0.01"/><geom type="box" size="0.1 0.1 0.01" pos="0 0 0.19"/>
+  <geom type="box" size="0.1 0.005 0.1" pos="0 0.1 0.1"/>
+  <geom type="box" size="0.005 0.1 0.1" pos="-0.1 0 0.1"/><geom type="box" size="0.005 0.1 0.1" pos="0.1 0 0.1"/>
+  <body name="lower" pos="0 0 0.06">
+    <joint name="lower_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true" damping="5"/>
+    <geom type="box" size="0.09 0.09 0.03" rgba="0.2 0.3 0.8 1"/></body>
+  <body name="upper" pos="0 0 0.14">
+    <joint name="upper_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true"/>
+    <geom type="box" size="0.09 0.09 0.03" rgba="0.8 0.3 0.2 1"/></body>
+</body></worldbody></mujoco>"""
+DOOR = """<mujoco><worldbody>
+  <geom name="case" type="box" size="0.1 0.1 0.08" pos="0 0.02 0.08" contype="0" conaffinity="0"/>
+  <geom type="box" size="0.1 0.1 0.08" pos="0 0.02 0.08" group="3"/>
+  <body name="door" pos="-0.1 -0.09 0.08">
+    <joint type="hinge" axis="0 0 1" range="-110 0" limited="true"/>
+    <geom type="box" size="0.1 0.008 0.078" pos="0.1 0 0" rgba="1 1 1 1" contype="0" conaffinity="0"/>
+    <geom type="box" size="0.1 0.008 0.078" pos="0.1 0 0" group="3"/></body>
+</worldbody></mujoco>"""
+KNOB = """<mujoco><worldbody><body name="plate">
+  <geom type="cylinder" size="0.1 0.01" pos="0 0 0.01"/>
+  <body name="knob" pos="0 -0.06 0.03"><joint name="knob" type="hinge" axis="0 0 1"/>
+    <geom type="box" size="0.02 0.005 0.01"/></body>
+</body></worldbody><actuator><motor joint="knob"/></actuator><keyframe><key qpos="1"/></keyframe></mujoco>"""
+MODELS = {"drawers": DRAWERS, "door": DOOR, "knob": KNOB}
+
+
+def libero() -> list:
+    """The pack's things with joints, where a person installed it."""
+    folder = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
+    names = [f.parent.parent for f in sorted(folder.glob("*/model/model.xml"))] if folder.is_dir() else []
+    return [pytest.param(path, id=path.name) for path in names]
+
+
+def stood(asset, scale=1.0, **more):
+    given = {
+        "mesh": asset.mesh, "name": "cupboard", "size": asset.size * scale, "scale": scale, "model": asset.model,
+        "joints": asset.joints, "mass": 1.5 * scale**3, "collision": asset.collision, "asset_id": asset.id, "number": 9,
+    }  # fmt: skip
+    return make.thing(**given | more)
+
+
+@pytest.fixture(params=MODELS)
+def asset(request, tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / f"{request.param}.xml").write_text(MODELS[request.param])
+    return bring_in(tmp_path / "files" / f"{request.param}.xml", tmp_path / "library").asset
+
+
+@pytest.fixture
+def twin(asset, tmp_path):
+    """A project folder with it and a can beside it, settled."""
+    can = make.thing(make.can(tmp_path), "can", at=(0.3, 0.1))
+    scene, _ = settle(make.scene(stood(asset), can))
+    write_scene(scene, tmp_path / "project")
+    return tmp_path / "project"
+
+
+def model_of(project: Path) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
+
+
+def own_joints(model: mujoco.MjModel) -> list[int]:
+    return [j for j in range(model.njnt) if model.joint(j).name.startswith("cupboard/")]
+
+
+def follows_the_laws(model: mujoco.MjModel, mass: float) -> None:
+    """Heavy as it should be, still at home, within its limits, and it opens and closes."""
+    top = model.body("cupboard").id
+    assert model.body_subtreemass[top] == pytest.approx(mass, rel=1e-4)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    start, joints = data.xpos[top].copy(), own_joints(model)
+    assert joints
+    mujoco.mj_step(model, data, 500)
+    assert np.linalg.norm(data.xpos[top] - start) < 0.001
+    for joint in joints:
+        at, low, high = model.jnt_qposadr[joint], *model.jnt_range[joint]
+        if not model.jnt_limited[joint]:
+            low, high = -1.0, 1.0
+        margin = 0.02 * (high - low) + 1e-3
+        assert low - margin <= data.qpos[at] <= high + margin and abs(data.qpos[at]) < 0.05 * (high - low)
+        for end in (low, high):
+            data.qpos[at] = end
+            mujoco.mj_forward(model, data)
+            mujoco.mj_step(model, data, 50)
+            assert np.isfinite(data.qpos).all() and low - margin <= data.qpos[at] <= high + margin
+        data.qpos[at] = 0.0
+    assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
+
+
+def test_it_settles_shut_and_opens_and_closes(twin, asset):
+    scene = read_scene(twin)
+    model = model_of(twin)
+    follows_the_laws(model, 1.5)
+    assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]
+    assert model.nu == 0 and model.nkey == 0
+    placed = next(p for p in scene.placements if p.name == "cupboard")
+    np.testing.assert_allclose(model.body("cupboard").pos, placed.world_from_object.pos, atol=1e-6)
+
+
+@pytest.mark.parametrize("asset", ["drawers"], indirect=True)
+def test_it_is_as_large_as_its_placement_says(asset):
+    spec = mjcf.build(make.scene(stood(asset, scale=0.5)))
+    model = spec.compile()
+    follows_the_laws(model, 1.5 / 8)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mine = [g for g in range(model.ngeom) if model.body_rootid[model.geom_bodyid[g]] == model.body("cupboard").id]
+    high = max(data.geom_xpos[g][2] + model.geom_size[g][2] for g in mine)
+    assert high == pytest.approx(0.1, abs=2e-3)
+    np.testing.assert_allclose(model.joint("cupboard/lower_slide").range, [0, 0.075])
+
+
+def test_what_is_written_is_read_back_and_written_again(twin, tmp_path):
+    said = json.loads((twin / "scene.json").read_text())["placements"][0]
+    assert said["joints"][0]["name"].startswith("cupboard/") and said["joints"][0]["value"] == 0
+    scene = read_scene(twin)
+    again = tmp_path / "again"
+    again.mkdir()
+    write_scene(scene, again)
+    assert json.loads((again / "scene.json").read_text())["placements"] == [
+        {**p, "mesh": p["mesh"]} for p in json.loads((twin / "scene.json").read_text())["placements"]
+    ]
+    first, second = model_of(twin), model_of(again)
+    assert first.njnt == second.njnt and np.allclose(first.body_mass, second.body_mass)
+    write_scene(scene, twin)  # over itself, as an edit does
+    follows_the_laws(model_of(twin), 1.5)
+
+
+def test_the_kit_plays_with_it_and_with_what_stands_beside_it(twin):
+    sim = kit.Simulation(kit.Scene.load(twin), 0)
+    thing = sim["cupboard"]
+    assert thing.height == pytest.approx(thing.size[2], abs=0.01)
+    sim.add_zone("spot", (0.3, -0.2), (0.16, 0.16))
+    sim.goal(kit.in_zone("can", "spot"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    np.testing.assert_allclose(run.end("cupboard").position, thing.position, atol=0.005)
+
+
+def test_the_kit_copies_resizes_and_leaves_it_out(twin):
+    scene = kit.Scene.load(twin)
+    sim = kit.Simulation(scene, 0)
+    sim.copy("cupboard", "second", (-0.3, -0.2))
+    sim.resize("second", 0.5)
+    sim.goal(kit.on_table("can"))
+    run = sim.rollout()
+    assert run.end("second").height == pytest.approx(0.5 * run.end("cupboard").height, abs=0.005)
+    bare = kit.Simulation(scene, 0)
+    bare.remove("cupboard")
+    bare.goal(kit.on_table("can"))
+    assert "cupboard" not in bare.rollout().state_at_end.objects
+
+
+@pytest.mark.parametrize("folder", libero() or [pytest.param(None, marks=pytest.mark.skip("LIBERO is not installed"))])
+def test_every_thing_of_the_pack_with_joints_stands_and_moves(folder, tmp_path):
+    (asset,) = Library.open([folder], cache=tmp_path)
+    placed = stood(asset)
+    rested, _ = settle(make.scene(placed))
+    write_scene(replace(rested, intrinsics=None), tmp_path / "project")
+    follows_the_laws(model_of(tmp_path / "project"), 1.5)
