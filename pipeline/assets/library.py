@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +242,8 @@ def _joints(facts: dict) -> tuple[Joint, ...]:
 def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
     names = facts.get("collision") or []
     files = tuple(folder / str(name) for name in names) if isinstance(names, list) else ()
-    missing = [file.name for file in files if not file.exists() or folder.resolve() not in file.resolve().parents]
+    within = os.path.normpath(folder) + os.sep  # by name alone: a large library has thousands of pieces
+    missing = [f.name for f in files if not os.path.normpath(f).startswith(within) or not f.exists()]
     if missing:
         raise AssetError(f"its collision file {missing[0]} is not in its folder")
     return files
@@ -250,8 +251,16 @@ def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
 
 def _digest(folder: Path) -> str:
     """Hash of the folder's files. Paths count relative to it, so that a moved library keeps its digest."""
+    files = sorted(f for f in folder.rglob("*") if f.is_file())
+    stamps = [(f.relative_to(folder).as_posix(), (known := f.stat()).st_mtime_ns, known.st_size) for f in files]
+    return _hashed(folder, tuple(stamps))
+
+
+@lru_cache(maxsize=10_000)
+def _hashed(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    """Read once for each version of the files: a library is opened anew whenever one asset of it changes."""
     total = hashlib.sha256()
-    for file in sorted(f for f in folder.rglob("*") if f.is_file()):
-        total.update(file.relative_to(folder).as_posix().encode())
-        total.update(file.read_bytes())
+    for name, _, _ in stamps:
+        total.update(name.encode())
+        total.update((folder / name).read_bytes())
     return total.hexdigest()[:16]
