@@ -64,8 +64,16 @@ export class AssetPanel {
   }
 
   async change(question) {
+    this.element.inert = true;
+    this.element.classList.add("busy");
     const answer = await this.ask({ ...question, id: this.one.id });
-    this.edited(answer);
+    if (question.kind === "remove" && !answer.error) {
+      answer.note = [`${this.one.name} was taken out; Undo brings it back.`, answer.note].filter(Boolean).join(" ");
+      this.close();
+    }
+    await this.edited(answer);
+    this.element.inert = false;
+    this.element.classList.remove("busy");
     if (answer.error) this.draw();
   }
 
@@ -78,7 +86,7 @@ export class AssetPanel {
     const say = (key) => (event) => event.target.value.trim() !== String(one[key] ?? "") && this.change({ kind: "change", said: { [key]: event.target.value.trim() } });
     const text = (key, label, extra = {}) => h("input", { value: one[key], "aria-label": label, spellcheck: false, onkeydown: keys, onchange: say(key), ...extra });
     const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
-    fill(this.head, text("name", "Name", { class: "name" }), this.shut());
+    fill(this.head, text("name", "Name", { class: "name" }), h("span.busy-note", { role: "status" }, h("i.spin"), "Saving …"), this.shut());
     fill(this.facts,
       h("input.caption", { value: one.caption, "aria-label": "Caption", title: "What it is, in a sentence: models read this", spellcheck: false, onkeydown: keys, onchange: say("caption") }),
       fact("kind", text("category", "Kind")),
