@@ -4,6 +4,7 @@ What a page asks here is answered at once, outside Gradio's queue: what is not d
 """
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -78,7 +79,7 @@ class Drawer:
         return {"state": "failed", "why": self._failed[key]} if key in self._failed else {"state": "drawing"}
 
     def _run(self) -> None:
-        if hasattr(os, "setpriority"):  # on Linux a thread has a niceness of its own
+        if sys.platform == "linux":  # where a thread has a niceness of its own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), KIND_TO_OTHERS)
         while wish := self._next():
             try:

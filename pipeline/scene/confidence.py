@@ -1,7 +1,7 @@
 """How sure it is that an object of the twin is what was seen: how much shows, how it lies, what else would fit."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,8 @@ NEARER = 0.015
 """Metres by which something must stand nearer to hide a part."""
 FAR = 0.02
 """Metres off what was measured at which the depth speaks for it no more than 1 / e."""
+BELIED = 0.5
+"""What is left where the matcher and the points contradict each other."""
 FEW = 100
 """Measured points that tell half of what any number tells."""
 
@@ -31,7 +33,8 @@ class Parts:
     """What speaks for an object, each in [0, 1]."""
 
     rivals: float
-    """The chosen candidate's part of its and the next one's scores; of none chosen, what the first lacks."""
+    """The chosen candidate's part of its and the next one's scores; of none chosen, what the first lacks of being one;
+    BELIED where the points were against what was chosen."""
     outline: float
     """IoU of what shows of it with the mask."""
     depth: float
@@ -40,6 +43,8 @@ class Parts:
     """Share of its outline, as the camera would see it alone, that nothing stands before."""
     points: float
     """n / (n + FEW) of the n points that were measured."""
+    known: float
+    """1 of a library's asset. Of what was made from the view the far side is guessed, and right for every other."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +102,23 @@ def _of(frame: Frame, mask: np.ndarray, p: Placement, world_from_camera: np.ndar
     both = shown & mine & (measured > 0)
     off = max(p.misfit, float(np.median(np.abs(depth - measured)[both])) if both.any() else 0.0)
     count = int((mask & (frame.depth > 0)).sum())
-    rivals, rival = _rivals(match)
+    rivals, rival = _rivals(match, p.asset_id)
     parts = Parts(
         rivals=rivals,
         outline=float((shown & mine).sum() / max((shown | mine).sum(), 1)),
         depth=float(np.exp(-off / FAR)),
         shows=float(shown.sum() / max(alone.sum(), 1)),
         points=count / (count + FEW),
+        known=1.0 if p.asset_id else (1 + _facing(p, world_from_camera)) / 2,
     )
-    share = float(np.sqrt(parts.rivals * parts.outline * parts.depth * parts.shows * parts.points))
+    share = float(np.sqrt(np.prod(list(asdict(parts).values()))))
     word: Word = "sure" if share >= SURE else "fairly sure" if share >= FAIRLY else "unsure"
     return Confidence(p.segment_id, share, word, _reason(word, parts, rival, off, count), parts)
+
+
+def _facing(p: Placement, world_from_camera: np.ndarray) -> float:
+    """Share of its surface that looks at the camera."""
+    return float(registration.surface(p.mesh, p.size).facing(p.world_from_object, world_from_camera[:3, 3]).mean())
 
 
 def _around(mask: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
@@ -120,16 +131,18 @@ def _around(mask: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
     return (int(left), int(top), int(right), int(bottom)), step
 
 
-def _rivals(match: Match | None) -> tuple[float, str]:
+def _rivals(match: Match | None, placed: str | None) -> tuple[float, str]:
     """How much more likely the choice is than the next, in [0, 1], and what there is to say of the next."""
     if match is None or match.source == "human" or not match.candidates:
         return 1.0, ""
-    first, *others = match.candidates
+    first = match.candidates[0]
     if match.asset_id is None:
         return 1 - min(first.score, 1.0), f"the library's nearest, {_spoken(first.asset_id)}, scores {first.score:.0%}"
+    if placed is None:
+        return BELIED, f"{_spoken(match.asset_id)}, which it was matched to, does not fit what was measured"
     mine = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
     rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
-    if rival is None or not others:
+    if rival is None:
         return 1.0, ""
     return mine / max(
         mine + rival.score, 1e-6
@@ -146,6 +159,7 @@ def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str
         "outline": f"{parts.outline:.0%} of its outline agrees with the mask",
         "depth": f"it lies {off * 100:.1f} cm off what was measured",
         "shows": f"{1 - parts.shows:.0%} of it is hidden by what stands before it",
+        "known": "its far side is guessed, for it was made from the view",
         "points": f"only {count} points of it were measured",
     }
     weakest = min(said, key=lambda name: getattr(parts, name))

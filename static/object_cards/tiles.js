@@ -1,7 +1,7 @@
 import { h, sizeText } from "/static/studio/dom.js";
 
 export const FIRST = 4;
-export const NAMES = { appearance: "pattern", picture: "picture", text: "words", model: "model" };
+export const NAMES = { appearance: "pattern" };
 
 // What an object may be taken for: the matcher's candidates, what a person chose beside them, and what the view shows.
 export function options(object) {

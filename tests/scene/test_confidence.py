@@ -14,8 +14,8 @@ from pipeline.scene.confidence import Parts, confidence
 
 def scene_of(tmp_path):
     return make.scene(
-        make.thing(make.box(tmp_path), "box", (0.1, 0.0), yaw=0.5),
-        make.thing(make.ball(tmp_path), "ball", (-0.1, 0.1), number=2),
+        make.thing(make.box(tmp_path), "box", (0.1, 0.0), yaw=0.5, asset_id="asset_0"),
+        make.thing(make.ball(tmp_path), "ball", (-0.1, 0.1), number=2, asset_id="ball"),
     )
 
 
@@ -65,6 +65,16 @@ def test_where_nothing_was_chosen_the_nearest_asset_is_the_rival(tmp_path):
     none = [replace(matched(s), asset_id=None) for s in (0.05, 0.45)]
     far, near = (confidence(frame, segments, scene, [one])[0] for one in none)
     assert far.word == "sure" and near.share < far.share and near.parts.rivals == pytest.approx(0.55)
+
+
+def test_what_was_made_from_the_view_is_less_sure_than_an_asset_that_lies_as_well(tmp_path):
+    scene = scene_of(tmp_path)
+    frame, _, segments = make.photograph(scene)
+    made = replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
+    asset, guessed = (confidence(frame, segments, one, [])[0] for one in (scene, made))
+    assert guessed.share < asset.share and 0.5 < guessed.parts.known < 1 == asset.parts.known
+    belied = confidence(frame, segments, made, [matched(0.99, 0.01)])[0]
+    assert belied.share < guessed.share and "does not fit what was measured" in belied.reason
 
 
 def test_what_is_hidden_or_hardly_measured_is_less_sure(tmp_path):
