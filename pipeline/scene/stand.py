@@ -6,10 +6,9 @@ import mujoco
 import numpy as np
 
 from pipeline.assets.asset import Asset
-from pipeline.assets.described import visible_geoms
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
-from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.scene.placement import Placement, Scene
 
 ROOM = 0.6
 """Metres of table to each side of an asset, as a share of its longest side."""
@@ -35,9 +34,9 @@ def stand(asset: Asset) -> mujoco.MjModel:
 
     Raises SceneError where MuJoCo cannot compile it.
     """
-    if asset.model is None:
-        return mjcf.compile_spec(mjcf.build(_scene(asset, (_placement(asset),))))
-    return _articulated(asset)
+    reach = (0.5 + ROOM) * float(max(asset.size))
+    table = reach * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+    return mjcf.compile_spec(mjcf.build(Scene(np.eye(4), table, TABLE, (_placement(asset),))))
 
 
 def body(model: mujoco.MjModel) -> Body:
@@ -63,38 +62,10 @@ def _below(model: mujoco.MjModel, b: int, top: int) -> bool:
     return b == top
 
 
-def _scene(asset: Asset, placements: tuple[Placement, ...]) -> Scene:
-    reach = (0.5 + ROOM) * float(max(asset.size))
-    table = reach * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
-    return Scene(np.eye(4), table, TABLE, placements)
-
-
 def _placement(asset: Asset) -> Placement:
     return Placement(
         name=NAME, segment_id=0, asset_id=asset.id, scale=1.0, size=np.asarray(asset.size, float),
-        world_from_object=_on_table(asset), mesh=asset.mesh, collision=asset.collision, mass=asset.mass,
-        friction=asset.friction,
+        world_from_object=Pose.from_rotation(np.array([0, 0, asset.size[2] / 2]), np.eye(3)), mesh=asset.mesh,
+        collision=asset.collision, mass=asset.mass, friction=asset.friction, container=asset.container,
+        fixed=asset.model is not None, model=asset.model, joints=asset.joints,
     )  # fmt: skip
-
-
-def _on_table(asset: Asset) -> Pose:
-    return Pose.from_rotation(np.array([0, 0, asset.size[2] / 2]), np.eye(3))
-
-
-def _articulated(asset: Asset) -> mujoco.MjModel:
-    """Its own model under one fixed body; what only collides is told apart, whatever groups its file uses."""
-    spec = mjcf.build(_scene(asset, ()))
-    try:
-        own = mujoco.MjSpec.from_file(str(asset.model))
-        own.njmax = own.nconmax = -1  # the table's are kept; MuJoCo warns where both say something
-        there = spec.worldbody.add_body(name=NAME, pos=[0, 0, asset.size[2] / 2])
-        spec.attach(own, prefix=f"{NAME}/", frame=there.add_frame())
-        model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise SceneError(f"MuJoCo refuses the model of {asset.id}: {str(error).splitlines()[0]}") from None
-    mine = [g for g in range(model.ngeom) if model.geom_bodyid[g]]
-    seen = set(visible_geoms(model))
-    bare = not any(model.geom_contype[g] == 0 == model.geom_conaffinity[g] for g in mine)
-    for geom in mine:
-        model.geom_group[geom] = mjcf.LOOK if bare or geom in seen else mjcf.COLLIDE
-    return model

@@ -2,6 +2,8 @@
 import { chip, fill, h, sizeText } from "/static/studio/dom.js";
 import { inertia, mass, place, source, travel } from "/static/library/words.js";
 
+const BODY = "asset"; // what pipeline/scene/stand.py calls it
+
 export class AssetPanel {
   // `ask` asks the server, `edited` is told the answer to a change, `close` closes; `use` makes it an object's.
   constructor({ ask, edited, close, use }) {
@@ -13,6 +15,9 @@ export class AssetPanel {
     this.facts = h("div.facts");
     this.actions = h("div.asset-actions");
     this.element = h("aside.asset", { hidden: true }, this.head, this.scene, this.facts, this.actions);
+    addEventListener("message", ({ source, origin, data }) => {  // what is selected in the viewer shows its joints there
+      if (source === this.frame.contentWindow && origin === location.origin && data?.type === "loaded" && this.one?.joints.length) source.postMessage({ type: "select", name: BODY }, origin);
+    });
   }
 
   get id() {
