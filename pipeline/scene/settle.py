@@ -84,6 +84,10 @@ def _said(before: Placement, after: Placement) -> Settled | None:
     turned = float(Rotation.from_matrix(a.rotation.T @ b.rotation).magnitude())
     if after.foot and not before.foot:
         return Settled(after.name, moved, turned, f"{after.name} would have toppled; it was given a flat foot")
+    fell = float(a.pos[2] - b.pos[2])
+    if fell > NOTEWORTHY and fell > 0.7 * moved and turned < TOPPLED:
+        why = "nothing was found under it; add a mask for what holds it, or split one"
+        return Settled(after.name, moved, turned, f"{after.name} sank {fell * 100:.1f} cm: {why}")
     if moved > NOTEWORTHY or turned > TOPPLED:
         how = f"{moved * 100:.1f} cm" + (f" and {np.degrees(turned):.0f} degrees" if turned > TOPPLED else "")
         return Settled(after.name, moved, turned, f"{after.name} moved {how} until it came to rest")

@@ -92,3 +92,10 @@ def test_of_two_that_overlap_the_surer_stays(tmp_path):
         for p, q in zip((a, b), settled.placements, strict=True)
     ]
     assert moved[0] < 0.15 * moved[1]
+
+
+def test_what_was_seen_up_in_the_air_sinks_and_is_asked_about(tmp_path):
+    lost = make.thing(make.box(tmp_path), "lost", bottom=0.03)
+    settled, told = settle(make.scene(lost))
+    assert settled.placements[0].world_from_object.pos[2] == pytest.approx(0.04, abs=1e-3)
+    assert told[0].note == ("lost sank 3.0 cm: nothing was found under it; add a mask for what holds it, or split one")
