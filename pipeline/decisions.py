@@ -45,7 +45,7 @@ KINDS = {
 "resize" is times the asset's own size, "pos" and "quat_wxyz" beside it where it stands then. "refit" looks for the
 object anew and ends earlier moves and sizes: from all around, and from "pos", "quat_wxyz" and "scale" where they are
 there, with "free" in other sizes, too; without them the machine's own pose stands again. In "physics" null is the
-asset's own.
+asset's own; "source", "mass_range" and "friction_range" beside them are a model's.
 
 "ask_again" and "use_measured" are about the question to a model of that kind and about that object, as the trace names
 them; an empty wording asks the same again.

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,19 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
+from pipeline.models import Wish, label_of
+from pipeline.models.live import Live
+from pipeline.models.model import reads
+from pipeline.models.trace import Traced
 from pipeline.scene.fidelity import Likeness
 from pipeline.scene.given import KINDS, Given, given_by
 from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.trial import Trial
+from pipeline.scene.weighing import KIND as WEIGH
+from pipeline.scene.weighing import weigh
 from studio import prompts
 from studio.notices import sentence
-from studio.session import Session
+from studio.session import Session, SessionError
 from studio.sessions import Sessions
 from studio.theme import colour_of
 
@@ -83,6 +90,49 @@ def _misfit(like: Likeness) -> float:
     return 1 - like.mask_iou + (FULL if like.depth_error is None else min(like.depth_error, FULL)) / FULL
 
 
+# ---------------------------------------------------------------------- asking a model
+
+
+def ask_weight(session: Session, told: Mapping[str, Any], again: bool = False) -> None:
+    """Asks the model in use what the object {id} weighs and takes its answer as a decision. Raises SessionError.
+
+    What it answered before is found on record, but where it is to be asked `again`.
+    """
+    model = session.services.model
+    if not reads(model):
+        raise SessionError("No language model is in use; choose one at the top, then ask again.")
+    if takes := session.asks_first():
+        raise SessionError(f"{takes} Agree to it first, then ask again.")
+    scene = session.project.scene()
+    one = next((p for p in scene.placements if p.segment_id == told.get("id")), None) if scene else None
+    if one is None:
+        raise SessionError("That object does not stand in the twin; pick another.")
+    live = Live(watch=session.flown)
+    session.lives.append(live)
+    wishes = {(WEIGH, f"object {one.segment_id}"): Wish(_asked(session, one))} if again else {}
+    session.aside(_weigh, session, Traced(model, session.calls.path, live, wishes), one)
+
+
+def _asked(session: Session, one: Placement) -> int:
+    """How often the model was asked about it."""
+    return sum(call.kind == WEIGH and call.about == f"object {one.segment_id}" for call in session.calls.read())
+
+
+def _weigh(session: Session, model: Traced, one: Placement) -> None:
+    captions = {d.segment_id: d.caption for d in session.project.descriptions() or ()}
+    said = weigh(model, one, captions.get(one.segment_id, ""))
+    session.decide(
+        "physics",
+        id=one.segment_id,
+        mass=said.mass,
+        friction=said.friction,
+        mass_range=said.mass_range,
+        friction_range=said.friction_range,
+        source=said.source,
+        reason=said.reason,
+    )
+
+
 # ---------------------------------------------------------------------- what is shown
 
 
@@ -98,6 +148,8 @@ def shown(session: Session | None) -> dict[str, Any]:
         "token": session.token,
         "busy": session.work is not None and session.project.stages()["scene"] != "done",
         "stamp": session.stamp("scene.json"),
+        "asks": label_of(session.services.model) if reads(session.services.model) else "",
+        "asked": [flight.about for flight in session.flights() if flight.kind == WEIGH],
         "objects": [
             _object(session, p, decided.get(p.segment_id, Given()))
             | {"fit": fits.get(p.segment_id), "inertia": inertias.get(p.segment_id)}

@@ -17,7 +17,8 @@ from pipeline.models.settings import ModelSettings
 from pipeline.models.trace import Traced
 from pipeline.project import Stage
 from pipeline.router import RouteAnswer, SourceAnswer
-from studio import calls
+from pipeline.scene.weighing import KIND as WEIGH
+from studio import adjusting, calls
 from studio.session import Session, SessionError
 from studio.wording import STAGES
 
@@ -116,7 +117,9 @@ def again(session: Session, call: Call, wording: str = "") -> None:
     """Asks a call anew, in a person's words where there are any; the record keeps both. Raises StudioError."""
     if call.offline:
         raise SessionError("No language model was asked here; choose one in the Models panel, then ask again.")
-    if call.kind in ASIDE and (wording or not session.project.error("rounds")):
+    if call.kind == WEIGH and (number := re.fullmatch(r"object (\d+)", call.about)):
+        adjusting.ask_weight(session, {"id": int(number[1])}, again=True)
+    elif call.kind in ASIDE and (wording or not session.project.error("rounds")):
         _aside(session, call, wording)
     elif call.kind in ASIDE:
         session.generate("", session.services.mode)

@@ -21,6 +21,7 @@ TITLES = {
     "match_text": "Which asset is it, by words?",
     "match_image": "Which asset is it, by pictures?",
     "match_image_text": "Which asset is it, by both?",
+    "weigh_object": "What does it weigh?",
     "propose_tasks": "Propose tasks",
     "understand_task": "Understand the task",
     "write_program": "Write the program",

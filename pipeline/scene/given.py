@@ -32,6 +32,11 @@ class Given:
     mass: float | None = None
     """In kg."""
     friction: float | None = None
+    mass_range: tuple[float, float] | None = None
+    """What is plausible, where a model said it."""
+    friction_range: tuple[float, float] | None = None
+    weighed_by: str = "person"
+    """Who said mass and friction: "person" or "model <name>"."""
 
     @property
     def fixed(self) -> Pose | None:
@@ -62,15 +67,22 @@ def _after(now: Given, kind: str, data: Mapping[str, Any]) -> Given:
     pose = _pose(data) if "pos" in data else None
     match kind:
         case "move":
-            before = None if now.refit else now.scale
-            return replace(now, pose=pose, scale=before, refit=False)
+            fitted = _scale(data["scale"]) if "scale" in data else None  # a refit's own is known to who moves it
+            return replace(now, pose=pose, scale=fitted if now.refit else now.scale, refit=False)
         case "resize":
             return replace(now, pose=pose or now.fixed, scale=_scale(data["scale"]), refit=False)
         case "refit":
             scale = _scale(data["scale"]) if "scale" in data else None
             return replace(now, pose=pose, scale=scale, refit=True, free=bool(data.get("free")))
         case "physics":
-            return replace(now, mass=_positive(data["mass"]), friction=_positive(data["friction"]))
+            return replace(
+                now,
+                mass=_positive(data["mass"]),
+                friction=_positive(data["friction"]),
+                mass_range=_range(data.get("mass_range")),
+                friction_range=_range(data.get("friction_range")),
+                weighed_by=str(data.get("source") or "person"),
+            )
         case "make":
             return Given(now.fixed, way=str(data["way"]))
         case _:
@@ -84,9 +96,11 @@ def weighed(scene: Scene, given: Mapping[int, Given]) -> Scene:
 
 def _weighed(p: Placement, given: Given) -> Placement:
     if given.mass is not None:
-        p = replace(p, mass=given.mass, mass_source="person")
+        plausible = given.mass_range or p.mass_range
+        p = replace(p, mass=given.mass, mass_source=given.weighed_by, mass_range=plausible)
     if given.friction is not None:
-        p = replace(p, friction=given.friction, friction_source="person")
+        plausible = given.friction_range or p.friction_range
+        p = replace(p, friction=given.friction, friction_source=given.weighed_by, friction_range=plausible)
     return p
 
 
@@ -104,3 +118,7 @@ def _scale(value: Any) -> float:
 def _positive(value: Any) -> float | None:
     number = float(value) if value is not None else 0.0
     return number if 0 < number < 1e4 else None
+
+
+def _range(value: Any) -> tuple[float, float] | None:
+    return (float(value[0]), float(value[1])) if value else None

@@ -40,7 +40,7 @@ export default function mount({ element, props, trigger, server }) {
     const object = one();
     if (!object || !tried || tried.id !== object.id) return;
     const { pos, quat_wxyz, scale } = tried;
-    decide(...(Math.abs(scale / object.scale - 1) > 1e-4 ? ["resize", { id: object.id, scale, pos, quat_wxyz }] : ["move", { id: object.id, pos, quat_wxyz }]));
+    decide(...(Math.abs(scale / object.scale - 1) > 1e-4 ? ["resize", { id: object.id, scale, pos, quat_wxyz }] : ["move", { id: object.id, pos, quat_wxyz, scale }]));
   }
 
   function hear({ source, origin, data }) {
@@ -71,7 +71,7 @@ export default function mount({ element, props, trigger, server }) {
       place,
       object.settled && h("p.settled", {}, object.settled),
       h("div.line.weights", {}, weights(object, decide)),
-      h("div.line", {}, inertia(object), h("span.grow"), h("span.what", {}, "Take it away"), ["URDF", "MJCF"].map((form) => h("a.studio-button", { href: `${object.files}_${form.toLowerCase()}.zip`, download: "", title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone` }, `↓ ${form}`))));
+      h("div.line", {}, inertia(object), model(object), h("span.grow"), h("span.what", {}, "Take it away"), ["URDF", "MJCF"].map((form) => h("a.studio-button", { href: `${object.files}_${form.toLowerCase()}.zip`, download: "", title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone` }, `↓ ${form}`))));
     numbers();
     tell();
     const { id, pos, quat_wxyz, scale } = object;
@@ -88,6 +88,12 @@ export default function mount({ element, props, trigger, server }) {
       h("button.studio-button", { title: "The same, and its size may change", onclick: () => decide("refit", { ...from(), free: true }) }, "Refit with size"),
       h("button.studio-button", { disabled: !object.by_hand, title: "Undo every move, turn and size of this object", onclick: () => decide("refit", { id: object.id }) }, "Machine's pose"),
     ];
+  }
+
+  function model(object) {
+    const asked = (value.asked ?? []).includes(`object ${object.id}`);
+    const title = value.asks ? `${value.asks} is asked what things of this kind weigh and how they slide; undo takes its answer back` : "No language model is in use; choose one at the top";
+    return h("button.studio-button", { disabled: asked || !value.asks, title, onclick: ({ target }) => { target.disabled = true; trigger("weigh", { id: object.id }); } }, asked ? "Asking the model …" : "Ask the model");
   }
 
   function field(name, unit, index) {
@@ -138,12 +144,12 @@ export default function mount({ element, props, trigger, server }) {
   addEventListener("message", hear);
   onSelect(element, draw);
   return (next) => {
-    const before = one(), stamp = value.stamp;
+    const before = one(), stamp = value.stamp, asked = [value.asks, value.asked].join();
     value = next ?? {};
     viewer({ type: "adjustable", on: true });
     if (waiting && stamp !== value.stamp) waiting = "";
     const typing = panel.contains(document.activeElement) && document.activeElement.tagName === "INPUT";
-    if (JSON.stringify(before) === JSON.stringify(one()) && panel.firstChild) return tell();
+    if (JSON.stringify(before) === JSON.stringify(one()) && asked === [value.asks, value.asked].join() && panel.firstChild) return tell();
     if (!(typing && tried && stamp === value.stamp)) draw();
   };
 }

@@ -7,8 +7,9 @@ const SOURCES = {
 
 export function weights(one, decide) {
   const set = (mass, friction) => decide("physics", { id: one.id, mass, friction });
-  const own = (what) => (one[what].source === "person" ? one[what].value : null);
-  const byHand = own("mass") !== null || own("friction") !== null;
+  const said = (what) => one[what].source === "person" || one[what].source.startsWith("model ");
+  const own = (what) => (said(what) ? one[what].value : null);
+  const byHand = said("mass") || said("friction");
   return [
     weight("Mass", one.mass, 1000, "g", 0, (value) => set(value, own("friction"))),
     weight("Friction", one.friction, 1, "", 2, (value) => set(own("mass"), value)),

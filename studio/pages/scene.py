@@ -20,6 +20,7 @@ def build(shell: Shell, watching: Watching) -> None:
     )
     shell.shows(adjuster, adjusting.shown)
     shell.told(adjuster.decide, masks.decide)
+    shell.told(adjuster.weigh, adjusting.ask_weight)
     shell.shows(table, fit)
 
 
