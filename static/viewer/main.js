@@ -8,6 +8,7 @@ import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { Edges } from "./edges.js";
+import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
 import { Pointer } from "./pointer.js";
 import { Stage } from "./stage.js";
@@ -30,6 +31,7 @@ function press(button, on) {
 
 const wish = (op, more) => connection?.wish(op, more);
 const timeline = new Timeline(wish);
+const joints = new Joints($("joints"), wish);
 
 // Opening a view
 
@@ -65,6 +67,7 @@ function show(next, header) {
     twin.dispose();
   }
   adjust.show(next);
+  joints.show(header.joints, next.names);
   labels.say("");
   $("difference").removeAttribute("src");
   twin = pointer.twin = labels.twin = next;
@@ -108,6 +111,7 @@ function connect() {
 function follow(next) {
   const before = status.notice?.number ?? next.notice.number;
   status = next;
+  joints.follow(status.joints);
   pointer.carrying = Boolean(status.layout);
   document.body.classList.toggle("arranging", pointer.carrying);
   document.body.classList.toggle("playing", status.playing);
@@ -140,6 +144,7 @@ function select(name, toldByParent = false) {
   twin?.outline("selected", selected, colourOf(selected));
   labels.set("selected", selected, colourOf(selected));
   adjust.select(selected);
+  joints.select(selected);
   offerAdjust();
   hover("");
   if (!toldByParent) tell({ type: "select", name: selected });

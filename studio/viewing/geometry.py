@@ -12,6 +12,7 @@ import cv2
 import mujoco
 import numpy as np
 
+from studio.viewing.joints import joints_of
 from studio.viewing.photo_camera import PhotoCamera
 
 _LARGEST_TEXTURE = 1024
@@ -68,6 +69,7 @@ def pack(model: mujoco.MjModel, objects: Sequence[str], camera: PhotoCamera | No
     textures = sorted({t for g in geoms if (t := _texture(model, g)) >= 0})
     header = {
         "bodies": _bodies(model, objects),
+        "joints": joints_of(model, objects),
         "geoms": [_geom(model, g, meshes, textures) for g in geoms],
         "meshes": [_mesh(model, m, arrays) for m in meshes],
         "textures": [{"png": arrays.add(_png(model, t))} for t in textures],

@@ -112,6 +112,12 @@ class Physics:
             mujoco.mjv_initPerturb(self.model, self.data, self._scene, perturb)
         perturb.active, perturb.refselpos, self._pushing = int(mujoco.mjtPertBit.mjPERT_TRANSLATE), target, True
 
+    def articulate(self, joint: int, value: float) -> None:
+        """Puts a hinge or slide there at once, at rest; what follows starts anew from it."""
+        _put(self.model, self.data, joint, value)
+        self._forget_after(self.time - self.model.opt.timestep)
+        self._remember()
+
     def release(self) -> None:
         self._pushing = False
         self.data.xfrc_applied[:] = 0
@@ -160,6 +166,10 @@ class Layout:
         mujoco.mj_forward(self.model, self.data)
         self._dragged[body] = (float(self.data.xpos[body][0]), float(self.data.xpos[body][1]))
 
+    def articulate(self, joint: int, value: float) -> None:
+        """Puts a hinge or slide there."""
+        _put(self.model, self.data, joint, value)
+
     def _lowest(self, body: int) -> float:
         """Height in metres of its lowest corner, by the boxes around its geoms."""
         geoms = np.flatnonzero(self.model.geom_bodyid == body)
@@ -178,6 +188,13 @@ class Layout:
 
     def seek(self, time: float) -> None:
         """There is one instant only."""
+
+
+def _put(model: mujoco.MjModel, data: mujoco.MjData, joint: int, value: float) -> None:
+    low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
+    data.qpos[model.jnt_qposadr[joint]] = np.clip(value, low, high)
+    data.qvel[model.jnt_dofadr[joint]] = 0
+    mujoco.mj_forward(model, data)
 
 
 class Recording:

@@ -17,6 +17,7 @@ import numpy as np
 
 from studio.viewing.difference import painted
 from studio.viewing.geometry import free_bodies, moving_bodies, pack
+from studio.viewing.joints import joints_of
 from studio.viewing.motion import Layout, Physics, Recording, Trajectory, ViewerError
 from studio.viewing.photo_camera import PhotoCamera
 
@@ -77,6 +78,7 @@ class SimSession:
         elif trajectory is not None:
             self._motion = Recording(self.model, trajectory)
         self._moving = moving_bodies(self.model)
+        self._joints = [joint["number"] for joint in joints_of(self.model, self.names)]
         self._playing, self._speed, self._contacts = False, 1.0, False
         self._owed = 0.0  # simulated seconds that did not fill a whole step yet
         self._notice, self._notices = "", 0
@@ -159,7 +161,8 @@ class SimSession:
 
     def wish(self, wish: Mapping[str, Any]) -> None:
         """Queues {"op": ...}: play, pause, reset, release, step {count}, speed {value}, seek {time}, contacts {on},
-        push {body, point (3) in the body's axes, target (3) in the world}. Wrong ones end as a notice in `status`."""
+        push {body, point (3) in the body's axes, target (3) in the world}, joint {number, value in radians or metres}.
+        Wrong ones end as a notice in `status`."""
         if self._wishes.qsize() > _MOST_WISHES and wish.get("op") == "push":
             return  # a flood of mouse moves: a newer one will come
         self._wishes.put(wish)
@@ -261,6 +264,8 @@ class SimSession:
             case "release":
                 if not isinstance(self._motion, Recording):
                     self._motion.release()
+            case "joint":
+                self._articulate(wish)
             case "contacts":
                 self._contacts = bool(wish["on"])
             case other:
@@ -274,6 +279,14 @@ class SimSession:
             raise ViewerError("That stands fixed. Push one of the objects.")
         self._motion.push(body, _finite(wish["point"], (3,)), _finite(wish["target"], (3,)))
         self._playing = isinstance(self._motion, Physics)
+
+    def _articulate(self, wish: Mapping[str, Any]) -> None:
+        if isinstance(self._motion, Recording):
+            raise ViewerError("A recording plays here, its joints cannot be moved. Open the scene itself to move them.")
+        joint = int(wish["number"])
+        if joint not in self._joints:
+            raise ViewerError("That is no joint of an object. Select a thing with joints.")
+        self._motion.articulate(joint, _finite(wish["value"], ()).item())
 
     def _say(self, text: str) -> None:
         self._notice, self._notices = text, self._notices + 1
@@ -294,6 +307,7 @@ class SimSession:
             "recording": self._motion.recorded,
             "layout": isinstance(self._motion, Layout),
             "timestep": self.model.opt.timestep,
+            "joints": data.qpos[self.model.jnt_qposadr[self._joints]].round(4).tolist() if self._joints else [],
             "marks": [asdict(mark) for mark in self.marks],
             "notice": {"number": self._notices, "text": self._notice},
         }

@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+import json
 import shutil
 import socket
 import threading
@@ -285,3 +286,28 @@ def test_a_view_that_is_gone_is_told_in_words(page, address, sessions, model):
     page.wait_for_selector("body[data-state=failed]")
     assert "no longer open" in page.locator("#message").inner_text()
     page.faults = [fault for fault in page.faults if "404" not in fault]
+
+
+CABINET = """
+<mujoco><worldbody><geom type="box" size=".5 .4 .02" pos="0 0 -.02"/>
+  <body name="cabinet" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>
+    <body name="cabinet/drawer" pos="0 -.05 0"><joint name="cabinet/top_drawer" type="slide" axis="0 -1 0" range="0 .15"
+      damping="5"/><geom type="box" size=".08 .08 .03" mass=".2"/></body></body>
+  <body name="ball" pos=".3 0 .03"><freejoint/><geom size=".03" mass=".1"/></body>
+</worldbody></mujoco>
+"""
+
+
+def test_a_drawer_is_opened_by_its_slider_once_its_cabinet_is_selected(page, address, sessions):
+    view = opened(page, address, sessions, mujoco.MjModel.from_xml_string(CABINET))
+    panel = page.get_by_role("group", name="Joints of the selected object")
+    assert panel.is_hidden()
+    box = page.locator("#canvas").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("body[data-selected=cabinet]")
+    assert "top drawer" in panel.inner_text() and "0.0 cm" in panel.inner_text()
+    panel.get_by_role("slider").fill("0.12")
+    until(page, lambda: json.loads(view.session.status)["joints"] == [0.12], "the drawer opened")
+    until(page, lambda: "12.0 cm" in panel.inner_text(), "the slider told how far")
+    page.keyboard.press("Escape")
+    until(page, panel.is_hidden, "the panel went with the selection")
