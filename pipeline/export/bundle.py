@@ -10,7 +10,7 @@ from pipeline.errors import StudioError
 from pipeline.export import replay
 
 KEPT = ("scene.json", "descriptions.json", "matches.json", "task.json", "solution.json", "solution.npz", "solution.mp4")
-SCENE_FILES = (".xml", ".obj", ".mtl", ".png")
+SCENE_FILES = (".xml", ".obj", ".mtl", ".png", ".stl", ".msh")
 CODE = ("simulation.py", "checks.py", "report.json")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Equal projects make equal zips."""

@@ -1,7 +1,10 @@
 """A thing with joints stands in the twin as it is: it loads alone, settles shut, opens and closes, and is kept."""
 
+import io
 import json
 import os
+import shutil
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +15,8 @@ import scene_making as make
 
 from pipeline.assets import Library
 from pipeline.assets.importing import bring_in
+from pipeline.export import export_zip
+from pipeline.export.object_model import object_zip
 from pipeline.scene import mjcf
 from pipeline.scene.files import read_scene, write_scene
 from pipeline.scene.settle import settle
@@ -172,6 +177,21 @@ def test_the_kit_copies_resizes_and_leaves_it_out(twin):
     assert "cupboard" not in bare.rollout().state_at_end.objects
 
 
+def test_it_goes_along_when_the_project_or_it_alone_is_taken_away(twin, tmp_path):
+    with zipfile.ZipFile(export_zip(twin, tmp_path / "gift.zip")) as archive:
+        archive.extractall(tmp_path)
+    follows_the_laws(model_of(tmp_path / "gift"), 1.5)
+    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
+        archive.extractall(tmp_path / "alone")
+    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
+    assert len(own_joints(alone)) == len(placed.joints)
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
+        archive.extractall(tmp_path / "shut")
+    shut = mujoco.MjModel.from_xml_path(str(tmp_path / "shut" / "cupboard" / "cupboard.urdf"))
+    assert shut.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
+
+
 @pytest.mark.parametrize("folder", libero() or [pytest.param(None, marks=pytest.mark.skip("LIBERO is not installed"))])
 def test_every_thing_of_the_pack_with_joints_stands_and_moves(folder, tmp_path):
     (asset,) = Library.open([folder], cache=tmp_path)
@@ -179,3 +199,5 @@ def test_every_thing_of_the_pack_with_joints_stands_and_moves(folder, tmp_path):
     rested, _ = settle(make.scene(placed))
     write_scene(replace(rested, intrinsics=None), tmp_path / "project")
     follows_the_laws(model_of(tmp_path / "project"), 1.5)
+    shutil.copytree(tmp_path / "project" / "scene", tmp_path / "elsewhere")
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere" / "scene.xml")).njnt > 1
