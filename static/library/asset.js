@@ -32,7 +32,7 @@ export class AssetPanel {
     this.one = one;
     if (!same) this.made = null;
     this.draw();
-    if (!same) await this.look(id);
+    if (!same) this.look(id);
   }
 
   lost(text) {
@@ -45,6 +45,7 @@ export class AssetPanel {
 
   async look(id) {
     this.scene.hidden = false;
+    this.scene.classList.toggle("moves", this.one.joints.length > 0); // room for its sliders
     this.veil.hidden = false;
     this.veil.textContent = "Putting it on its stand …";
     const made = await this.ask({ kind: "stand", id });
