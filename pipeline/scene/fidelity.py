@@ -53,7 +53,7 @@ def cast(
     step: int = 1,
     data: mujoco.MjData | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Body ids (0 for table and floor, -1 for nothing), int32, and depth along z in metres, 0 for nothing.
+    """Ids of whole objects' bodies (0: table and floor, -1: nothing), int32, and depth along z in metres, 0: nothing.
 
     Both of shape (H / step, W / step): every step-th pixel of a camera, its ray cast at what things look like.
     """
@@ -62,7 +62,7 @@ def cast(
         mujoco.mj_forward(model, data)
     u, v = np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step))
     geoms, depth = meet(model, data, rays(k, u, v), world_from_camera)
-    return np.where(geoms >= 0, model.geom_bodyid[geoms], -1).astype(np.int32), depth
+    return np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], -1).astype(np.int32), depth
 
 
 def rays(k: Intrinsics, u: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -67,5 +67,5 @@ def _draw(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.nd
         geoms = renderer.render()[..., 0]
     finally:
         renderer.close()
-    labels = np.where(geoms >= 0, model.geom_bodyid[geoms], 0).astype(np.int32)
+    labels = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0).astype(np.int32)
     return Picture(rgb, np.where(geoms >= 0, depth, 0).astype(np.float32), labels)

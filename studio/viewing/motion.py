@@ -172,7 +172,7 @@ class Layout:
 
     def _lowest(self, body: int) -> float:
         """Height in metres of its lowest corner, by the boxes around its geoms."""
-        geoms = np.flatnonzero(self.model.geom_bodyid == body)
+        geoms = np.flatnonzero(self.model.body_rootid[self.model.geom_bodyid] == body)
         boxes, turned = self.model.geom_aabb[geoms], self.data.geom_xmat[geoms].reshape(-1, 3, 3)[:, 2]
         middle = self.data.geom_xpos[geoms][:, 2] + (turned * boxes[:, :3]).sum(1)
         return float((middle - (np.abs(turned) * boxes[:, 3:]).sum(1)).min())

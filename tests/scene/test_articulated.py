@@ -17,7 +17,7 @@ from pipeline.assets import Library
 from pipeline.assets.importing import bring_in
 from pipeline.export import export_zip
 from pipeline.export.object_model import object_zip
-from pipeline.scene import mjcf
+from pipeline.scene import fidelity, mjcf
 from pipeline.scene.files import read_scene, write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit
@@ -175,6 +175,13 @@ def test_the_kit_copies_resizes_and_leaves_it_out(twin):
     bare.remove("cupboard")
     bare.goal(kit.on_table("can"))
     assert "cupboard" not in bare.rollout().state_at_end.objects
+
+
+@pytest.mark.parametrize("asset", ["drawers"], indirect=True)
+def test_a_photograph_of_it_shows_all_its_parts_as_one_thing(asset):
+    frame, _, segments = make.photograph(make.scene(stood(asset, model=None)))  # in one piece
+    (like,) = fidelity.compare(frame, segments, make.scene(stood(asset)))
+    assert like.mask_iou > 0.97
 
 
 def test_it_goes_along_when_the_project_or_it_alone_is_taken_away(twin, tmp_path):
