@@ -30,7 +30,7 @@ from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
 
-DRAWN = 2
+DRAWN = 3
 """Rises when the same thing is drawn differently."""
 MOST = 12
 """Candidates of one object that are asked for at once."""

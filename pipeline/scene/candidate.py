@@ -94,7 +94,8 @@ def draw(
     hidden = (measured > 0) & (measured < depth - NEARER) & (inside == 0)
     shown = (depth > 0) & ~hidden
     lit = _as_bright(rgb, shown, frame.rgb[mask])
-    alpha = cv2.GaussianBlur(shown.astype(np.float32) * 255, (3, 3), 0)
+    inner = cv2.erode(shown.astype(np.float32), np.ones((3, 3)))  # at its very edge the ground shines through
+    alpha = cv2.GaussianBlur(inner * 255, (3, 3), 0)
     union = int((shown | (inside > 0)).sum())
     return Drawing(np.dstack([lit, alpha.astype(np.uint8)]), float((shown & (inside > 0)).sum() / max(union, 1)))
 
