@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel
 
+from pipeline.choosing import KINDS
 from pipeline.models import Question, label_of
 from pipeline.models.budget import estimate_step
 from pipeline.models.calls import Call
@@ -17,6 +18,7 @@ from pipeline.models.settings import ModelSettings
 from pipeline.models.trace import Traced
 from pipeline.project import Stage
 from pipeline.router import RouteAnswer, SourceAnswer
+from pipeline.run import matcher_of
 from pipeline.scene.weighing import KIND as WEIGH
 from studio import adjusting, calls
 from studio.session import Session, SessionError
@@ -29,7 +31,7 @@ REMEDIES = {
     "skip": ("Skip this object", "Leave it out of the twin; undo brings it back"),
 }
 OF_OBJECTS = ("descriptions", "matches")
-BY_ITSELF = ("describe_segment", "choose_match", "propose_tasks")
+BY_ITSELF = ("describe_segment", "choose_match", *KINDS.values(), "propose_tasks")
 """Kinds that are asked as soon as their stage is out of date."""
 ASIDE: dict[str, type[BaseModel]] = {
     "route": RouteAnswer,
@@ -81,7 +83,8 @@ def _failed_objects(session: Session) -> Iterable[tuple[str, str]]:
     left_out = {d.data["id"] for d in project.decided("not_object") if d.data["value"]}
     settled = {(d.data["kind"], d.data["about"]) for d in project.decided("use_measured")}
     places = [("describe_segment", one.segment_id) for one in described if one.failure and one.is_object]
-    places += [("choose_match", one.segment_id) for one in matched if one.failure]
+    kind = KINDS.get(matcher_of(project, session.services), "choose_match")
+    places += [(kind, one.segment_id) for one in matched if one.failure]
     asked = [(kind, f"object {id}") for kind, id in places if id not in left_out]
     return [place for place in asked if place not in settled]
 

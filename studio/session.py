@@ -18,7 +18,7 @@ from pipeline.models.live import Flight, Live
 from pipeline.models.rules import RulesModel
 from pipeline.project import STAGES, Project, Stage, safe_name
 from pipeline.router import write
-from pipeline.run import Progress, Services, advance, find_segments, run_stage
+from pipeline.run import Progress, Services, advance, find_segments, matcher_of, run_stage
 from pipeline.segmentation import Prompt, Segment, SegmentationError, rle
 from pipeline.segmentation.finding import renumbered
 from pipeline.segmentation.sam2 import Everything
@@ -173,7 +173,9 @@ class Session:
     def asks_first(self) -> str:
         """What asking the model about this project takes, where a person has to agree to it first; else empty."""
         segments = self.kept("segments", "segments/masks.png", self.project.segments) or ()
-        sentence = spending.first(getattr(self.services.model, "settings", None), len(segments))
+        sentence = spending.first(
+            getattr(self.services.model, "settings", None), len(segments), matcher_of(self.project, self.services)
+        )
         if self.agreed or not sentence or any(not call.offline for call in self.calls.read()):
             return ""
         return sentence

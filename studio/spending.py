@@ -3,7 +3,9 @@
 import ipaddress
 from urllib.parse import urlsplit
 
-from pipeline.models.budget import Estimate, estimate_step
+from pipeline.choosing import KINDS
+from pipeline.matching import Matcher
+from pipeline.models.budget import Estimate, estimate_questions, estimate_step
 from pipeline.models.settings import ModelSettings
 
 BY_ITSELF = ("descriptions", "matches", "task")
@@ -12,11 +14,16 @@ LARGE = 0.05
 """US dollars from which a person is asked first."""
 
 
-def first(settings: ModelSettings | None, objects: int) -> str:
+def first(settings: ModelSettings | None, objects: int, matcher: Matcher = "all") -> str:
     """What a project of so many objects would take, where a person shall agree to it first; else empty."""
     if settings is None or not settings.paid or not objects:
         return ""
-    whole = together([estimate_step(settings, stage, objects) for stage in BY_ITSELF])
+    steps = {stage: estimate_step(settings, stage, objects) for stage in BY_ITSELF}
+    if matcher == "embedding":
+        del steps["matches"]
+    elif matcher in KINDS:
+        steps["matches"] = estimate_questions(settings, {KINDS[matcher]: objects})
+    whole = together(list(steps.values()))
     if whole.usd is None:
         return "" if _own(settings.base_url) else whole.sentence
     return whole.sentence if whole.usd >= LARGE else ""

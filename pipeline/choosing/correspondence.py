@@ -25,7 +25,7 @@ from pipeline.models.pictures import cut_out, highlighted, side_by_side
 from pipeline.segmentation import Segment
 from pipeline.store import digest
 
-KINDS: Mapping[Asking, str] = {"text": "match_text", "image": "match_image", "image+text": "match_image_text"}
+KINDS: Mapping[str, str] = {"text": "match_text", "image": "match_image", "image+text": "match_image_text"}
 """The kind of question that each matcher asks."""
 SHORTLIST: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8}
 """Candidates that are measured for each, at most."""
