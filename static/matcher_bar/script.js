@@ -4,7 +4,8 @@ import { Scores } from "/static/matcher_bar/scores.js";
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".matcher-bar");
   let value = {};
-  const ask = (question) => server.ask({ ...question, door: value.door }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
+  const away = { error: "The server does not answer. Is it still running?" };
+  const ask = (question) => server.ask({ ...question, door: value.door }).then((answer) => answer ?? away, () => away);
   const scores = new Scores(ask);
 
   const bar = h("div.bar.panel"), holder = h("div", {}, bar, scores.element);

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from conftest import PLAIN, Studio
 from playwright.sync_api import Page, expect
-from test_studio import settled
 
 from tests.matching.test_scores import labelled  # noqa: F401  (a fixture)
 
@@ -19,13 +18,12 @@ def flags() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def bar(page: Page, studio: Studio):
+def bar(studio: Studio, page: Page):
     page.goto(studio.address)
     page.locator(f".gallery [data-name={SCENE}]").click()
     page.get_by_role("tab", name="Objects").first.click()
     found = page.locator(".matcher-bar")
     expect(found.locator("select")).to_be_visible()
-    settled(page)
     return found
 
 
@@ -40,10 +38,8 @@ def test_choosing_a_matcher_is_a_decision_that_is_undone(bar, page):
     bar.locator("select").select_option("embedding")
     expect(bar.locator(".about")).to_contain_text("encoder")
     expect(page.locator(".top-bar")).to_contain_text("Undo")
-    settled(page)
     page.get_by_role("button", name="↶ Undo").click()
     expect(bar.locator("select")).to_have_value("all")
-    settled(page)
 
 
 def test_matchers_are_scored_on_labelled_frames_and_the_table_is_downloaded(bar, page, labelled: Path):  # noqa: F811
