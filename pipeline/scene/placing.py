@@ -62,6 +62,8 @@ HELD = 0.015
 """Metres by which the lowest points seen of a thing may lie below the top of what holds it."""
 STEADY = 0.6
 """Share of a thing's foot that must lie on its holder."""
+HIDDEN = 0.025
+"""Metres by which what was made from the view may be wider than it shows, where another thing hides it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +408,9 @@ def _reaching_under(holder: Placement, held: Placement) -> Placement:
     """The holder, made from the view, wide enough for what stands on it: that hides the holder's far side."""
     turn = holder.world_from_object.rotation.T
     at = turn @ (held.world_from_object.pos - holder.world_from_object.pos)
-    half = np.abs(turn @ held.world_from_object.rotation) @ held.size / 2
+    half = (
+        np.abs(turn @ held.world_from_object.rotation) @ held.size / (4 if held.container else 2)
+    )  # bowls stand on less
     low = np.minimum(-holder.size / 2, at - STEADY * half)
     high = np.maximum(holder.size / 2, at + STEADY * half)
     low[2], high[2] = -holder.size[2] / 2, holder.size[2] / 2
@@ -420,7 +424,7 @@ def _top(p: Placement) -> float:
 
 def _covers(p: Placement, xy: np.ndarray) -> bool:
     local = p.world_from_object.rotation.T @ (np.append(xy, p.world_from_object.pos[2]) - p.world_from_object.pos)
-    return bool((np.abs(local) <= p.size / 2 + 0.005).all())
+    return bool((np.abs(local) <= p.size / 2 + (HIDDEN if p.asset_id is None else 0.005)).all())
 
 
 def _standing_on(description: Description, bottom: float) -> Description:

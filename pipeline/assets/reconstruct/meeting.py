@@ -10,20 +10,30 @@ from pipeline.assets.reconstruct.proposal import SMALLEST, about_z
 
 TRIES = 160
 """Shapes that are asked about while one is looked for."""
-HOLD = 0.01
-"""How much a shape is held where it began: it decides where the rays say nothing."""
+HOLD, SHRINK = 0.01, 0.04
+"""How much a shape is held to what was measured, and from getting smaller: it decides where the rays say nothing."""
 
 Met = tuple[np.ndarray, np.ndarray]
 """Along each ray, of shape (N,), infinite where it misses, and the normals there, of shape (N, 3), world axes."""
 
 
 def agreed(
-    evidence: Evidence, meets: Callable[[np.ndarray], Met], start: np.ndarray, sizes: slice, tries: int = TRIES
+    evidence: Evidence,
+    meets: Callable[[np.ndarray], Met],
+    start: np.ndarray,
+    sizes: slice,
+    tries: int = TRIES,
+    measured: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The numbers near `start` with which a shape errs least; those in `sizes` are lengths and stay above SMALLEST."""
+    """The numbers near `start` with which a shape errs least; those in `sizes` are lengths and stay above SMALLEST.
+
+    It is held to what was `measured`, the start where nothing is said.
+    """
+    held_to = start if measured is None else measured
 
     def error(x: np.ndarray) -> float:
-        held = HOLD * float(np.linalg.norm(x - start))
+        held = HOLD * float(np.linalg.norm(x - held_to))
+        held += SHRINK * float(np.linalg.norm(np.minimum(x - held_to, 0)[sizes]))
         return 1.0 if min(x[sizes]) < SMALLEST / 2 else evidence.error(*meets(x)) + held
 
     steps = np.full(len(start), 0.006)

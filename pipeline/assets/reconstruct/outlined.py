@@ -25,6 +25,10 @@ COARSE = 0.0025
 """Metres that an outline's corners may be simplified by."""
 SMOOTH = 0.002
 """Metres over which an outline is smoothed."""
+YAW = 20.0
+"""Radians that stand for a metre among lengths."""
+TRIES = 110
+"""Boxes asked about in each of two rounds."""
 LAYERS, SIDES = 12, 32
 STATIONS = 10
 """Sections along a lying thing."""
@@ -32,17 +36,20 @@ STRIPS = 8
 """Convex pieces of a raised outline, side by side."""
 
 
-def boxes(evidence: Evidence) -> Iterator[Proposal]:
-    """The smallest box around the points, and the one near it that the rays agree with best."""
-    size, yaw, centre = upright_box(evidence.points[:, :2])
+def boxes(evidence: Evidence, size: np.ndarray, yaw: float, centre: np.ndarray) -> Iterator[Proposal]:
+    """The smallest box around the points, and the one near it, or near the described one, that the rays agree with."""
+    tight, turn, middle = upright_box(evidence.points[:, :2])
     height = evidence.top - evidence.bottom
-    yield box(np.array([*size, height]), yaw, np.array([*centre, evidence.bottom]))
+    yield box(np.array([*tight, height]), turn, np.array([*middle, evidence.bottom]))
 
     def meets(x: np.ndarray) -> Met:
-        return meets_box(evidence, np.array([x[0], x[1], evidence.bottom + x[5] / 2]), 20 * x[2], x[3:])
+        return meets_box(evidence, np.array([x[0], x[1], evidence.bottom + x[5] / 2]), YAW * x[2], x[3:])
 
-    x = agreed(evidence, meets, np.array([*centre, yaw / 20, *size, height]), slice(3, 6))
-    yield replace(box(x[3:], 20 * float(x[2]), np.array([*x[:2], evidence.bottom])), agreed=True)
+    starts = np.array([[*middle, turn / YAW, *tight, height], [*centre[:2], yaw / YAW, *size[:2], height]])
+    measured = x = min(np.maximum(starts, [-9, -9, -9, *[SMALLEST] * 3]), key=lambda x: evidence.error(*meets(x)))
+    for _ in range(2):  # a second simplex gets out where the first was stuck
+        x = agreed(evidence, meets, x, slice(3, 6), TRIES, measured)
+    yield replace(box(x[3:], YAW * float(x[2]), np.array([*x[:2], evidence.bottom])), agreed=True)
 
 
 def box(size: np.ndarray, yaw: float, foot: np.ndarray) -> Proposal:

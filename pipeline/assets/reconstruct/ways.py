@@ -96,7 +96,7 @@ def price(evidence: Evidence, proposal: Proposal) -> float:
 
 def _proposals(evidence: Evidence, size: np.ndarray, yaw: float, centre: np.ndarray, way: str) -> Iterator[Proposal]:
     if way in ("best", "box"):
-        yield from boxes(evidence)
+        yield from boxes(evidence, size, yaw, centre)
     if way in ("best", "ball", "cylinder", "revolved"):
         yield from turned(evidence, size, yaw, centre)
     if way in ("best", "extruded"):
