@@ -43,6 +43,8 @@ class Scripted:
             return question.answer(**told, material="", text="", confidence=0.9)
         if question.kind == "choose_match":
             return question.answer(choice=2, reason="The second one.", confidence=0.5)
+        if question.kind.startswith("match_"):
+            return question.answer(choice=1, scores=[{"number": 1, "score": 0.7}], reason="The first one.")
         return question.answer(caption="something", category="thing", confidence=0.5)
 
 
@@ -132,6 +134,30 @@ def test_a_wish_about_a_match_leaves_the_descriptions_as_they_are(run):
     project = run(Scripted())
     project.decide("use_measured", kind="choose_match", about="object 1")
     assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
+
+
+def test_a_person_decides_which_matcher_asks_and_undo_asks_as_before(run):
+    model = Scripted()
+    project = run(model)
+    before = project.matches()
+    for matcher, kind in (("text", "match_text"), ("image+text", "match_image_text")):
+        model.asked.clear()
+        project.decide("matcher", name=matcher)
+        assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
+        run(model, project=project)
+        assert {one.kind for one in model.asked} - {"describe_asset"} == {kind}
+        assert all(one.candidates[0].scores[matcher] == 0.7 for one in project.matches())
+        project.undo()
+        run(model, project=project)
+        assert project.matches() == before
+
+
+def test_where_the_embedding_lacks_its_encoder_all_evidence_stands_in(run):
+    model = Scripted()
+    project = run(model)
+    project.decide("matcher", name="embedding")
+    run(model, project=project)
+    assert "all by measures" in (project.made_with("matches") or "")
 
 
 def test_the_record_replays_byte_for_byte_failures_included(run):
