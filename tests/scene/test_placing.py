@@ -172,3 +172,13 @@ def test_any_asset_can_be_laid_over_one_segment_by_itself(few, library, tmp_path
     assert right.scale == 1
     assert right.cost < wrong.cost / 2
     assert np.array_equal(again.pose.matrix, right.pose.matrix)
+
+
+def test_a_person_may_have_a_thing_made_from_the_view_in_a_way_whatever_it_matched(few, library, tmp_path):
+    frame, support, segments = make.photograph(few)
+    said = [described(p) for p in few.placements]
+    matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in few.placements]
+    wanted = {few.placements[0].segment_id: Given(way="cylinder")}
+    scene = place(frame, support, segments, said, matches, library, tmp_path, wanted)
+    assert [p.asset_id for p in scene.placements] == [None, few.placements[1].asset_id]
+    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
