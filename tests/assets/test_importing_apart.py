@@ -18,6 +18,8 @@ from pipeline.assets import Library
 from pipeline.assets.importing_apart import MEMORY, Happened, bring_apart
 from pipeline.assets.library import OWN
 
+BROUGHT = {"ball", "ball_2", "holed", "red_cube"}
+
 
 def brought(tmp_path: Path, *files: Path, **told) -> list[Happened]:
     steps = bring_apart(files, tmp_path / "given", tmp_path / "library", told, threading.Event())
@@ -46,19 +48,28 @@ def test_whatever_is_dropped_together_becomes_assets_or_one_line_each(tmp_path):
             one.write(bytes(1 << 20))
     with zipfile.ZipFile(given(tmp_path, "out.zip"), "w") as out:
         out.writestr("../out.obj", "v 0 0 0")
+    holed = trimesh.creation.box([0.1, 0.1, 0.1])
+    holed.update_faces(np.arange(len(holed.faces)) > 1)
+    holed.export(given(tmp_path, "holed.obj"))
+    shutil.copytree(OWN / "red_cube", given(tmp_path, "red_cube"))
+    (tmp_path / "given" / "more").mkdir()
+    shutil.copy(given(tmp_path, "ball.ply"), tmp_path / "given" / "more")
     files = sorted((tmp_path / "given").iterdir())
-    said = {one.source: one for one in brought(tmp_path, *files, licence="mine")}
-    assert {one.id for one in said.values() if one.id} == {"ball"}
-    assert {name for name, one in said.items() if one.error} == {file.name for file in files} - {"ball.ply"}
+    steps = brought(tmp_path, *files, provenance="a friend")
+    assert {one.id for one in steps if one.id} == BROUGHT, "an id that is taken is not taken again"
+    said = {one.source: one for one in steps if one.error}
+    assert set(said) == {"broken.glb", "nothing.obj", "thief.xml", "bomb.zip", "out.zip", "carton.stl"}
     assert not [one for one in said.values() if "\n" in one.error or len(one.error) > 250]
     assert said["carton.stl"].longest == pytest.approx(120)
     assert "hundreds of times" in said["bomb.zip"].error and "lead out" in said["out.zip"].error
-    assert [folder.name for folder in (tmp_path / "library").iterdir()] == ["ball"]
+    assert {folder.name for folder in (tmp_path / "library").iterdir()} == BROUGHT
     assert not [one for one in tmp_path.rglob("*") if one.name in ("out.obj", "a.obj")]
-    (ball,) = Library.open([tmp_path / "library"])
-    assert ball.licence == "mine"
-    (again,) = brought(tmp_path, given(tmp_path, "ball.ply"))
-    assert again.id == "ball_2", "an id that is taken is not taken again"
+    library, (before,) = Library.open([tmp_path / "library"]), Library.open([OWN / "red_cube"])
+    assert any("holes" in fault for fault in library["holed"].wrong), "what is wrong is kept with the asset"
+    cube = library["red_cube"]
+    assert cube.provenance == "a friend" and cube.folder == tmp_path / "library" / "red_cube"
+    assert (cube.name, cube.caption, cube.licence) == (before.name, before.caption, before.licence)
+    np.testing.assert_allclose(cube.size, before.size, atol=1e-4)
 
 
 def test_a_stop_ends_the_import_at_once_and_leaves_nothing(tmp_path):
@@ -72,25 +83,6 @@ def test_a_stop_ends_the_import_at_once_and_leaves_nothing(tmp_path):
             stop.set()
     assert not any(step.id for step in seen)
     assert not (tmp_path / "library").exists() or not list((tmp_path / "library").iterdir())
-
-
-def test_what_is_wrong_is_kept_with_the_asset(tmp_path):
-    mesh = trimesh.creation.box([0.1, 0.1, 0.1])
-    mesh.update_faces(np.arange(len(mesh.faces)) > 1)
-    mesh.export(given(tmp_path, "open_box.obj"))
-    (one,) = brought(tmp_path, given(tmp_path, "open_box.obj"))
-    (asset,) = Library.open([tmp_path / "library"])
-    assert one.wrong == asset.wrong and any("holes" in fault for fault in asset.wrong)
-    assert asset.folder == tmp_path / "library" / "open_box"
-
-
-def test_an_asset_of_another_library_keeps_its_words(tmp_path):
-    shutil.copytree(OWN / "red_cube", given(tmp_path, "red_cube"))
-    (one,) = brought(tmp_path, given(tmp_path, "red_cube"), provenance="a friend")
-    (asset,), (before,) = Library.open([tmp_path / "library"]), Library.open([OWN / "red_cube"])
-    assert (asset.name, asset.caption, asset.licence) == (before.name, before.caption, before.licence)
-    assert one.id == "red_cube" and asset.provenance == "a friend"
-    np.testing.assert_allclose(asset.size, before.size, atol=1e-4)
 
 
 def test_an_import_ends_with_the_studio_that_began_it(tmp_path):
