@@ -188,9 +188,11 @@ class Index:
             order, scores = table.alike(picture, fine, offset + limit)
         else:
             order = np.flatnonzero(fine)
-            scores = self._weights(asked, table)[order] if len(order) and asked else np.zeros(len(order))
-            order = order[np.lexsort((table.place[order], -scores))]
-            scores = -np.sort(-scores)
+            if asked and len(order):
+                scores = self._weights(asked, table)[order]
+                order, scores = order[np.argsort(-scores, kind="stable")], -np.sort(-scores)
+            else:
+                order, scores = order[np.argsort(table.place[order])], np.zeros(len(order))
         total = int(np.count_nonzero(fine))
         page = slice(offset, offset + limit)
         return Found(tuple(table.id[order[page]]), tuple(float(s) for s in scores[page]), total, every)
@@ -305,7 +307,7 @@ class Index:
             version = (self._db.execute("pragma data_version").fetchone()[0], self._db.total_changes)
             if version != self._version:
                 have = self._columns
-                rows = self._rows("select row from assets order by row")
+                rows = np.sort(self._rows("select row from assets"))
                 last = int(have.row[-1]) if len(have.row) else 0
                 if len(have.row) > np.count_nonzero(rows <= last):
                     have = have.only(rows)
