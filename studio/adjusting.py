@@ -28,7 +28,7 @@ from studio.theme import colour_of
 
 NOTICED = 0.002
 """Metres, or radians times ten, of settling that are told."""
-CLEARLY = 0.004
+CLEARLY = 0.015
 """Of `misfit` that make a fit better or worse."""
 FULL = 0.05
 """Metres of depth error that weigh as much as an outline that is all wrong."""

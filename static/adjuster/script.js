@@ -75,7 +75,7 @@ export default function mount({ element, props, trigger, server }) {
     numbers();
     tell();
     const { id, pos, quat_wxyz, scale } = object;
-    if (object.by_hand) asking.ask({ token: value.token, id, pos, quat_wxyz, scale }); // against the machine's, now that it rests
+    asking.ask({ token: value.token, id, pos, quat_wxyz, scale }); // against the machine's, now that it rests
   }
 
   function buttons(object) {
@@ -134,8 +134,9 @@ export default function mount({ element, props, trigger, server }) {
     const gained = had ? Math.round((fit.iou - had.iou) * 100) : 0;
     const depth = fit.depth_error, deeper = had && depth !== null && had.depth_error !== null ? depth - had.depth_error : 0;
     const word = WORDS[told?.change]?.();
+    const compared = object.by_hand || tried;
     fill(said, `outline ${percent} %`, gained ? h("b", {}, ` (${signed(gained)})`) : "",
-      depth === null ? "" : ` · depth ${centimetres(depth)}`, Math.abs(deeper) >= 0.0005 ? h("b", {}, ` (${signed((deeper * 100).toFixed(1))})`) : "", " ", word ?? "");
+      depth === null ? "" : ` · depth ${centimetres(depth)}`, Math.abs(deeper) >= 0.0005 ? h("b", {}, ` (${signed((deeper * 100).toFixed(1))})`) : "", " ", (compared && word) || "");
     if (told && tried) viewer({ type: "say", text: `outline ${percent} %${gained ? ` (${signed(gained)})` : ""}` });
   }
 

@@ -191,7 +191,7 @@ function offerAdjust() {
 
 function adjusting(mode, all) {
   for (const button of document.querySelectorAll("[data-adjust]")) press(button, button.dataset.adjust === mode);
-  document.querySelector('[data-adjust="rotate"]').lastChild.textContent = mode === "rotate" && all ? "Turn: all axes" : "Turn";
+  document.querySelector('[data-adjust="rotate"]').lastChild.textContent = mode === "rotate" && all ? "Turn all" : "Turn";
   if (mode && (status.playing || timeline.time > 0)) wish("reset"); // what has fallen about is not what is put right
 }
 
