@@ -1,22 +1,20 @@
 """What was seen <-> what we own."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pipeline.assets import Asset, AssetError, Library
 from pipeline.assets.encoder import Encoder
-from pipeline.assets.features import OPEN, PIXELS, UPS, Features
+from pipeline.assets.features import PIXELS, Features
 from pipeline.assets.network import WHEEL
-from pipeline.assets.prints import agreeing_points, keypoints
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
-from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, compare, picture_agrees, resized
+from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
 from pipeline.matching.modes import Matcher
-from pipeline.matching.sight import Sight, sight
-from pipeline.matching.weighing import PICTURE, WITHOUT, likeness, probability, size_odds
+from pipeline.matching.nearest import HOLLOW, best_views, prints
+from pipeline.matching.sight import sight
 from pipeline.segmentation import Segment
 
 KEPT = 8
@@ -27,25 +25,8 @@ ALIKE = 0.58
 """The same of the encoder's cosine, where it is asked alone."""
 ENOUGH_WITHOUT = 0.7
 """Likeness from which it is taken where no encoder is at hand, its lead over the next counted in part."""
-CLOSELY = 64
-"""Assets that are compared closely: the right one was never farther down by picture and size alone."""
 PROOF = 12
-"""Points of a print that lie alike in crop and view: so many have never been seen to be wrong."""
-LOOKED_AT = 3
-"""Candidates whose print is looked at closely: it takes a tenth of a second each."""
-CLEAR = 0.9
-"""Probability from which the best one's print need not be looked at, where its next rival has half of it at most."""
-FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
-ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
-HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
-AGAINST = {
-    "box": ROUND | HOLLOW,
-    "cube": ROUND | HOLLOW,
-    "cylinder": FLAT_SIDED | {"plate", "tray"},
-    "sphere": FLAT_SIDED | {"bottle", "can", "tray"},
-    "bowl": FLAT_SIDED | ROUND | {"bottle", "tool"},
-}
-"""Categories that a measured primitive speaks against."""
+"""Points of a print that lie alike in crop and view: so many were wrong only of variants of the right product."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +90,14 @@ def match(
         if holds:
             return Match(segment.id, None, 1.0, why, ())
     seen = sight(frame, support, segment, description, encoder.pixels if encoder else PIXELS)
-    best = _best_views(seen, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
-    alike = {} if matcher == "embedding" else _prints(frame, segment, seen, features, library, best, encoder)
+    best = best_views(seen, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
+    alike = {} if matcher == "embedding" else prints(frame, segment, seen, features, library, best, encoder)
     made = [
         _candidate(library[features.ids[features.owner[view]]], score, evidence, alike.get(view, 0), description)
         for view, score, evidence in best
     ]
+    if matcher == "embedding":
+        made = [replace(one, reason=f"{one.score:.0%} alike to the encoder") for one in made]
     candidates = tuple(sorted(made, key=lambda candidate: -candidate.score)[:kept])
     proved = {features.ids[features.owner[view]] for view, points in alike.items() if points >= PROOF}
     if encoder is None:
@@ -150,105 +133,6 @@ def choose(match: Match, asset_id: str | None, scale: float | None = None) -> Ma
         scale = known.get(asset_id, 1.0) if asset_id else 1.0
     machine = match.machine if match.source == "human" else (match.asset_id, match.source)
     return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human", machine=machine)
-
-
-def _best_views(
-    seen: Sight,
-    features: Features,
-    library: Library,
-    shape: str,
-    encoder: Encoder | None,
-    matcher: Matcher,
-    count: int,
-) -> list[tuple[int, float, dict[str, float]]]:
-    """Each asset's best view with its score and evidence, best asset first, at most `count`."""
-    views = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
-    kinds = [library[id].category for id in features.ids]
-    open_ = np.array([kind in OPEN for kind in kinds])
-    picture = None
-    if encoder:
-        picture = picture_agrees(seen, features, open_[features.owner], encoder)
-        views = _promising(seen, features, views, picture, matcher, count)
-    owner = features.owner[views]
-    evidence = compare(seen.look, features.look.take(views))
-    hollow, rests = open_[owner], _rests_so(features, views)
-    shown = {name: getattr(evidence, name) for name in (*WITHOUT, "scale")}
-    if picture is None:
-        against = np.array([kind in AGAINST.get(shape, ()) for kind in kinds])[owner]
-        score = likeness(evidence, rests, hollow, against)
-    else:
-        shown["picture"] = np.clip(picture[views], 0, 1)
-        score = probability(evidence, picture[views], rests, features.printed[owner], hollow)
-        score = shown["picture"] if matcher == "embedding" else score
-    best = sorted(_firsts(score, owner), key=lambda view: -score[view])[:count]
-    return [(int(views[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
-
-
-def _promising(
-    seen: Sight, features: Features, views: np.ndarray, picture: np.ndarray, matcher: Matcher, count: int
-) -> np.ndarray:
-    """Of these views those of the assets that the encoder finds most alike, and whose size is not far off.
-
-    It costs a hundredth of comparing closely, and a library of any size then costs what CLOSELY assets do.
-    """
-    owner, rough = features.owner[views], picture[views]
-    if matcher != "embedding":
-        rough = rough + size_odds(resized(seen.look, features.look.extents[views])) / PICTURE
-    firsts = _firsts(rough, owner)
-    if len(firsts) <= (most := max(CLOSELY, count)):
-        return views
-    return views[np.isin(owner, owner[firsts[np.argsort(-rough[firsts])[:most]]])]
-
-
-def _firsts(score: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Where each owner's best score is."""
-    order = np.lexsort((-score, owner))
-    return order[np.r_[True, np.diff(owner[order]) > 0]] if len(order) else order
-
-
-def _prints(
-    frame: Frame,
-    segment: Segment,
-    seen: Sight,
-    features: Features,
-    library: Library,
-    best: Sequence[tuple[int, float, dict[str, float]]],
-    encoder: Encoder | None,
-) -> dict[int, int]:
-    """Points of the print that agree, by view, of the first few printed candidates; none where the first is clear."""
-    rivals = [score for _, score, _ in best[1:2]]
-    if encoder and best[0][1] > CLEAR and max(rivals, default=0) < best[0][1] / 2:
-        return {}
-    printed = [view for view, *_ in best[: 3 * LOOKED_AT] if features.printed[features.owner[view]]][:LOOKED_AT]
-    points = keypoints(*_crop(frame, segment)) if printed else None
-    return {
-        view: _print_agrees(library[features.ids[features.owner[view]]], points, seen, features, view)
-        for view in printed
-    }
-
-
-def _reach(features: Features, elevation: float) -> float:
-    """How far off a view's elevation may be: to the nearest there is, and a little more."""
-    return float(np.abs(np.unique(features.elevation) - elevation).min()) + 9
-
-
-def _rests_so(features: Features, views: np.ndarray) -> np.ndarray:
-    """Things rarely lie otherwise than in their file, and hardly ever stand on end: a factor for each view."""
-    tall = features.look.extents[views, 1] > 1.4 * features.look.extents[views, 0]
-    return np.where(features.up[views] == 0, 1.0, np.where(tall, 0.87, 0.95))
-
-
-def _crop(frame: Frame, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
-    rows, columns = np.flatnonzero(segment.mask.any(axis=1)), np.flatnonzero(segment.mask.any(axis=0))
-    part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    return frame.rgb[part], segment.mask[part]
-
-
-def _print_agrees(asset: Asset, points: Any, seen: Sight, features: Features, view: int) -> int:
-    try:
-        return agreeing_points(asset, points, seen.elevation, features.azimuth[view], UPS[features.up[view]])
-    except AssetError:
-        return 0
 
 
 def _candidate(
