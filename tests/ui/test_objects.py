@@ -22,7 +22,7 @@ def flags() -> tuple[str, ...]:
 def opened(studio: Studio, page: Page) -> None:
     page.goto(studio.address)
     page.locator(f".gallery [data-name={SCENE}]").first.click()
-    expect(page.locator(".object-list .row .tag").first).to_be_visible()
+    expect(page.locator(".object-list .row .tag").first).to_be_visible(timeout=300_000)  # the twin stands
     settled(page)
     tab(page, "Objects").click()
     expect(page.locator(".object-cards .asset").first).to_be_visible()
