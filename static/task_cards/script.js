@@ -27,15 +27,21 @@ export default function mount({ element, trigger }) {
   const picture = (task) => task.picture
     ? h("img", { src: task.picture, alt: `The table when this is ${task.doable ? "done" : "tried"}`, loading: "lazy" })
     : h("span.blank", {}, task.tried ? "no picture" : "");
+  const pick = (task) => {
+    value = { ...value, chosen: task.instruction, decided: true };
+    draw();
+    trigger("pick", { instruction: task.instruction });
+  };
+  const added = (task) => [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))].map((name) => `, and a ${said(name)} that is set out`).join("");
   const card = (task) => {
-    const on = task.instruction === value.chosen;
-    return h(`button.task${on ? ".on" : ""}`, { "aria-pressed": String(on), "data-kind": task.kind, onclick: () => trigger("pick", { instruction: task.instruction }) },
-      h("span.goal-picture", {}, picture(task), h("span.verdict", {}, verdict(task)), on && h("span.chosen", {}, value.decided ? "chosen" : "suggested")),
+    const on = task.instruction === value.chosen, hinted = on && !value.decided;
+    return h(`button.task${hinted ? ".suggested" : on ? ".on" : ""}`, { "aria-pressed": String(on), "data-kind": task.kind, onclick: () => pick(task) },
+      h("span.goal-picture", {}, picture(task), h("span.verdict", {}, verdict(task)), on && h("span.chosen", {}, hinted ? "suggested" : "chosen")),
       h("span.words", {},
         h("span.kind", {}, h("b", {}, said(task.kind) || "task"), task.level && h(`span.tag${LEVELS[task.level] ? `.${LEVELS[task.level]}` : ""}`, { title: "How hard it looks" }, task.level)),
         h("strong", {}, task.instruction),
         task.doable === false && h("span.why", {}, task.why),
-        h("span.faint", { title: task.goals.join("; ") }, `${plural(task.objects.length, "object")}: ${task.objects.join(", ")}`)));
+        h("span.faint", { title: task.goals.join("; ") }, `${plural(task.objects.length, "object")}: ${task.objects.join(", ")}${added(task)}`)));
   };
   const head = (tasks) => {
     const many = (name) => tasks.filter((task) => name === "all" || family(task.kind) === name).length;

@@ -26,7 +26,7 @@ def build(shell: Shell) -> None:
         padding=False,
     )
     drops = Drops()
-    drop = gr.File(label=f"Drop a frame here: {WANTED}", file_count="multiple", elem_id="drop", height=118)
+    drop = gr.File(label=f"A frame of your own: {WANTED}", file_count="multiple", elem_id="drop", height=118)
     picker = FramePicker(partial(picture, drops))
     gallery = Gallery()
     shell.shows(gallery, lambda session: shown(shell.sessions) if session is None else None)
