@@ -9,7 +9,7 @@ export class Grid {
     Object.assign(this, { more, pictures, open, total: 0, items: [], cards: new Map(), known: new Map(), asked: new Set(), chosen: "", version: 0 });
     this.inner = h("div.inner");
     this.element = h("div.grid", { tabindex: "0", "aria-label": "Assets", onscroll: () => this.soon(), onkeydown: (event) => this.key(event) }, this.inner);
-    new ResizeObserver(() => { this.cards.forEach((card) => card.remove()); this.cards.clear(); this.draw(); }).observe(this.element);
+    new ResizeObserver(() => this.resize()).observe(this.element);
   }
 
   // The first entries of a new answer; `stay` keeps the place that is looked at.
@@ -24,6 +24,14 @@ export class Grid {
     this.draw();
   }
 
+  // Measured here and not while scrolling: asking the page for sizes makes it lay itself out.
+  resize() {
+    [this.width, this.height] = [this.element.clientWidth, this.element.clientHeight];
+    this.cards.forEach((card) => card.remove());
+    this.cards.clear();
+    this.draw();
+  }
+
   choose(id) {
     this.chosen = id;
     for (const [index, card] of this.cards) card.classList.toggle("on", this.items[index]?.id === id);
@@ -34,12 +42,13 @@ export class Grid {
   }
 
   draw() {
-    const width = this.element.clientWidth, height = this.element.clientHeight;
+    const { width, height } = this;
     if (!width) return;
     this.columns = Math.max(1, Math.floor((width - 24 + GAP) / (WIDE + GAP)));
     this.wide = Math.floor((width - 24 + GAP) / this.columns) - GAP;
     const rows = Math.ceil(this.total / this.columns);
-    this.inner.style.height = `${Math.max(0, rows * (TALL + GAP) - GAP)}px`;
+    const tall = `${Math.max(0, rows * (TALL + GAP) - GAP)}px`;
+    if (this.inner.style.height !== tall) this.inner.style.height = tall;
     const top = Math.max(0, Math.floor(this.element.scrollTop / (TALL + GAP)) - AHEAD);
     const end = Math.ceil((this.element.scrollTop + height) / (TALL + GAP)) + AHEAD;
     const [first, last] = [top * this.columns, Math.min(this.total, end * this.columns)];
@@ -50,7 +59,7 @@ export class Grid {
       if (!this.items[index]) { this.fetch(index); continue; }
       if (!this.cards.has(index)) fresh.push(this.card(index));
     }
-    this.inner.append(...fresh);
+    if (fresh.length) this.inner.append(...fresh);
     this.look();
   }
 
