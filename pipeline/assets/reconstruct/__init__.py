@@ -16,7 +16,7 @@ from pipeline.assets.categories import usual_friction, usual_mass
 from pipeline.assets.library import read_asset, write_asset
 from pipeline.assets.reconstruct.evidence import gather
 from pipeline.assets.reconstruct.photograph import photographed
-from pipeline.assets.reconstruct.proposal import about_z
+from pipeline.assets.reconstruct.proposal import Proposal, about_z
 from pipeline.assets.reconstruct.ways import WAYS, shape
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
@@ -28,7 +28,7 @@ __all__ = ["PROVENANCE", "WAYS", "Reconstruction", "reconstruct"]
 
 PROVENANCE = "made from the view"
 """How the provenance of what is made here begins."""
-VERSION = 2
+VERSION = 3
 """Of how things are made: counted up, it makes everything anew."""
 
 
@@ -67,7 +67,7 @@ def reconstruct(
     middle = solid.mesh.bounds.mean(axis=0)
     pose = Pose.from_rotation(about_z(chosen.yaw) @ middle, about_z(chosen.yaw))
     shutil.rmtree(target, ignore_errors=True)
-    category = {"revolved": "thing", "extruded": "thing", "layered": "thing"}.get(chosen.way, chosen.way)
+    category = _category(chosen, solid.mesh.extents)
     about = {
         "name": description.name.replace("_", " "),
         "caption": description.caption,
@@ -83,6 +83,15 @@ def reconstruct(
         },
     }  # fmt: skip
     return Reconstruction(write_asset(solid, target, about), pose, chosen.way, seen)
+
+
+def _category(chosen: Proposal, extents: np.ndarray) -> str:
+    wide, deep, high = extents
+    if chosen.hollow:
+        return "bowl" if high < 0.8 * (wide + deep) / 2 else "cup"
+    if chosen.way == "box":
+        return "cube" if max(extents) < 1.25 * min(extents) else "box"
+    return chosen.way if chosen.way in ("cylinder", "ball") else "thing"
 
 
 def _made_before(target: Path, key: str) -> Reconstruction | None:
