@@ -109,6 +109,7 @@ def test_one_asset_is_changed_and_every_change_is_taken_back(studio: Studio, pag
 
 def test_what_comes_with_the_studio_is_changed_as_a_version_of_ones_own(studio: Studio, page: Page):
     library(page).get_by_label("Search assets").fill("banana")
+    expect(cards(page)).to_have_count(1)
     cards(page).first.click()
     asset = library(page).locator(".asset")
     expect(asset).to_contain_text("becomes a version of your own")
