@@ -9,8 +9,8 @@ from components.component import Component
 class Adjuster(Component):
     """{token, busy, stamp, objects: [{id, name, colour, pos, quat_wxyz, scale, size, made, by_hand, settled, mass,
     friction, inertia, fit, files}], asks, asked: ["object 3"]}, SI units. Mass and friction are {value, range: [low,
-    high], source}; "_urdf.zip" and "_mjcf.zip" are added to the address `files`; `busy` says that the twin is being made
-    anew; `asks` is the model that may be asked for weights, empty for none, and `asked` what it is being asked about.
+    high], source}; "_urdf.zip" and "_mjcf.zip" are added to the address `files`; `busy` says that the twin is being
+    made anew; `asks` is the model that may be asked for weights, empty for none, and `asked` what it is asked about.
 
     Tells `decide` {kind, ...its data} and `weigh` {id} to ask the model. It asks `answer` outside Gradio's queue
     {token, seq, id, pos, quat_wxyz, scale} and is answered {seq, iou, depth_error, had: {iou, depth_error}, change} or
