@@ -197,7 +197,7 @@ def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int) -> np
     directions = _directions(400)
     middle, turn = home.xpos[body], home.xmat[body].reshape(3, 3)
     clouds = []
-    for geom in np.flatnonzero(model.body_rootid[model.geom_bodyid] == model.body_rootid[body]):
+    for geom in np.flatnonzero(model.body_rootid[model.geom_bodyid] == model.body_rootid[body]).tolist():
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
             rotation = turn.T @ home.geom_xmat[geom].reshape(3, 3)
             points = _geom_points(model, geom, directions @ rotation)
