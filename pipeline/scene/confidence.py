@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import Match
+from pipeline.matching.matches import ENOUGH
 from pipeline.scene import registration
 from pipeline.scene.placement import Placement, Scene
 from pipeline.segmentation import Segment
@@ -22,8 +23,8 @@ NEARER = 0.015
 """Metres by which something must stand nearer to hide a part."""
 FAR = 0.02
 """Metres off what was measured at which the depth speaks for it no more than 1 / e."""
-BELIED = 0.5
-"""What is left where the matcher and the points contradict each other."""
+TIE = 0.1
+"""What a rival just as good takes away: a library holds many look-alikes, and the first is mostly right."""
 FEW = 100
 """Measured points that tell half of what any number tells."""
 
@@ -33,8 +34,8 @@ class Parts:
     """What speaks for an object, each in [0, 1]."""
 
     rivals: float
-    """The chosen candidate's part of its and the next one's scores; of none chosen, what the first lacks of being one;
-    BELIED where the points were against what was chosen."""
+    """1 - TIE * the next candidate's score as a share of the chosen one's; of none chosen, the first one's as a share
+    of what is enough; 1 - TIE where the points were against what was chosen."""
     outline: float
     """IoU of what shows of it with the mask."""
     depth: float
@@ -132,14 +133,15 @@ def _around(mask: np.ndarray) -> tuple[tuple[int, int, int, int], int]:
 
 
 def _rivals(match: Match | None, placed: str | None) -> tuple[float, str]:
-    """How much more likely the choice is than the next, in [0, 1], and what there is to say of the next."""
+    """How far the next is behind the choice, in [0, 1], and what there is to say of it."""
     if match is None or match.source == "human" or not match.candidates:
         return 1.0, ""
     first = match.candidates[0]
     if match.asset_id is None:
-        return 1 - min(first.score, 1.0), f"the library's nearest, {_spoken(first.asset_id)}, scores {first.score:.0%}"
+        near = min(first.score / ENOUGH, 1.0)
+        return 1 - TIE * near, f"the library's nearest, {_spoken(first.asset_id)}, scores {first.score:.0%}"
     if placed is None:
-        return BELIED, f"{_spoken(match.asset_id)}, which it was matched to, does not fit what was measured"
+        return 1 - TIE, f"{_spoken(match.asset_id)}, which it was matched to, does not fit what was measured"
     mine = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
     rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
     if rival is None:
@@ -163,6 +165,8 @@ def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str
         "points": f"only {count} points of it were measured",
     }
     weakest = min(said, key=lambda name: getattr(parts, name))
+    if word == "sure" and parts.rivals < 1 - 0.8 * TIE:
+        return f"It lies as it was seen, but {rival}."
     if word == "sure":
         return f"Everything agrees: {said['outline']}, {off * 100:.1f} cm off in depth."
     return f"{said[weakest][0].upper()}{said[weakest][1:]}."
