@@ -114,7 +114,8 @@ class _Work:
             with tempfile.TemporaryDirectory(prefix="grs-") as folder:
                 self._score(Path(folder))
         except (Stopped, Cancelled):
-            self._tell(said="stopped; the table holds what was finished")
+            done = self.table.frames if self.table else 0
+            self._tell(said=f"stopped after {done} of {len(self._frames)} frames{'; the table is of those' * bool(done)}")
         except Exception as error:
             self._tell(error=sentence(error))
         finally:

@@ -84,13 +84,13 @@ export class Scores {
   }
 
   draw() {
-    const { running, done, of, said, error, table } = this.state;
+    const { running, done, of, said, error, table } = this.state, stopped = !running && said?.startsWith("stopped");
     fill(this.foot,
       !running && h("button.studio-button.primary", { disabled: !this.said.frames.trim(), onclick: () => this.start() }, table ? "Score again" : "Score them"),
       running && h("button.studio-button.stop", { onclick: async () => { await this.ask({ kind: "stop" }); this.follow(); } }, "■ Stop"),
       running && h("span.progress", { style: "flex:1" }, h("span.track", {}, h("span.done", { style: `display:block;width:${of ? (100 * done) / of : 0}%` })), h("span.muted", { role: "status" }, of ? `${done} of ${of}: ${said}` : said)),
-      !running && this.plan && h("span.muted", {}, this.plan),
-      !running && !this.plan && said?.startsWith("stopped") && h("span.muted", {}, said),
+      !running && !stopped && this.plan && h("span.muted", {}, this.plan),
+      stopped && h("span.tag.warn", { role: "status" }, said[0].toUpperCase() + said.slice(1)),
       (this.problem || error) && h("p.fault", { role: "alert", style: "flex:1 1 100%" }, this.problem || error));
     fill(this.result, table && [h("p.hint", { style: "margin-bottom:8px" }, table.head), drawn(table),
       h("p.hint", {}, "The dot is F1 with “no match” as an answer; the line is its 95 % interval, frames drawn again and again. Exact: the same product; category: anything of its kind that may stand in for it."),
