@@ -115,7 +115,8 @@ class _Work:
                 self._score(Path(folder))
         except (Stopped, Cancelled):
             done = self.table.frames if self.table else 0
-            self._tell(said=f"stopped after {done} of {len(self._frames)} frames{'; the table is of those' * bool(done)}")
+            rest = "; the table is of those" if done else ""
+            self._tell(said=f"stopped after {done} of {len(self._frames)} frames{rest}")
         except Exception as error:
             self._tell(error=sentence(error))
         finally:
