@@ -13,6 +13,8 @@ from pipeline.scene.placement import Placement, Scene, SceneError
 NOTEWORTHY = 0.01
 """Metres an object may move before a person is told."""
 TOPPLED = float(np.radians(15))
+LEVEL = 0.996
+"""Cosine of the tilt, five degrees, from which a thing leans."""
 OVERLAP = 0.0003
 """Metres of overlap that the contacts themselves resolve gently."""
 PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
@@ -60,7 +62,19 @@ def _rest(scene: Scene) -> tuple[Scene, set[str]]:
             f"{', '.join(lost)} did not come to rest on the table; move it by hand or choose another asset"
         )
     world.nudge()
-    return rested, _fallen(scene, rested) | _fallen(rested, world.placed())
+    nudged = world.placed()
+    fallen = _fallen(scene, rested) | _fallen(rested, nudged)
+    if any(_leaned(p, q) for p, q in zip(rested.placements, nudged.placements, strict=True)):
+        world.fall()
+        rested = world.placed()
+    return rested, fallen
+
+
+def _leaned(before: Placement, after: Placement) -> bool:
+    """Whether a thing leant on another by so little that a nudge moved it on."""
+    a, b = before.world_from_object, after.world_from_object
+    tilted = float(np.abs(a.rotation[2]).max()) < LEVEL
+    return tilted and float(np.linalg.norm(b.pos - a.pos)) > SURE
 
 
 def _fallen(before: Scene, after: Scene) -> set[str]:
