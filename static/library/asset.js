@@ -14,6 +14,7 @@ export class AssetPanel {
     this.head = h("div.asset-head");
     this.facts = h("div.facts");
     this.actions = h("div.asset-actions");
+    this.inertia = h("span");
     this.element = h("aside.asset", { hidden: true }, this.head, this.scene, this.facts, this.actions);
     addEventListener("message", ({ source, origin, data }) => {  // what is selected in the viewer shows its joints there
       if (source === this.frame.contentWindow && origin === location.origin && data?.type === "loaded" && this.one?.joints.length) source.postMessage({ type: "select", name: BODY }, origin);
@@ -56,7 +57,7 @@ export class AssetPanel {
     this.veil.hidden = true;
     if (this.frame.getAttribute("src")?.startsWith("/viewer/")) this.frame.contentWindow.postMessage({ type: "load", token: made.view }, location.origin);
     else this.frame.src = `/viewer/#${made.view}`;
-    this.draw();
+    this.drawInertia();
   }
 
   hide() {
@@ -88,7 +89,7 @@ export class AssetPanel {
   }
 
   draw() {
-    const { one, made } = this;
+    const { one } = this;
     const say = (key) => (event) => event.target.value.trim() !== String(one[key] ?? "") && this.change({ kind: "change", said: { [key]: event.target.value.trim() } });
     const text = (key, label, extra = {}) => h("input", { value: one[key], "aria-label": label, spellcheck: false, onkeydown: keys, onchange: say(key), ...extra });
     const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
@@ -101,15 +102,21 @@ export class AssetPanel {
       fact("turn", ["x", "y", "z"].map((axis) => h("button.studio-button", { title: `A quarter turn about ${axis}, where another side shall be up or in front`, onclick: () => this.change({ kind: "turn", axis }) }, `↻ ${axis}`))),
       fact("mass", this.number(1000 * one.mass, "g", "Mass in g", 1, (value) => this.change({ kind: "change", said: { mass: value / 1000 } })), range(one.mass, one.mass_range, mass), h("span.from", {}, source(one.mass_source))),
       fact("friction", this.number(one.friction, "", "Sliding friction", 0.05, (value) => this.change({ kind: "change", said: { friction: value } })), range(one.friction, one.friction_range, (value) => value.toFixed(2)), h("span.from", {}, source(one.friction_source))),
-      fact("inertia", made ? inertia(made.inertia) : "…", made && h("span.from", {}, "about its centre of mass, from the compiled model")),
-      made?.doubt && h("p.warning", {}, made.doubt),
+      fact("inertia", this.inertia),
       fact("touches as", `${one.pieces} convex ${one.pieces === 1 ? "piece" : "pieces"}${one.container ? ", open at the top" : ""}`),
       one.joints.length > 0 && fact("joints", h("ul.joints", {}, one.joints.map((joint) => h("li", {}, `${joint.part.replaceAll("_", " ")}: ${joint.kind === "hinge" ? "turns" : "slides"} ${travel(joint)}`)))),
       fact("licence", text("licence", "Licence", { placeholder: "unknown" })),
       fact("from", one.provenance || "unknown"),
       fact("whose", place(one.place), !one.own && h("span.from", {}, "what you change becomes a version of your own"), one.version && h("span.from", {}, "your version of an asset that others made")),
       one.wrong.length > 0 && [h("h4", {}, "What was wrong with its file"), h("ul.wrong", {}, one.wrong.map((fault) => h("li", {}, fault)))]);
+    this.drawInertia();
     this.drawActions();
+  }
+
+  // By itself, when the model is compiled: what a person types or presses meanwhile stays where it is.
+  drawInertia() {
+    const { made } = this;
+    fill(this.inertia, made ? inertia(made.inertia) : "…", made && h("span.from", {}, " about its centre of mass, from the compiled model"), made?.doubt && h("p.warning", {}, made.doubt));
   }
 
   drawActions() {
