@@ -41,14 +41,16 @@ GOOD = 0.004
 """Metres: an upright fit this close is taken without trying others."""
 RESCALED = 0.6
 """Share of the cost in the asset's own size that a scaled fit must reach: most things are as large as they say."""
-SCALES = np.geomspace(0.94, 1.06, 5)
-"""Around each scale that is tried."""
+AROUND = (0.94, 1.06)
+"""Between these factors of each scale that is tried."""
 FREE = np.geomspace(0.8, 1.25, 11)
 """Around the present scale, when a person lets a refit change it."""
 CLOSE = 0.002
 """Metres: what fits this well is not doubted."""
 BELIED = 0.5
 """Share of the asset's cost at which a plain shape explains the points so much better that the asset is not there."""
+LIKELY = 0.9
+"""Score of a match from which poor depth does not speak against it."""
 BELIED_HOLLOW = 0.3
 """The same for what things are put into: a plain shape would lose its inside."""
 BELIED_SCALED = 0.75
@@ -64,6 +66,21 @@ STEADY = 0.6
 """Share of a thing's foot that must lie on its holder."""
 HIDDEN = 0.025
 """Metres by which what was made from the view may be wider than it shows, where another thing hides it."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How thoroughly a pose is looked for."""
+
+    turns: int = 12
+    exact: int = 3
+    """Of the rough fits, those laid exactly."""
+    sizes: int = 5
+    """Tried around a scale."""
+
+
+THOROUGH, GLANCE = Effort(), Effort(turns=8, exact=1, sizes=3)
+"""A glance takes half the time; on 20 candidates for real objects its outlines cover the mask as well to 2 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +163,7 @@ def lay(
     scale: float = 1.0,
     below: Iterable[Placement] = (),
     cache: Path | None = None,
+    effort: Effort = THOROUGH,
 ) -> Laid:
     """An asset as it would lie over what was seen of one segment, on the table or on what is already placed `below`.
 
@@ -153,7 +171,8 @@ def lay(
     again in the folder `cache` where one is given.
     """
     thing = _Seen(segment, description, None, object_points(frame, support, segment))
-    return _laid_over(thing, asset, scale, Sight(thing.points, frame, support.world_from_camera), tuple(below), cache)
+    sight = Sight(thing.points, frame, support.world_from_camera)
+    return _laid_over(thing, asset, scale, sight, tuple(below), cache, effort)
 
 
 def object_points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
@@ -212,7 +231,7 @@ def _place(
         laid = _laid_over(thing, asset, scale, sight, below, cache)
         fits = laid.cost < GOOD and laid.scale == 1
         sure = thing.match.source == "human" or fits or shape not in PLAIN
-        if sure or not _belied(asset, laid, make(PLAIN[shape])[1]):
+        if sure or not _belied(asset, laid, make(PLAIN[shape])[1], _likely(thing.match)):
             return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below, cache))
     service = provided(frame, thing.segment, folder) if given.way == "provider" else None
     if service is not None:
@@ -223,10 +242,17 @@ def _place(
 
 
 def _laid_over(
-    thing: _Seen, asset: Asset, scale: float, sight: Sight, below: tuple[Placement, ...], cache: Path | None
+    thing: _Seen,
+    asset: Asset,
+    scale: float,
+    sight: Sight,
+    below: tuple[Placement, ...],
+    cache: Path | None,
+    effort: Effort = THOROUGH,
 ) -> Laid:
     what = (thing.points, thing.segment.mask, _bottoms(thing, below), asset.digest, scale)
-    return _found(cache, what, lambda: _lay(asset, scale, thing, sight, below))
+    less = () if effort == THOROUGH else (str(effort),)
+    return _found(cache, (*what, *less), lambda: _lay(asset, scale, thing, sight, below, effort))
 
 
 def _given(
@@ -266,10 +292,20 @@ def _refitted(
     return min((best, *(_resized(asset, best, by, sight) for by in FREE)), key=lambda one: one.cost)
 
 
-def _belied(asset: Asset, laid: Laid, plain: Laid) -> bool:
-    """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
+def _belied(asset: Asset, laid: Laid, plain: Laid, likely: float) -> bool:
+    """Whether what was seen is so much better explained by a plain shape that it cannot be the asset.
+
+    Looks as likely as LIKELY are overruled only by a plain shape that fits well itself: where neither does, the depth
+    is poor, and says nothing against them.
+    """
     share = BELIED_HOLLOW if asset.container else BELIED if laid.scale == 1 else BELIED_SCALED
-    return laid.cost > CLOSE and plain.cost < laid.cost * share
+    poor = likely > LIKELY and plain.cost > CLOSE
+    return laid.cost > CLOSE and plain.cost < laid.cost * share and not poor
+
+
+def _likely(match: Match) -> float:
+    """What the matcher gave the asset that was chosen, in [0, 1]."""
+    return max((c.score for c in match.candidates if c.asset_id == match.asset_id), default=0.0)
 
 
 def _found(cache: Path | None, what: tuple, fit: Callable[[], Laid]) -> Laid:
@@ -319,28 +355,31 @@ def _placement(thing: _Seen, asset: Asset, asset_id: str | None, found: Laid, la
     )
 
 
-def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Placement, ...]) -> Laid:
+def _lay(asset: Asset, scale: float, thing: _Seen, sight: Sight, below: tuple[Placement, ...], effort: Effort) -> Laid:
     """A known asset over its points: in its own size, or scaled where that explains them clearly better."""
     if len(thing.points) < 10:
         return Laid(_as_described(thing.description, asset.size * scale), scale, 0.0)
     bottoms = _bottoms(thing, below)
-    own = _turned(asset, 1.0, thing, sight, bottoms)
+    own = _turned(asset, 1.0, thing, sight, bottoms, effort)
     if own.cost < GOOD:
         return own
-    tried = [own, _turned(asset, scale, thing, sight, bottoms)]
-    scaled = min((_resized(asset, laid, by, sight) for laid in tried for by in SCALES), key=lambda laid: laid.cost)
+    tried = [own, _turned(asset, scale, thing, sight, bottoms, effort)]
+    factors = np.geomspace(*AROUND, effort.sizes)
+    scaled = min((_resized(asset, laid, by, sight) for laid in tried for by in factors), key=lambda laid: laid.cost)
     return scaled if scaled.cost < RESCALED * own.cost else own
 
 
-def _turned(asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: list[float]) -> Laid:
+def _turned(
+    asset: Asset, scale: float, thing: _Seen, sight: Sight, bottoms: list[float], effort: Effort = THOROUGH
+) -> Laid:
     """In one size: every way up and every height at which its top is where the top was seen."""
     shape = registration.surface(asset.mesh, asset.size * scale)
     options = sorted((_misfit(shape, UPS[up], z, thing), i, up, z) for i, up in enumerate(UPS) for z in bottoms)
     least = options[0][0]
     stands = [o for o in options if o[2] == "upright" and o[0] < max(least, STANDS)]
-    fits = [_fit(shape, sight, up, z) for _, _, up, z in stands]
+    fits = [_fit(shape, sight, up, z, effort) for _, _, up, z in stands]
     if not any(fit.cost < GOOD for fit in fits):
-        fits += [_fit(shape, sight, o[2], o[3]) for o in options if o not in stands and o[0] <= least + 0.01]
+        fits += [_fit(shape, sight, o[2], o[3], effort) for o in options if o not in stands and o[0] <= least + 0.01]
     best = min(fits, key=lambda fit: fit.cost)
     return Laid(best.pose, scale, best.cost)
 
@@ -355,9 +394,10 @@ def _resized(asset: Asset, laid: Laid, by: float, sight: Sight) -> Laid:
     return Laid(fit.pose, laid.scale * by, fit.cost)
 
 
-def _fit(shape: Surface, sight: Sight, up: str, bottom: float) -> Fit:
+def _fit(shape: Surface, sight: Sight, up: str, bottom: float, effort: Effort) -> Fit:
     """Laid over what was seen from all around; a lying fit has to be better than a standing one by some."""
-    fit = registration.register(shape, sight, registration.starts(shape, sight, UPS[up], bottom))
+    starts = registration.starts(shape, sight, UPS[up], bottom, effort.turns)
+    fit = registration.register(shape, sight, starts, effort.exact)
     return fit if up == "upright" else replace(fit, cost=fit.cost + LYING)
 
 

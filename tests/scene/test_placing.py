@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
-from pipeline.matching import Match
+from pipeline.matching import Candidate, Match
 from pipeline.scene.given import Given
 from pipeline.scene.placing import lay, place
 from pipeline.scene.settle import settle
@@ -115,10 +115,13 @@ def test_an_empty_table_is_an_empty_scene(library, tmp_path):
     assert told == ()
 
 
-def matched_to(scene, library, folder, asset_id, scale, source="measured"):
-    """The first thing of a scene laid as a match says."""
+def matched_to(scene, library, folder, asset_id, scale, source="measured", score=0.6, noise=0.0):
+    """The first thing of a scene laid as a match says, its depth off by `noise` metres."""
     frame, support, segments = make.photograph(scene)
-    match = Match(scene.placements[0].segment_id, asset_id, scale, "", (), source)
+    off = np.random.default_rng(0).normal(0, noise, frame.depth.shape).astype(np.float32)
+    frame = replace(frame, depth=np.where(frame.depth > 0, frame.depth + off, 0).astype(np.float32))
+    candidates = (Candidate(asset_id, score, {}, "", scale),)
+    match = Match(scene.placements[0].segment_id, asset_id, scale, "", candidates, source)
     said = [described(p) for p in scene.placements]
     return place(frame, support, segments, said, [match], library, folder).placements[0]
 
@@ -145,6 +148,13 @@ def test_an_asset_gives_way_where_a_plain_shape_fits_far_better_unless_a_person_
     assert machine.asset_id is None
     assert np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
     assert person.asset_id == "red_block"
+
+
+@pytest.mark.parametrize("score, noise, kept", [(0.97, 0.006, True), (0.6, 0.006, False), (0.97, 0.0, False)])
+def test_poor_depth_does_not_speak_against_looks_that_are_nearly_certain(library, tmp_path, score, noise, kept):
+    table = make.scene(make.thing(make.box(tmp_path, (0.18, 0.16, 0.06)), yaw=0.6))
+    found = matched_to(table, library, tmp_path / "found", "red_block", 1.0, score=score, noise=noise)
+    assert (found.asset_id == "red_block") is kept
 
 
 def test_the_half_hidden_holder_reaches_under_what_it_holds(library, tmp_path):
