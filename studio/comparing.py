@@ -21,7 +21,7 @@ from pipeline.assets import Asset
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from pipeline.scene import SceneError, candidate
-from pipeline.scene.placing import lay
+from pipeline.scene.placing import GLANCE, lay
 from pipeline.segmentation import Segment
 from pipeline.store import digest, read_json, write_json
 from studio.library_search import Wanted, find
@@ -30,14 +30,14 @@ from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
 
-DRAWN = 3
+DRAWN = 4
 """Rises when the same thing is drawn differently."""
 MOST = 12
 """Candidates of one object that are asked for at once."""
 FOUND = 48
 """Assets shown of a search."""
 PAUSE = 0.2
-"""Seconds between looks at whether the project's own work is done: that goes first."""
+"""Seconds between looks at whether the project's own work is done: that goes before what nobody looks at yet."""
 PATIENCE = 20.0
 """Seconds that drawing waits for it at most: a router may work for many minutes."""
 KIND_TO_OTHERS = 12
@@ -54,22 +54,31 @@ class Wish:
 
 
 class Drawer:
-    """Draws what one session's page looks at, what is wanted now before all else."""
+    """Draws what one session's page asks for: what is looked at now at once, the others when no work goes on."""
 
     def __init__(self, session: Session):
-        self._session, self._wanted, self._lock = session, [], threading.Lock()
+        self._session, self._lock = session, threading.Lock()
+        self._wanted: dict[bool, list[Wish]] = {True: [], False: []}
+        """By whether it is looked at now."""
+        self._running: set[bool] = set()
+        self._under_way: set[str] = set()
         self._failed: dict[str, str] = {}
-        self._running = False
 
     def standing(self, wishes: list[Wish]) -> list[dict[str, Any]]:
-        """The facts of each where it is drawn, else its state; what is missing is drawn next, and nothing else is."""
+        """The facts of each where it is drawn, else its state; the first is looked at, and nothing else is drawn."""
         folder = folder_of(self._session)
         known = [read_json(folder / f"{wish.key}.json") for wish in wishes]
+        done = self._failed.keys() | self._under_way
         with self._lock:
-            self._wanted = [w for w, k in zip(wishes, known, strict=True) if k is None and w.key not in self._failed]
-            if self._wanted and not self._running:
-                self._running = True
-                threading.Thread(target=self._run, daemon=True, name="comparing").start()
+            missing = [w for w, k in zip(wishes, known, strict=True) if k is None and w.key not in done]
+            self._wanted = {
+                True: [w for w in missing if w is wishes[0]],
+                False: [w for w in missing if w is not wishes[0]],
+            }
+            for now in self._wanted.keys() - self._running:
+                if self._wanted[now]:
+                    self._running.add(now)
+                    threading.Thread(target=self._run, args=(now,), daemon=True, name="comparing").start()
             return [self._said(wish.key, facts) for wish, facts in zip(wishes, known, strict=True)]
 
     def _said(self, key: str, facts: dict[str, Any] | None) -> dict[str, Any]:
@@ -78,22 +87,27 @@ class Drawer:
             return facts | {"state": "ready", "image": image}
         return {"state": "failed", "why": self._failed[key]} if key in self._failed else {"state": "drawing"}
 
-    def _run(self) -> None:
-        if sys.platform == "linux":  # where a thread has a niceness of its own
+    def _run(self, now: bool) -> None:
+        if sys.platform == "linux" and not now:  # where a thread has a niceness of its own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), KIND_TO_OTHERS)
-        while wish := self._next():
+        while wish := self._next(now):
             try:
                 wish.draw()
             except Exception as error:
                 self._failed[wish.key] = sentence(error)
+            self._under_way.discard(wish.key)
 
-    def _next(self) -> Wish | None:
+    def _next(self, now: bool) -> Wish | None:
         began = time.monotonic()
-        while self._session.work is not None and time.monotonic() - began < PATIENCE:
+        while not now and self._session.work is not None and time.monotonic() - began < PATIENCE:
             time.sleep(PAUSE)
         with self._lock:
-            self._running = bool(self._wanted)
-            return self._wanted.pop(0) if self._wanted else None
+            if not self._wanted[now]:
+                self._running.discard(now)
+                return None
+            wish = self._wanted[now].pop(0)
+            self._under_way.add(wish.key)
+            return wish
 
 
 _drawers: "WeakKeyDictionary[Session, Drawer]" = WeakKeyDictionary()
@@ -168,17 +182,16 @@ def _segment(session: Session, id: object) -> Segment:
 
 
 def _wish(session: Session, segment: Segment, asset_id: str) -> Wish | None:
-    """What is to be drawn for an asset, or for what the twin shows where the id is empty; None where there is none."""
+    """What is to be drawn for an asset, or for what was made from the view where the id is empty; None where there is
+    none. What the twin shows is drawn as it stands there."""
     project = session.project
     seen = digest("candidate", DRAWN, project.frame_key, segment.mask)
-    if not asset_id:
-        scene = session.kept("scene", "scene.json", project.scene)
-        placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
-        if placed is None:
-            return None
-        p, pose = placed, placed.world_from_object
+    scene = session.kept("scene", "scene.json", project.scene)
+    placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
+    if placed is not None and (placed.asset_id or "") == asset_id:
+        p, pose, off = placed, placed.world_from_object, placed.misfit if placed.found is None else None
         key = digest(seen, p.mesh.name, p.mesh.stat().st_mtime_ns if p.mesh.exists() else 0, p.size, pose.matrix)
-        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, p.misfit, p.scale))
+        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, off, p.scale))
     if asset_id not in session.services.library:
         return None
     asset, scale = session.services.library[asset_id], _scale(session, segment.id, asset_id)
@@ -201,14 +214,22 @@ def _laid(session: Session, key: str, segment: Segment, asset: Asset, scale: flo
     scene = session.kept("scene", "scene.json", project.scene)
     others = [p for p in scene.placements if p.segment_id != segment.id] if scene else []
     frame, support = project.frame, project.support
-    laid = lay(frame, support, segment, described[segment.id], asset, scale, others, project.folder / "cache")
+    laid = lay(frame, support, segment, described[segment.id], asset, scale, others, project.folder / "cache", GLANCE)
     return _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.cost, laid.scale)
 
 
 def _drawn(
-    session: Session, key: str, segment: Segment, mesh: Path, size: np.ndarray, pose: Pose, off: float, scale: float
+    session: Session,
+    key: str,
+    segment: Segment,
+    mesh: Path,
+    size: np.ndarray,
+    pose: Pose,
+    off: float | None,
+    scale: float,
 ) -> dict[str, Any]:
-    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too."""
+    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too. Nobody knows
+    how far `off` it is where a person put it."""
     frame, support = session.project.frame, session.project.support
     made = candidate.draw(frame, support.world_from_camera, segment.mask, mesh, size, pose)
     data = BytesIO()
@@ -220,7 +241,7 @@ def _drawn(
     aside.replace(folder / f"{key}.png")
     facts = {
         "overlap": round(made.overlap, 4),
-        "off": round(float(off), 5),
+        "off": None if off is None else round(float(off), 5),
         "scale": round(float(scale), 4),
         "outline": candidate.outline(made.rgba[..., 3] > 128),
     }

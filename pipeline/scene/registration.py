@@ -119,15 +119,15 @@ def _sampled(path: Path, _: int) -> Surface:
     )
 
 
-def register(shape: Surface, sight: Sight, starts: list[Pose]) -> Fit:
+def register(shape: Surface, sight: Sight, starts: list[Pose], exact: int = 3) -> Fit:
     """The best of several starts. Each keeps its height and its up axis; x, y and the turn about z are found.
 
-    All starts are laid roughly, by the surface's sampled points; the best few then exactly, by its triangles.
+    All starts are laid roughly, by the surface's sampled points; the best `exact` then by its triangles.
     """
     few, many = (replace(sight, points=_thinned(sight.points, n)) for n in POINTS)
     coarse = replace(shape, points=shape.points[::4], normals=shape.normals[::4], spacing=2 * shape.spacing)
     rough = [_icp(coarse, few, start, _Samples(coarse, start, few), rounds=8, far=0.03) for start in starts]
-    best = sorted(rough, key=lambda fit: fit.cost)[:3]
+    best = sorted(rough, key=lambda fit: fit.cost)[:exact]
     fine = [_icp(shape, many, fit.pose, _Exact(shape, fit.pose, many), rounds=30, far=0.01) for fit in best]
     return min(fine, key=lambda fit: fit.cost)
 
