@@ -9,8 +9,8 @@ import { overview } from "./small.js";
 import { Stage } from "./stage.js";
 import { bars, chosen, FIRST, machineChose, options, tile } from "./tiles.js";
 
-const AGAIN = 600; // milliseconds until it is asked again what has been drawn
-const SETTLE = 350; // an object that is only passed by is not drawn
+const AGAIN = 300; // milliseconds until it is asked again what has been drawn
+const SETTLE = 150; // an object that is only passed by is not drawn
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".object-cards");
@@ -94,7 +94,7 @@ export default function mount({ element, trigger, server }) {
     const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
     return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : match.reason];
   };
-  const fits = (facts) => facts?.state === "ready" && h("p.fit", {}, `Covers ${Math.round(facts.overlap * 100)} % of the outline, ${centimetres(facts.off)} off`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
+  const fits = (facts) => facts?.state === "ready" && h("p.fit", {}, `Covers ${Math.round(facts.overlap * 100)} % of the outline`, facts.off !== null && `, ${centimetres(facts.off)} off`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
   const drawSide = (one, option) => {
     if (!option) return fill(side, h("p.muted", {}, one.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin."));
     const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });

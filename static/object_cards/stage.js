@@ -49,7 +49,7 @@ export class Stage {
   }
 
   toggleBlink() {
-    this.use(this.mode === "blink" ? "slide" : "blink");
+    if (this.drawn?.state === "ready") this.use(this.mode === "blink" ? "slide" : "blink");
   }
 
   draw() {
@@ -60,11 +60,22 @@ export class Stage {
     for (const [image, source] of [[this.photo, scene?.photo], [this.gone, scene?.gone], [this.candidate, ready && drawn.image]])
       if (source && image.getAttribute("src") !== source) image.setAttribute("src", source);
     this.right.textContent = ready ? this.name : "";
-    fill(this.note, { drawing: `drawing ${this.name} in this view …`, failed: drawn?.why, none: drawn?.why }[drawn?.state] ?? "");
-    this.lines.replaceChildren(...(mode === "outline" && scene ? [...paths(scene.outline, "mask"), ...paths(ready ? drawn.outline : [], "shown")] : []));
+    this.tells(drawn?.state === "drawing" && `${scene?.photo} ${this.name}`);
+    this.lines.replaceChildren(...(mode === "outline" && ready ? [...paths(scene.outline, "mask"), ...paths(drawn.outline, "shown")] : []));
     this.blinks(mode === "blink" && ready);
     fill(this.modes, [["slide", "Slide", "Drag across the picture"], ["blink", "Blink", "Photograph and candidate in turn: key B"], ["outline", "Outline", "Its outline over the photograph; the mask's is dashed"]].map(([name, text, title]) =>
-      h(`button${mode === name ? ".on" : ""}`, { title, "aria-pressed": String(mode === name), onclick: () => this.use(name) }, text, name === "blink" && h("kbd", {}, "B"))));
+      h(`button${mode === name ? ".on" : ""}`, { disabled: !ready, title: ready ? title : `Nothing to compare yet: ${this.note.textContent || "no candidate is drawn"}`, "aria-pressed": String(mode === name), onclick: () => this.use(name) }, text, name === "blink" && h("kbd", {}, "B"))));
+  }
+
+  // What there is to say in place of a drawing; of one under way also since when.
+  tells(drawing) {
+    if (drawing !== this.drawing) Object.assign(this, { drawing, since: Date.now() });
+    clearInterval(this.clock);
+    if (!drawing) return fill(this.note, this.drawn?.why ?? "");
+    const seconds = h("span.seconds"), tick = () => { const gone = Math.round((Date.now() - this.since) / 1000); seconds.textContent = gone > 1 ? ` ${gone} s` : ""; };
+    fill(this.note, h("span.spin"), `drawing ${this.name} in this view …`, seconds);
+    tick();
+    this.clock = setInterval(() => (this.element.isConnected ? tick() : clearInterval(this.clock)), 1000);
   }
 
   blinks(on) {

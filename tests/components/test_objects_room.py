@@ -58,6 +58,21 @@ def test_a_candidate_is_drawn_meanwhile_and_kept(session: Session):
     assert ask(again, kind="compare", id=red(session), assets=[RED_CUBE])["drawn"][RED_CUBE]["state"] == "ready"
 
 
+def test_what_is_looked_at_is_drawn_at_once_and_the_rest_when_the_project_s_own_work_is_done(tmp_path: Path):
+    at_work = SimpleNamespace(work="settling", token="t", project=SimpleNamespace(folder=tmp_path))
+    drawn: list[str] = []
+    drawer = comparing.Drawer(at_work)  # type: ignore[arg-type]
+    wishes = [comparing.Wish(key, lambda key=key: drawn.append(key) or {}) for key in "abc"]
+    assert [one["state"] for one in drawer.standing(wishes)] == ["drawing"] * 3
+    for wanted in (["a"], ["a", "b", "c"]):
+        for _ in range(300):
+            if drawn == wanted:
+                break
+            time.sleep(0.02)
+        assert drawn == wanted
+        at_work.work = None
+
+
 def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: Session):
     pictures = [comparing.picture(session, kind, f"{red(session)}.jpg")[0] for kind in ("window", "without")]
     whole, without = (np.asarray(Image.open(BytesIO(data)).convert("RGB"), float) for data in pictures)

@@ -85,6 +85,7 @@ def test_keys_go_through_objects_and_candidates_and_choose(studio: Studio, page:
     before = looked(page)
     page.keyboard.press("ArrowRight")
     assert looked(page) != before
+    expect(page.locator(".object-cards .modes button:enabled")).to_have_count(3)  # as soon as it is drawn
     page.keyboard.press("b")
     expect(page.locator(".object-cards .compare")).to_have_attribute("data-mode", "blink")
     page.keyboard.press("b")
