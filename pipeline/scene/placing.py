@@ -49,6 +49,8 @@ CLOSE = 0.002
 """Metres: what fits this well is not doubted."""
 BELIED = 0.5
 """Share of the asset's cost at which a plain shape explains the points so much better that the asset is not there."""
+LIKELY = 0.9
+"""Score of a match from which poor depth does not speak against it."""
 BELIED_HOLLOW = 0.3
 """The same for what things are put into: a plain shape would lose its inside."""
 BELIED_SCALED = 0.75
@@ -230,7 +232,7 @@ def _place(
         laid = _laid_over(thing, asset, scale, sight, below, cache)
         fits = laid.cost < GOOD and laid.scale == 1
         sure = thing.match.source == "human" or fits or shape not in PLAIN
-        if sure or not _belied(asset, laid, make(PLAIN[shape])[1]):
+        if sure or not _belied(asset, laid, make(PLAIN[shape])[1], _likely(thing.match)):
             return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below, cache))
     service = provided(frame, thing.segment, folder) if given.way == "provider" else None
     if service is not None:
@@ -291,10 +293,20 @@ def _refitted(
     return min((best, *(_resized(asset, best, by, sight) for by in FREE)), key=lambda one: one.cost)
 
 
-def _belied(asset: Asset, laid: Laid, plain: Laid) -> bool:
-    """Whether what was seen is so much better explained by a plain shape that it cannot be the asset."""
+def _belied(asset: Asset, laid: Laid, plain: Laid, likely: float) -> bool:
+    """Whether what was seen is so much better explained by a plain shape that it cannot be the asset.
+
+    Looks as likely as LIKELY are overruled only by a plain shape that fits well itself: where neither does, the depth
+    is poor, and says nothing against them.
+    """
     share = BELIED_HOLLOW if asset.container else BELIED if laid.scale == 1 else BELIED_SCALED
-    return laid.cost > CLOSE and plain.cost < laid.cost * share
+    poor = likely > LIKELY and plain.cost > CLOSE
+    return laid.cost > CLOSE and plain.cost < laid.cost * share and not poor
+
+
+def _likely(match: Match) -> float:
+    """What the matcher gave the asset that was chosen, in [0, 1]."""
+    return max((c.score for c in match.candidates if c.asset_id == match.asset_id), default=0.0)
 
 
 def _found(cache: Path | None, what: tuple, fit: Callable[[], Laid]) -> Laid:
