@@ -13,6 +13,7 @@ import numpy as np
 from pipeline.assets import Asset, AssetError, Library, own
 from pipeline.assets.features import learnt
 from pipeline.assets.found import found
+from pipeline.assets.hollow import UPWARDS
 from pipeline.assets.library import OWN, user_libraries, user_library
 from pipeline.assets.packs import PACKS
 from pipeline.matching import Features
@@ -91,6 +92,7 @@ class Shelf:
             "friction_range": list(asset.friction_range),
             "friction_source": asset.friction_source,
             "container": asset.container,
+            "lies": lying(asset),
             "pieces": len(asset.collision) or 1,
             "provenance": asset.provenance,
             "wrong": list(asset.wrong),
@@ -173,6 +175,15 @@ def entry(asset: Asset) -> dict[str, Any]:
         "articulated": bool(asset.joints),
         "digest": asset.digest,
     }
+
+
+def lying(asset: Asset) -> dict[str, Any] | None:
+    """Where a hollow thing's opening does not face up: where it faces, and the turn that brings it up."""
+    side = own.opens(asset)
+    if side in (None, "z"):
+        return None
+    axis, quarters = UPWARDS[side]
+    return {"faces": "down" if side == "-z" else "sideways", "axis": axis, "quarters": quarters}
 
 
 def stocked(services: Services, library: Library) -> Services:

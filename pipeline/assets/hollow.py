@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import trimesh
 from scipy import ndimage
+from trimesh.transformations import rotation_matrix
 
 from pipeline.assets.mesh import load_file
 from pipeline.assets.shapes import RING, hull
@@ -24,6 +25,10 @@ DEPTH = 0.3
 """Share of the height that a pit is deep at the least."""
 THICKEST = 0.25
 """The wall's thickness as a share of the hollow's radius, at most."""
+UPWARDS: dict[str, tuple[str, int]] = {
+    "z": ("z", 0), "y": ("x", 1), "-y": ("x", 3), "-x": ("y", 1), "x": ("y", 3), "-z": ("x", 2),
+}  # fmt: skip
+"""The axis, and how many quarter turns about it by the right hand, that bring each side up."""
 
 
 def hollow_files(source: Path, folder: Path) -> tuple[Path, ...]:
@@ -39,6 +44,29 @@ def hollow_files(source: Path, folder: Path) -> tuple[Path, ...]:
         except OSError:  # another process was first
             shutil.rmtree(part, ignore_errors=True)
     return tuple(sorted(folder.glob("*.obj")))
+
+
+def opening(mesh: trimesh.Trimesh) -> tuple[str, list[trimesh.Trimesh]] | None:
+    """The side that its hollow opens to, of UPWARDS, and the pieces around it; None where it has no pit."""
+    for side, (axis, quarters) in UPWARDS.items():
+        upright = quarter_turn(axis, quarters)
+        if pieces := hollow_pieces(mesh.copy().apply_transform(upright)):
+            return side, [piece.apply_transform(upright.T) for piece in pieces]
+    return None
+
+
+def turned(side: str, axis: str, quarters: int) -> str:
+    """Which of UPWARDS a side becomes by quarter turns about an axis."""
+    before = np.zeros(3)
+    before["xyz".index(side[-1])] = -1 if side[0] == "-" else 1
+    after = quarter_turn(axis, quarters)[:3, :3] @ before
+    k = int(np.abs(after).argmax())
+    return ("-" if after[k] < 0 else "") + "xyz"[k]
+
+
+def quarter_turn(axis: str, quarters: int) -> np.ndarray:
+    """(4, 4), by the right hand."""
+    return rotation_matrix(quarters * np.pi / 2, np.eye(3)["xyz".index(axis)]).round(12)
 
 
 def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:

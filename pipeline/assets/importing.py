@@ -30,6 +30,7 @@ from pipeline.assets.categories import (
     usual_mass,
 )
 from pipeline.assets.described import MODEL_FORMATS
+from pipeline.assets.hollow import opening
 from pipeline.assets.importing_mesh import UP, Units, clean, read_mesh, small
 from pipeline.assets.importing_model import Imported, read_model
 from pipeline.assets.library import read_asset
@@ -41,6 +42,7 @@ LIGHTEST, HEAVIEST = 20.0, 8000.0
 """Kg per cubic metre of its box: what lies outside was never weighed."""
 NEAR = 0.03
 """Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
+LIES = "its opening faces {}; where it should face up, turn it on its page, or give --up"
 LARGEST_ZIP, MOST_FILES = 4 << 30, 20_000
 SQUEEZED = 200
 """How many times its own size a zip of models may unpack to, where that is more than a few hundred MB."""
@@ -159,12 +161,15 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
         raise AssetError(f"the axis that points up is {up}; it takes x, y or z")
     mesh = model.mesh if model else read_mesh(source)
     ready = clean(mesh, source.name, told.units or units, up)
-    facts, wrong = _facts(id, ready.mesh, model, told)
+    category = told.category or category_of(id, told.name or id.replace("_", " "))
+    pieces, opens = _pieces(ready.mesh, ready.library_from_file, model, hollow(category))
+    facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z")
+    if opens:
+        facts["opens"] = opens
     part = library / f".{id}.{os.getpid()}.part"
     _sweep(library, id)
     try:
         part.mkdir(parents=True)
-        pieces = _pieces(ready.mesh, ready.library_from_file, model, bool(facts["container"]))
         facts["wrong"] = said = [*(model.mended if model else ()), *ready.wrong, *wrong]
         _write(part, ready.mesh, pieces, facts)
         if model and model.joints:
@@ -175,7 +180,8 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
         _take_place(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return Added(read_asset(target), tuple(said))
+    lies = [LIES.format("down" if opens == "-z" else "sideways")] if opens not in (None, "z") else []
+    return Added(read_asset(target), (*said, *lies))
 
 
 def _take_place(part: Path, target: Path) -> None:
@@ -215,11 +221,11 @@ def identifier(text: str) -> str:
     return id
 
 
-def _facts(id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told) -> tuple[dict, list[str]]:
+def _facts(
+    id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told, category: str, container: bool
+) -> tuple[dict, list[str]]:
     """asset.json, and what had to be doubted."""
-    name = told.name or id.replace("_", " ")
-    category = told.category or category_of(id, name)
-    container, wrong = hollow(category), []
+    name, wrong = told.name or id.replace("_", " "), []
     usual, box = usual_mass(mesh.extents, container, category), float(np.prod(mesh.extents))
     mass, source = usual, mass_source(category)
     if told.mass is not None:
@@ -261,16 +267,21 @@ def _plain(joint: Joint) -> dict:
 
 
 def _pieces(
-    mesh: trimesh.Trimesh, library_from_file: np.ndarray, model: Imported | None, container: bool
-) -> list[trimesh.Trimesh]:
-    """Convex pieces: the model's own; none where the hull will do, or where the reader feels out a hollow itself."""
+    mesh: trimesh.Trimesh, library_from_file: np.ndarray, model: Imported | None, cup: bool
+) -> tuple[list[trimesh.Trimesh], str | None]:
+    """Convex pieces, and of a `cup` the side it opens to, where that shows.
+
+    The pieces are the model's own; none where the hull will do, or where the reader feels out a hollow itself.
+    """
+    found = opening(mesh) if cup else None
     if model and model.pieces:
-        return [piece.copy().apply_transform(library_from_file) for piece in model.pieces]
-    if container:
-        return []
+        own = [piece.copy().apply_transform(library_from_file) for piece in model.pieces]
+        return own, (found[0] if found else "z") if cup and len(own) > 1 else None
+    if found:
+        return [] if found[0] == "z" else found[1], found[0]
     welded = trimesh.Trimesh(mesh.vertices, mesh.faces)
     welded.merge_vertices(merge_tex=True, merge_norm=True)
-    return [] if nearly_convex(welded) else decomposed(welded)
+    return ([] if nearly_convex(welded) else decomposed(welded)), None
 
 
 def nearly_convex(mesh: trimesh.Trimesh) -> bool:

@@ -136,7 +136,7 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
     collision = _collision(folder, facts) if mesh == source else ()
     if container and not collision:
         collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / digest)
-        container = bool(collision) or bool(facts.get("container"))
+    container = container and len(collision) > 1  # one hull closes what is open
     return Asset(
         id=id,
         name=name,

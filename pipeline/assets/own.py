@@ -15,9 +15,9 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 
 import numpy as np
-from trimesh.transformations import rotation_matrix
 
 from pipeline.assets.asset import Asset, AssetError
+from pipeline.assets.hollow import UPWARDS, quarter_turn, turned
 from pipeline.assets.importing import moved
 from pipeline.assets.importing_mesh import LARGEST, SMALLEST
 from pipeline.assets.library import read_asset
@@ -43,18 +43,39 @@ def change(asset: Asset, own: Path, said: Mapping[str, object]) -> None:
     _step(asset, own, f"{', '.join(said)} of {asset.name} changed", work)
 
 
-def turn(asset: Asset, own: Path, axis: Axis) -> None:
-    """A quarter turn about one of its axes, by the right hand. Raises AssetError."""
-    if axis not in ("x", "y", "z"):
-        raise AssetError(f"it turns about x, y or z, not about {axis}")
-    matrix = rotation_matrix(np.pi / 2, np.eye(3)["xyz".index(axis)]).round(12)
-    size = np.abs(matrix[:3, :3]) @ asset.size
+def turn(asset: Asset, own: Path, axis: Axis, quarters: int = 1) -> None:
+    """Quarter turns about one of its axes, by the right hand. Raises AssetError."""
+    if axis not in ("x", "y", "z") or quarters not in (1, 2, 3):
+        raise AssetError(f"it turns about x, y or z, once to three times, not about {axis}")
+    matrix = quarter_turn(axis, quarters)
+    facts = _sized(asset, np.abs(matrix[:3, :3]) @ asset.size)
+    if side := opens(asset):
+        facts |= {"opens": (now := turned(side, axis, quarters)), "container": now == "z"}
 
     def work(folder: Path) -> None:
+        _own_pieces(asset, folder)
         _transform(folder, matrix)
-        _rewrite(folder, _sized(asset, size))
+        _rewrite(folder, facts)
 
     _step(asset, own, f"{asset.name} turned about {axis}", work)
+
+
+def opens(asset: Asset) -> str | None:
+    """The side that its hollow opens to, of hollow.UPWARDS; None where it has none that is known."""
+    if asset.container:
+        return "z"
+    side = _read(asset.folder).get("opens") if asset.folder and (asset.folder / "asset.json").exists() else None
+    return side if side in UPWARDS else None
+
+
+def _own_pieces(asset: Asset, folder: Path) -> None:
+    """Pieces that its reader felt out from above, into its folder: they are found no more once it lies."""
+    if asset.collision and asset.folder == asset.mesh.parent and not _read(folder).get("collision"):
+        (folder / "collision").mkdir(exist_ok=True)
+        names = [f"collision/{number:02d}.obj" for number in range(len(asset.collision))]
+        for name, piece in zip(names, asset.collision, strict=True):
+            shutil.copyfile(piece, folder / name)
+        _rewrite(folder, {"collision": names})
 
 
 def scale(asset: Asset, own: Path, longest: float) -> None:

@@ -100,6 +100,7 @@ export class AssetPanel {
       fact("size", sizeText(one.size)),
       !one.joints.length && fact("longest side", this.number(100 * Math.max(...one.size), "cm", "Longest side in cm", 0.1, (value) => this.change({ kind: "scale", longest: value / 100 }))),
       fact("turn", ["x", "y", "z"].map((axis) => h("button.studio-button", { title: `A quarter turn about ${axis}, where another side shall be up or in front`, onclick: () => this.change({ kind: "turn", axis }) }, `↻ ${axis}`))),
+      one.lies && h("p.warning", {}, `Its opening faces ${one.lies.faces}. Is it lying? `, h("button.studio-button", { "data-act": "stand-up", onclick: () => this.change({ kind: "turn", axis: one.lies.axis, quarters: one.lies.quarters }) }, "Stand it up")),
       fact("mass", this.number(1000 * one.mass, "g", "Mass in g", 1, (value) => this.change({ kind: "change", said: { mass: value / 1000 } })), range(one.mass, one.mass_range, mass), h("span.from", {}, source(one.mass_source))),
       fact("friction", this.number(one.friction, "", "Sliding friction", 0.05, (value) => this.change({ kind: "change", said: { friction: value } })), range(one.friction, one.friction_range, (value) => value.toFixed(2)), h("span.from", {}, source(one.friction_source))),
       fact("inertia", this.inertia),

@@ -130,7 +130,9 @@ def _change(_: Shell, shelf: Shelf, request: dict) -> dict:
 
 def _turn(_: Shell, shelf: Shelf, request: dict) -> dict:
     axis: Any = request.get("axis")
-    return _changed(shelf.change(lambda asset, mine: own.turn(asset, mine, axis), str(request.get("id"))), shelf)
+    quarters = _whole(request.get("quarters"), 1)
+    note = shelf.change(lambda asset, mine: own.turn(asset, mine, axis, quarters), str(request.get("id")))
+    return _changed(note, shelf)
 
 
 def _scale(_: Shell, shelf: Shelf, request: dict) -> dict:

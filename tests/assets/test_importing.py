@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from trimesh.transformations import rotation_matrix
 
-from pipeline.assets import AssetError, Library, shapes
+from pipeline.assets import AssetError, Library, own, shapes
+from pipeline.assets.hollow import UPWARDS
 from pipeline.assets.importing import Told, bring_in, opened, sources
 from pipeline.assets.importing_model import read_model
 
@@ -97,6 +99,37 @@ def test_what_is_not_convex_gets_convex_pieces(tmp_path):
     pieces = [trimesh.load_mesh(file) for file in asset.collision]
     assert len(pieces) >= 2
     assert sum(piece.volume for piece in pieces) < 0.7 * corner.convex_hull.volume
+
+
+def mug() -> trimesh.Trimesh:
+    """A cup with walls of 3 mm and a ring for a handle, its opening at z."""
+    outline = np.array([[0, 0], [0.04, 0], [0.04, 0.09], [0.037, 0.09], [0.037, 0.004], [0, 0.004]])
+    ring = trimesh.creation.torus(0.022, 0.005).apply_transform(rotation_matrix(np.pi / 2, [1, 0, 0]))
+    return trimesh.util.concatenate([trimesh.creation.revolve(outline), ring.apply_translation([0.045, 0, 0.045])])
+
+
+@pytest.mark.parametrize(("turn", "opens"), [(-1, "z"), (0, "-y"), (1, "-z")])
+def test_a_mug_stays_hollow_however_it_lies_and_is_a_container_only_upright(turn, opens, tmp_path):
+    source = mug().apply_transform(rotation_matrix(turn * np.pi / 2, [1, 0, 0]))  # a file in which y is up
+    added = bring_in(saved(source, tmp_path / "tea_mug.glb"), tmp_path / "own")
+    asset = added.asset
+    assert own.opens(asset) == opens and asset.container == (opens == "z")
+    assert ("opening faces" in " ".join(added.wrong)) == (opens != "z")
+    assert sum(trimesh.load_mesh(file).volume for file in asset.collision) < 0.5 * source.convex_hull.volume
+    axis, quarters = UPWARDS[opens]
+    if quarters:
+        own.turn(asset, tmp_path / "own", axis, quarters)
+    (upright,) = Library.open([tmp_path / "own"])
+    assert upright.container and own.opens(upright) == "z"
+    own.turn(upright, tmp_path / "own", "y")
+    (lying,) = Library.open([tmp_path / "own"])
+    assert not lying.container and own.opens(lying) == "x" and len(lying.collision) == len(asset.collision)
+
+
+def test_what_is_called_a_mug_and_is_solid_is_no_container(tmp_path):
+    source = saved(trimesh.creation.cylinder(0.04, 0.09), tmp_path / "tea_mug.obj")
+    asset = bring_in(source, tmp_path / "library").asset
+    assert not asset.collision and not asset.container
 
 
 def test_a_model_that_other_programs_wrote_is_mended_and_keeps_its_joints(cabinet, tmp_path):
