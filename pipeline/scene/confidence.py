@@ -24,7 +24,11 @@ NEARER = 0.015
 FAR = 0.02
 """Metres off what was measured at which the depth speaks for it no more than 1 / e."""
 TIE = 0.1
-"""What a rival just as good takes away: a library holds many look-alikes, and the first is mostly right."""
+"""What a nearest asset that would nearly do takes away from what was made from the view."""
+HALF, ALIKE = 0.5, 0.7
+"""Where one matcher says less than the first, or all together less than the second, not everything agrees."""
+NAMES = {"appearance": "pattern"}
+"""What a person reads for a matcher's name, where that is another."""
 FEW = 100
 """Measured points that tell half of what any number tells."""
 
@@ -34,8 +38,8 @@ class Parts:
     """What speaks for an object, each in [0, 1]."""
 
     rivals: float
-    """1 - TIE * the next candidate's score as a share of the chosen one's; of none chosen, the first one's as a share
-    of what is enough; 1 - TIE where the points were against what was chosen."""
+    """The chosen one's part of its and the next candidate's score; of none chosen, 1 - TIE * the first one's score as
+    a share of what is enough; 1 - TIE where the points were against what was chosen."""
     outline: float
     """IoU of what shows of it with the mask."""
     depth: float
@@ -114,7 +118,8 @@ def _of(frame: Frame, mask: np.ndarray, p: Placement, world_from_camera: np.ndar
     )
     share = float(np.sqrt(np.prod(list(asdict(parts).values()))))
     word: Word = "sure" if share >= SURE else "fairly sure" if share >= FAIRLY else "unsure"
-    return Confidence(p.segment_id, share, word, _reason(word, parts, rival, off, count), parts)
+    reason = _sure(parts, p, match, rival, off) if word == "sure" else _weakest(parts, rival, off, count)
+    return Confidence(p.segment_id, share, word, reason, parts)
 
 
 def _facing(p: Placement, world_from_camera: np.ndarray) -> float:
@@ -155,7 +160,7 @@ def _spoken(id: str) -> str:
     return id.replace("_", " ")
 
 
-def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str:
+def _weakest(parts: Parts, rival: str, off: float, count: int) -> str:
     said = {
         "rivals": rival,
         "outline": f"{parts.outline:.0%} of its outline agrees with the mask",
@@ -165,8 +170,30 @@ def _reason(word: Word, parts: Parts, rival: str, off: float, count: int) -> str
         "points": f"only {count} points of it were measured",
     }
     weakest = min(said, key=lambda name: getattr(parts, name))
-    if word == "sure" and parts.rivals < 1 - 0.8 * TIE:
-        return f"It lies as it was seen, but {rival}."
-    if word == "sure":
-        return f"Everything agrees: {said['outline']}, {off * 100:.1f} cm off in depth."
     return f"{said[weakest][0].upper()}{said[weakest][1:]}."
+
+
+def _sure(parts: Parts, p: Placement, match: Match | None, rival: str, off: float) -> str:
+    """Of what it is sure: that a thing lies right says little about what it is."""
+    lies = f"{parts.outline:.0%} of its outline agrees with the mask, {off * 100:.1f} cm off in depth"
+    if match is not None and p.asset_id is None:
+        none = "no asset fits" if match.source != "human" else "made from the view, as a person chose"
+        return f"Sure of its place; {none if match.asset_id is None else rival}: {lies}."
+    doubt = _unlike(match, p.asset_id)
+    if doubt:
+        return f"Sure of its place, less of what it is: {doubt}."
+    if parts.rivals < 1 - 0.8 * TIE:
+        return f"It lies as it was seen, but {rival}."
+    return f"Everything agrees: {lies}."
+
+
+def _unlike(match: Match | None, placed: str | None) -> str:
+    """What the matchers hold against an asset that was placed; empty where they agree that it is this."""
+    chosen = next((c for c in match.candidates if c.asset_id == placed), None) if match else None
+    if chosen is None:
+        return "it is none of the matcher's candidates" if match and placed and match.candidates else ""
+    poor = [NAMES.get(name, name) for name, score in chosen.scores.items() if score < HALF]
+    listed = " and ".join([", ".join(poor[:-1]), poor[-1]] if len(poor) > 1 else poor)
+    if poor:
+        return f"{listed} agree{'' if len(poor) > 1 else 's'} by less than half ({chosen.score:.0%} in all)"
+    return f"{_spoken(chosen.asset_id)} scores {chosen.score:.0%}" if chosen.score < ALIKE else ""

@@ -99,3 +99,34 @@ def test_every_part_and_the_share_stay_between_nothing_and_all(tmp_path):
             assert 0 <= one.share <= 1
             assert all(0 <= getattr(one.parts, name) <= 1 for name in Parts.__annotations__)
     assert confidence(frame, segments, away, [])[0].word == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("score", "scores", "said"),
+    [
+        (0.95, {"size": 1.0, "colour": 0.6}, ""),
+        (0.95, {"size": 1.0, "colour": 0.4}, "colour agrees by less than half (95% in all)"),
+        (0.57, {"colour": 0.4, "appearance": 0.3, "size": 1.0}, "colour and pattern agree by less than half"),
+        (0.6, {"size": 1.0}, "asset 0 scores 60%"),
+    ],
+)
+def test_not_everything_agrees_where_one_matcher_or_all_together_disagree(tmp_path, score, scores, said):
+    scene = scene_of(tmp_path)
+    frame, _, segments = make.photograph(scene)
+    match = replace(matched(), candidates=(Candidate("asset_0", score, scores, ""),))
+    for one in (match, choose(match, "asset_0")):  # a person's word does not make the colours agree
+        found = confidence(frame, segments, scene, [one])[0]
+        assert found.word == "sure" and said in found.reason
+        assert found.reason.startswith("Everything agrees") == (not said)
+
+
+def test_where_no_asset_fits_it_is_said_that_only_the_place_is_sure(tmp_path):
+    scene = scene_of(tmp_path)
+    frame, _, segments = make.photograph(scene)
+    made = replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
+    none = replace(matched(0.05), asset_id=None)
+    wanted = replace(none, source="human")
+    for match, said in ((none, "no asset fits"), (wanted, "as a person chose")):
+        found = confidence(frame, segments, made, [match])[0]
+        assert found.word == "sure"
+        assert found.reason.startswith("Sure of its place") and said in found.reason
