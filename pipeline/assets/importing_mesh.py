@@ -54,11 +54,11 @@ class Clean:
 
 def read_mesh(path: Path) -> trimesh.Trimesh:
     """Any mesh file in one piece, with a texture. Raises AssetError."""
+    scene = _scene(path)
     with readable(path):
-        scene = trimesh.load_scene(path)
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
         if not parts:
-            raise ValueError("it holds no triangles")
+            raise AssetError(f"{path.name} {_nothing(path)}; export it again")
         for part in parts:
             part.visual = _textured(part)
         joined = trimesh.util.concatenate(parts) if len(parts) > 1 else parts[0]
@@ -66,11 +66,34 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
         return joined
 
 
+def _scene(path: Path) -> trimesh.Scene:
+    """Raises AssetError in words of the person's, not of the reader's, which are of its own chunks and buffers."""
+    try:
+        return trimesh.load_scene(path)
+    except MemoryError:
+        raise
+    except FileNotFoundError as error:
+        lost = Path(str(error.filename or error)).name
+        raise AssetError(f"{path.name} names a file that is not there: {lost}; bring in the two together") from None
+    except Exception:
+        raise AssetError(f"{path.name} is cut short or damaged; export it again") from None
+
+
+def _nothing(path: Path) -> str:
+    """Why a file that was read has no triangles: the reader drops vertices that are not numbers."""
+    kept = trimesh.load_scene(path, process=False).geometry.values()
+    if any(len(one.vertices) and not np.isfinite(one.vertices).all() for one in kept):
+        return "has vertices that are not numbers"
+    return "cannot be read: it holds no triangles, or is cut short"
+
+
 def clean(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None) -> Clean:
     """Scaled, turned, centred, without what is no surface. Raises AssetError, UnitsInDoubt where these are."""
     wrong: list[str] = []
     finite = np.atleast_1d(np.isfinite(mesh.vertices).all(axis=1))
     solid = finite[mesh.faces].all(axis=1) & mesh.nondegenerate_faces(height=0)
+    if not finite.any():
+        raise AssetError(f"{name} has vertices that are not numbers; export it again")
     if not solid.any():
         raise AssetError(f"{name} holds no surface")
     if not solid.all():
