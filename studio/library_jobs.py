@@ -67,7 +67,7 @@ class Jobs:
         except (SessionError, OSError):
             shutil.rmtree(folder.parent, ignore_errors=True)
             raise
-        job = Job(", ".join(titles[:3]) + (f" and {len(titles) - 3} more" if len(titles) > 3 else ""), folder)
+        job = Job(", ".join(titles[:12]) + (f" and {len(titles) - 12} more" if len(titles) > 12 else ""), folder)
         return self._begin(job, lambda: self._bring(job, given(folder), {}))
 
     def install(self, pack: str, title: str) -> str:

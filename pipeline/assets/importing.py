@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,8 +143,13 @@ def sources_or_none(folder: Path) -> list[Path]:
         return []
 
 
-def bring_in(source: Path, library: Path, told: Told | None = None, root: Path | None = None) -> Added:
+def bring_in(
+    source: Path, library: Path, told: Told | None = None, root: Path | None = None,
+    doing: Callable[[str], object] = lambda what: None,
+) -> Added:  # fmt: skip
     """One model or mesh as an asset folder in `library`, which is made where it is missing.
+
+    `doing` is told what is done now, in a few words.
 
     `root` is where a model's lost meshes are looked for, and then it may name no file outside. The folder appears
     whole or not at all. Raises AssetError.
@@ -154,18 +159,22 @@ def bring_in(source: Path, library: Path, told: Told | None = None, root: Path |
     target = library / id
     if target.exists() and not told.replace:
         raise AssetError(f'the library has an asset "{id}" already; give another --id, or --replace')
+    doing("reading")
     model = read_model(source, root) if source.suffix.lower() in MODEL_FORMATS else None
     units: Units | None = "m" if model or source.suffix.lower() in (".glb", ".gltf") else None
     up = told.up or ("y" if source.suffix.lower() in (".glb", ".gltf") else None)
     if up is not None and up not in UP:
         raise AssetError(f"the axis that points up is {up}; it takes x, y or z")
     mesh = model.mesh if model else read_mesh(source)
+    doing("cleaning its mesh")
     ready = clean(mesh, source.name, told.units or units, up)
     category = told.category or category_of(id, told.name or id.replace("_", " "))
+    doing("finding the convex parts that touch; this takes longest, up to a minute")
     pieces, opens = _pieces(ready.mesh, ready.library_from_file, model, hollow(category))
     facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z")
     if opens:
         facts["opens"] = opens
+    doing("writing it, and looking at it for its description")
     part = library / f".{id}.{os.getpid()}.part"
     _sweep(library, id)
     try:
@@ -315,15 +324,17 @@ def decomposed(mesh: trimesh.Trimesh, most: int = 16, faces: int = 1500) -> list
 
 
 def _caption(asset: Asset, model: Imported | None) -> str:
-    """What can be measured of an asset in a few words: "red mug", "white cabinet with 3 drawers"."""
+    """What can be measured of an asset in a few words: "red mug", "my mug, red"."""
     views = look(asset, rotations(np.array([30.0, 150.0, 270.0]), np.array([30.0])), 48)
     colour, _ = name_colour(views.rgb[views.masks])
     moving = [] if model is None else [joint.kind for joint in model.joints]
     slides, hinges = moving.count("slide"), moving.count("hinge")
     words = [f"{n} {word}{'s' * (n > 1)}" for n, word in ((slides, "drawer"), (hinges, "hinged part")) if n]
     centimetres = " x ".join(f"{100 * extent:.0f}" for extent in asset.size)
-    name = asset.name if colour in asset.name.split() else f"{colour} {asset.name}"
-    return f"{name}{' with ' * bool(words)}{' and '.join(words)}, {centimetres} cm"
+    before, after = ("", f", {colour}") if asset.name != asset.category else (f"{colour} ", "")  # a name stays whole
+    if colour in asset.name.lower().split():
+        before = after = ""
+    return f"{before}{asset.name}{' with ' * bool(words)}{' and '.join(words)}{after}, {centimetres} cm"
 
 
 def _write(folder: Path, mesh: trimesh.Trimesh, pieces: list[trimesh.Trimesh], facts: dict) -> None:

@@ -102,7 +102,7 @@ def _told(process: subprocess.Popen, request: dict[str, Any], stop: threading.Ev
         last = Happened(**said | {"wrong": tuple(said.get("wrong", ()))})
         yield last
     if not stop.is_set() and process.wait() != 0:
-        about = last.message.removeprefix("reading ").partition(",")[0] or "it"
+        about = last.source or last.message.partition(" ")[2] or "it"
         yield Happened(
             source=about, error=f"{about} took too much memory or time, or broke its reader; make it smaller"
         )

@@ -10,8 +10,9 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,13 @@ def main() -> None:
     for limit, value in ((resource.RLIMIT_AS, request["memory"]), (resource.RLIMIT_CPU, request["seconds"])):
         with suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))
-    for line in _installed(request) if "pack" in request else _brought(request):
+
+    def tell(line: dict[str, Any]) -> None:
         said.write(json.dumps(line) + "\n")
         said.flush()
+
+    for line in _installed(request) if "pack" in request else _brought(request, tell):
+        tell(line)
 
 
 def _end_with_parent() -> None:
@@ -47,7 +52,7 @@ def _installed(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"error": str(error)}
 
 
-def _brought(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _brought(request: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> Iterator[dict[str, Any]]:
     from pipeline.assets.asset import AssetError
     from pipeline.assets.importing import sources, unpacked
 
@@ -65,11 +70,16 @@ def _brought(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if request.get("skip") and _there(one, Path(request["library"])):
             continue
         name = one.parent.name if one.stem == "mesh" else one.name
-        yield {"done": number, "of": len(found), "message": f"reading {name}, looking for what touches"}
-        yield {"done": number + 1, "of": len(found), "source": name, "path": str(one), **_one(one, request)}
+
+        doing = partial(_doing, tell, {"done": number, "of": len(found), "source": name})
+        yield {"done": number + 1, "of": len(found), "source": name, "path": str(one), **_one(one, request, doing)}
 
 
-def _one(source: Path, request: dict[str, Any]) -> dict[str, Any]:
+def _doing(tell: Callable[[dict[str, Any]], None], where: dict[str, Any], what: str) -> None:
+    tell(where | {"message": f"{where['source']}: {what}"})
+
+
+def _one(source: Path, request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, Any]:
     from pipeline.assets.asset import AssetError
     from pipeline.assets.importing import Told, bring_in
     from pipeline.assets.importing_mesh import UnitsInDoubt
@@ -77,7 +87,7 @@ def _one(source: Path, request: dict[str, Any]) -> dict[str, Any]:
     library = Path(request["library"])
     try:
         told = Told(**{"id": _free(source, library), **_written(source), **request["told"]})
-        added = bring_in(source, library, told, Path(request["root"]))
+        added = bring_in(source, library, told, Path(request["root"]), doing)
     except UnitsInDoubt as error:
         return {"error": str(error), "longest": error.longest}
     except AssetError as error:

@@ -48,9 +48,9 @@ export class Jobs {
     const runs = ["waiting", "running"].includes(job.state), [kind, mark] = MARKS[job.errors.length && !job.added.length && job.state === "done" ? "stopped" : job.state] ?? ["", ""];
     const came = `${plural(job.added.length, "asset")} came in`;
     return h("section.job", { "data-state": job.state },
-      h("div.line", {}, runs ? h("i.spin") : h(`i.${kind}`, {}, mark), h("strong", {}, job.title),
-        h("span.muted", { role: "status" }, runs ? `${job.of ? `${job.done} of ${job.of} · ` : ""}${job.message}` : `${came}${job.state === "stopped" ? "; stopped" : ""}${job.note ? `. ${job.note}` : ""}`),
-        runs && job.of > 0 && h("span.bar", {}, h("i", { style: `width:${(100 * job.done) / job.of}%` })),
+      h("div.line", {}, runs ? h("i.spin") : h(`i.${kind}`, {}, mark), h("strong", { title: job.title }, job.title),
+        h("span.muted", { role: "status" }, runs ? `${job.of > 1 ? `${job.done} of ${job.of} · ` : ""}${job.message}` : `${came}${job.state === "stopped" ? "; stopped" : ""}${job.note ? `. ${job.note}` : ""}`),
+        runs && (job.of > 1 ? h("span.bar", {}, h("i", { style: `width:${(100 * job.done) / job.of}%` })) : h("span.bar.unknown", {}, h("i"))),
         runs ? h("button.studio-button.stop", { disabled: job.stopping, onclick: () => this.tell({ kind: "halt", job: job.name }) }, job.stopping ? "Stopping …" : "■ Stop")
           : h("button.studio-button.plain", { title: "Take this off the list", "aria-label": "Dismiss", onclick: () => this.tell({ kind: "halt", job: job.name }) }, "✕")),
       job.asks.map((one) => this.units(job, one)),

@@ -132,6 +132,12 @@ def test_what_is_called_a_mug_and_is_solid_is_no_container(tmp_path):
     assert not asset.collision and not asset.container
 
 
+def test_a_colour_stands_before_a_kind_and_after_a_name(tmp_path):
+    files = [saved(mug(), tmp_path / name) for name in ("mug.stl", "my_mug.stl")]
+    said = [bring_in(file, tmp_path / "library").asset.caption for file in files]
+    assert said == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]
+
+
 def test_a_model_that_other_programs_wrote_is_mended_and_keeps_its_joints(cabinet, tmp_path):
     added = bring_in(cabinet, tmp_path / "library", Told(licence="CC0"))
     asset, said = added.asset, " ".join(added.wrong)
@@ -200,7 +206,10 @@ def test_a_texture_stays_on_the_mesh_and_shrinks_to_what_is_of_use(tmp_path):
         ("a.xml", "<html/>", "starts with <mujoco>"),
         ("a.xml", "<mujoco", "no XML that can be read"),
         ("a.xml", "<mujoco><asset><mesh file='m.obj'/></asset></mujoco>", "m.obj is missing"),
-        ("a.obj", "nothing", "cannot be read"),
+        ("a.obj", "nothing", "a.obj cannot be read: it holds no triangles"),
+        ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
+        ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
+        ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; bring in"),
         ("a.txt", "nothing", "none of"),
         ("a.zip", "nothing", "cannot be unpacked"),
     ],
