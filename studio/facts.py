@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from pipeline.assets.reconstruct import PROVENANCE
 from pipeline.description import Description
 from pipeline.matching import Candidate, Match, choose
 from pipeline.project import safe_name
@@ -153,4 +154,14 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
         "mass": float(placement.mass),
         "asset_id": placement.asset_id,
+        "made": _made(placement),
     }
+
+
+def _made(placement: Placement) -> dict[str, str] | None:
+    """What was made from the view, and how much of it was seen: {as, says}; None of an asset."""
+    start = f"{PROVENANCE} as "
+    if placement.asset_id is not None or not placement.provenance.startswith(start):
+        return None
+    shape = placement.provenance.removeprefix(start).split(";")[0]
+    return {"as": shape.removeprefix("a ").removeprefix("an "), "says": placement.provenance}

@@ -7,7 +7,7 @@ import { badge } from "/static/studio/sure.js";
 import { Finder, hits } from "./finder.js";
 import { overview } from "./small.js";
 import { Stage } from "./stage.js";
-import { bars, chosen, FIRST, machineChose, options, tile } from "./tiles.js";
+import { bars, chosen, FIRST, fullName, machineChose, options, tile } from "./tiles.js";
 
 const AGAIN = 300; // milliseconds until it is asked again what has been drawn
 const SETTLE = 150; // an object that is only passed by is not drawn
@@ -80,26 +80,27 @@ export default function mount({ element, trigger, server }) {
   const decided = (id, option) => (option.asset_id ? decide("choose_asset", { id, asset_id: option.asset_id }) : decide("make", { id, way: "best" }));
 
   // ---- drawing
-  const head = h("div.head"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, h("div.wide", {}, h("div", {}, stage.element, stage.modes), side), tiles, h("div.foot", {}, finder.element, others, doing));
+  const head = h("div.head"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, h("div.wide", {}, stage.element, side), h("div.bar-row", {}, stage.modes, finder.element, others, doing), tiles);
   const rest = h("section.rest"), empty = h("div.empty.panel");
   fill(root, empty, panel, rest);
 
   const drawHead = (one) => {
     const order = things(), place = order.indexOf(one);
     fill(head, chip(one), h("strong", {}, one.name), badge(one.sure), h("span.why", {}, one.sure?.reason ?? (one.size ? `${one.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "")}, ${sizeText(one.size)}` : one.caption)),
+      h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"),
       place >= 0 && h("span.steps", {}, h("button.studio-button.plain", { title: "The object before: arrow up", "aria-label": "The object before", onclick: () => act.step(-1) }, "↑"), `${place + 1} of ${order.length}`, h("button.studio-button.plain", { title: "The next object: arrow down", "aria-label": "The next object", onclick: () => act.step(1) }, "↓")));
   };
   const says = (one, option) => {
     const { match } = one, { machine } = match, who = { measured: "the matcher", human: "a person" }[machine.source] ?? machine.source;
     const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
-    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : match.reason];
+    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : `None of the library’s: ${match.reason}.`];
   };
   const fits = (facts) => facts?.state === "ready" && h("p.fit", {}, `Covers ${Math.round(facts.overlap * 100)} % of the outline`, facts.off !== null && `, ${centimetres(facts.off)} off`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
   const drawSide = (one, option) => {
     if (!option) return fill(side, h("p.muted", {}, one.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin."));
     const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });
     fill(side,
-      h("h3", {}, option.name, option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
+      h("h3", {}, fullName(option), option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
       h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
       bars(option.scores), h("p.reason", {}, option.reason), fits(drawnOf(one, option)),
       one.placed && on && option.asset_id && one.placed.asset_id === null && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
@@ -116,14 +117,13 @@ export default function mount({ element, trigger, server }) {
     const made = offer.map((each) => tile(one, each, { scene: sceneOf(one), drawn: drawnOf(one, each) }, each.asset_id === option?.asset_id, act));
     const more = options(one).length - shownTiles(one).length;
     fill(tiles, !one.match ? null : finder.searching ? hits(finder, made) : h("div.assets", {}, made));
-    fill(others, !finder.searching && (more > 0 || whole.has(one.id)) && h("button.studio-button.plain", { onclick: () => { whole.has(one.id) ? whole.delete(one.id) : whole.add(one.id); draw(); } }, whole.has(one.id) ? "Fewer candidates" : `${more} more candidates`));
+    fill(others, !finder.searching && (more > 0 || whole.has(one.id)) && h("button.studio-button.plain", { title: "Candidates that fit less well", onclick: () => { whole.has(one.id) ? whole.delete(one.id) : whole.add(one.id); draw(); } }, whole.has(one.id) ? "Fewer" : `${more} more`));
   };
   const drawDoing = (one) => {
     const way = one.made;
     fill(doing,
       one.match && h("details.menu", { open: doing.querySelector("details")?.open ?? false }, h("summary.studio-button", {}, "Make it from this view ▾"), h("div.sheet", {}, (value.ways ?? []).map((each) =>
-        h(`button.choice${way === each.way ? ".on" : ""}`, { onclick: () => { doing.querySelector("details").open = false; looked.set(one.id, ""); decide("make", { id: one.id, way: each.way }); } }, h("b", {}, each.way, way === each.way && " ✓"), h("span", {}, each.title))))),
-      h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"));
+        h(`button.choice${way === each.way ? ".on" : ""}`, { onclick: () => { doing.querySelector("details").open = false; looked.set(one.id, ""); decide("make", { id: one.id, way: each.way }); } }, each.title, way === each.way && " ✓")))));
   };
   const draw = () => {
     const one = current();

@@ -8,8 +8,12 @@ export function options(object) {
   const { match } = object, candidates = match?.candidates ?? [];
   if (!match) return [];
   const strange = match.asset && !candidates.some((one) => one.asset_id === match.asset_id) ? [{ ...match.asset, reason: "found by a person, not among the matcher's candidates" }] : [];
-  return [...strange, ...candidates, { asset_id: "", name: "From the view", reason: "made from what the camera saw of it; the far side is guessed" }];
+  const made = match.asset_id === null && object.placed?.made;
+  return [...strange, ...candidates, { asset_id: "", name: "From the view", way: made ? made.as : "", reason: made ? made.says : "made from what the camera saw of it; the far side is guessed" }];
 }
+
+// "From the view: turned profile"
+export const fullName = ({ name, way }) => (way ? `${name}: ${way}` : name);
 
 // Whether this is what stands for the object now.
 export const chosen = (object, one) => (object.match?.asset_id ?? "") === one.asset_id;
@@ -22,12 +26,12 @@ export function tile(object, one, { scene, drawn }, looked, { look, choose }) {
   const picture = ready ? [h("img.gone", { src: scene.gone, alt: "" }), h("img.candidate", { src: drawn.image, alt: one.name })]
     : one.image ? h("img.card", { src: one.image, alt: one.name, loading: "lazy" }) : h("div.unmade", { style: object.crop && `background-image:url("${object.crop}")` });
   return h(`button.asset${on ? ".on" : ""}${looked ? ".looked" : ""}`, {
-    "data-asset": one.asset_id, "aria-pressed": String(on), title: `${one.name}: ${one.reason}`,
+    "data-asset": one.asset_id, "aria-pressed": String(on), title: `${fullName(one)}: ${one.reason}`,
     onclick: (event) => { event.stopPropagation(); looked && event.detail === 0 ? choose(one) : look(one); }, ondblclick: () => choose(one),
   },
   h("span.picture", {}, picture, drawn?.state === "drawing" && h("span.drawing", {}, "drawing …")),
   h("span.asset-name", {}, one.name),
-  h("span.line", {}, one.score !== undefined && h("b", {}, `${Math.round(one.score * 100)} %`), one.size && h("span.faint", {}, sizeText(one.size).replace(" cm", "")), on && h("span.tag.good", {}, "✓ chosen"), !on && machineChose(object, one) && h("span.tag", {}, "machine's choice")));
+  h("span.line", {}, one.score !== undefined && h("b", {}, `${Math.round(one.score * 100)} %`), one.way && h("span.faint", {}, one.way), one.size && h("span.faint", {}, sizeText(one.size).replace(" cm", "")), on && h("span.tag.good", {}, "✓ chosen"), !on && machineChose(object, one) && h("span.tag", {}, "machine's choice")));
 }
 
 export const bars = (scores = {}) => h("div.bars", {}, Object.entries(scores).map(([name, score]) =>

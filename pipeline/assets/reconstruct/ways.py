@@ -20,16 +20,16 @@ from pipeline.description import Attributes
 from pipeline.geometry import transform
 
 WAYS = {
-    "best": "whichever explains what was seen best",
-    "box": "a box",
-    "cylinder": "a cylinder, upright or lying",
-    "ball": "a ball",
-    "revolved": "a profile turned about an axis: bottles, cups, bowls",
-    "extruded": "its outline from above, raised from the table",
-    "layered": "convex outlines in layers",
-    "provider": "by the image-to-3D service that is set up",
+    "best": "Whatever explains it best",
+    "box": "Box",
+    "cylinder": "Cylinder, upright or lying",
+    "ball": "Ball",
+    "revolved": "Turned profile (bottles, cups, bowls)",
+    "extruded": "Outline raised to its height",
+    "layered": "Outlines in layers (odd shapes)",
+    "provider": "By the image-to-3D service",
 }
-"""How an asset may be made from the view: what a person may ask for by name, and what it is."""
+"""How an asset may be made from the view: what a person may ask for by name, and what a menu calls it."""
 GROWN, SHRUNK = 1.3, 0.85
 """Factors by which a shape may be larger and smaller than what shows of the thing."""
 RIVAL = 150
