@@ -35,7 +35,7 @@ class Job:
     done: int = 0
     of: int = 0
     added: list[dict[str, Any]] = field(default_factory=list)
-    """{id, wrong}."""
+    """{id, wrong, there}: `there` once the library holds it."""
     errors: list[dict[str, str]] = field(default_factory=list)
     asks: list[dict[str, Any]] = field(default_factory=list)
     """{number, path, source, longest}: things whose units nobody knows."""
@@ -140,6 +140,7 @@ class Jobs:
             if new := [one["id"] for one in job.added[known:]]:
                 job.message = "telling the open projects"
                 job.note = self._ended(new)
+                job.added = [one | {"there": True} for one in job.added]
             job.runs -= 1
             self._settle(job)
 
@@ -168,7 +169,7 @@ def _take(job: Job, step: Happened) -> None:
     job.done, job.of = (step.done, step.of) if step.of else (job.done, job.of)
     job.message = step.message or job.message
     if step.id:
-        job.added.append({"id": step.id, "wrong": list(step.wrong)})
+        job.added.append({"id": step.id, "wrong": list(step.wrong), "there": False})
     elif step.longest is not None:
         asked = {"number": secrets.token_hex(4), "path": step.path, "source": step.source, "longest": step.longest}
         job.asks.append(asked)

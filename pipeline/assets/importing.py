@@ -42,7 +42,7 @@ LIGHTEST, HEAVIEST = 20.0, 8000.0
 """Kg per cubic metre of its box: what lies outside was never weighed."""
 NEAR = 0.03
 """Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
-LIES = "its opening faces {}; where it should face up, turn it on its page, or give --up"
+LIES = "its opening faces {}: if it is lying, turn it"
 LARGEST_ZIP, MOST_FILES = 4 << 30, 20_000
 SQUEEZED = 200
 """How many times its own size a zip of models may unpack to, where that is more than a few hundred MB."""
@@ -169,12 +169,12 @@ def bring_in(
     doing("cleaning its mesh")
     ready = clean(mesh, source.name, told.units or units, up)
     category = told.category or category_of(id, told.name or id.replace("_", " "))
-    doing("finding the convex parts that touch; this takes longest, up to a minute")
+    doing("finding its convex parts, up to a minute")
     pieces, opens = _pieces(ready.mesh, ready.library_from_file, model, hollow(category))
     facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z")
     if opens:
         facts["opens"] = opens
-    doing("writing it, and looking at it for its description")
+    doing("describing it")
     part = library / f".{id}.{os.getpid()}.part"
     _sweep(library, id)
     try:

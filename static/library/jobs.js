@@ -55,7 +55,7 @@ export class Jobs {
           : h("button.studio-button.plain", { title: "Take this off the list", "aria-label": "Dismiss", onclick: () => this.tell({ kind: "halt", job: job.name }) }, "✕")),
       job.asks.map((one) => this.units(job, one)),
       (job.errors.length > 0 || job.added.length > 0) && h("ul", {}, job.errors.map((one) => h("li.bad", {}, one.source && !one.error.includes(one.source) ? `${one.source}: ${one.error}` : one.error)),
-        job.added.slice(-6).reverse().map((one) => h("li", {}, h("button.link", { onclick: () => this.open(one.id) }, one.id.replaceAll("_", " ")), h("span.muted", {}, one.wrong.length ? `  ${one.wrong.join("; ")}` : "  nothing wrong with it"))),
+        job.added.slice(-6).reverse().map((one) => h("li", {}, h("button.link", { disabled: !one.there, title: one.there ? "" : "It can be seen once the rest is in", onclick: () => this.open(one.id) }, one.id.replaceAll("_", " ")), h("span.muted", {}, one.wrong.length ? `  ${one.wrong.join("; ")}` : "  nothing wrong with it"))),
         job.added.length > 6 && h("li.muted", {}, `and ${job.added.length - 6} before`)));
   }
 
