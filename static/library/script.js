@@ -68,6 +68,7 @@ export default function mount({ element, trigger, server, upload }) {
   const edited = async (answer) => {
     if (answer.error) return say(answer.error, true);
     changedHere = true;
+    if (found) { found.undo = answer.undo; draw(); } // now, not only once the library was searched anew
     say([answer.undone && `Taken back: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
     trigger("changed");
     const open = panel.id;
