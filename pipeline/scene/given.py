@@ -35,8 +35,9 @@ class Given:
     mass_range: tuple[float, float] | None = None
     """What is plausible, where a model said it."""
     friction_range: tuple[float, float] | None = None
-    weighed_by: str = "person"
-    """Who said mass and friction: "person" or "model <name>"."""
+    mass_by: str = "person"
+    """Who said the mass: "person" or "model <name>"."""
+    friction_by: str = "person"
 
     @property
     def fixed(self) -> Pose | None:
@@ -75,32 +76,43 @@ def _after(now: Given, kind: str, data: Mapping[str, Any]) -> Given:
             scale = _scale(data["scale"]) if "scale" in data else None
             return replace(now, pose=pose, scale=scale, refit=True, free=bool(data.get("free")))
         case "physics":
-            return replace(
-                now,
-                mass=_positive(data["mass"]),
-                friction=_positive(data["friction"]),
-                mass_range=_range(data.get("mass_range")),
-                friction_range=_range(data.get("friction_range")),
-                weighed_by=str(data.get("source") or "person"),
-            )
+            return _weighed_so(now, data)
         case "make":
             return Given(now.fixed, way=str(data["way"]))
         case _:
             return Given(now.fixed)
 
 
+def _weighed_so(now: Given, data: Mapping[str, Any]) -> Given:
+    """What a person leaves as a model said it stays the model's."""
+    mass, friction = _positive(data["mass"]), _positive(data["friction"])
+    who = data.get("source")
+    kept_mass = who is None and mass is not None and mass == now.mass
+    kept_friction = who is None and friction is not None and friction == now.friction
+    return replace(
+        now,
+        mass=mass,
+        friction=friction,
+        mass_range=now.mass_range if kept_mass else _range(data.get("mass_range")),
+        friction_range=now.friction_range if kept_friction else _range(data.get("friction_range")),
+        mass_by=now.mass_by if kept_mass else str(who or "person"),
+        friction_by=now.friction_by if kept_friction else str(who or "person"),
+    )
+
+
 def weighed(scene: Scene, given: Mapping[int, Given]) -> Scene:
     """The scene with the masses and frictions that people gave."""
-    return replace(scene, placements=tuple(_weighed(p, given.get(p.segment_id, Given())) for p in scene.placements))
+    return replace(scene, placements=tuple(weigh(p, given.get(p.segment_id, Given())) for p in scene.placements))
 
 
-def _weighed(p: Placement, given: Given) -> Placement:
+def weigh(p: Placement, given: Given) -> Placement:
+    """An object with the mass and friction that were given."""
     if given.mass is not None:
         plausible = given.mass_range or p.mass_range
-        p = replace(p, mass=given.mass, mass_source=given.weighed_by, mass_range=plausible)
+        p = replace(p, mass=given.mass, mass_source=given.mass_by, mass_range=plausible)
     if given.friction is not None:
         plausible = given.friction_range or p.friction_range
-        p = replace(p, friction=given.friction, friction_source=given.weighed_by, friction_range=plausible)
+        p = replace(p, friction=given.friction, friction_source=given.friction_by, friction_range=plausible)
     return p
 
 

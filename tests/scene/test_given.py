@@ -102,3 +102,10 @@ def test_given_weights_reach_the_scene_and_its_file(mug, library, tmp_path):
     asset = library["red_mug"]
     assert again.placements[0].mass_range == pytest.approx([edge * 1.2**3 for edge in asset.mass_range])
     assert again.placements[0].found.scale == 1
+
+
+def test_what_a_person_leaves_as_a_model_said_it_stays_the_models():
+    said = ("physics", {"mass": 0.5, "friction": 0.6, "friction_range": [0.4, 0.9], "source": "model seer"})
+    given = decided(said, ("physics", {"mass": 0.9, "friction": 0.6}))
+    assert (given.mass, given.mass_by, given.mass_range) == (0.9, "person", None)
+    assert (given.friction_by, given.friction_range) == ("model seer", (0.4, 0.9))
