@@ -75,8 +75,8 @@ class Drawer:
                 True: [w for w in missing if w is wishes[0]],
                 False: [w for w in missing if w is not wishes[0]],
             }
-            for now in self._wanted.keys() - self._running:
-                if self._wanted[now]:
+            for now in (True, False):
+                if self._wanted[now] and now not in self._running:
                     self._running.add(now)
                     threading.Thread(target=self._run, args=(now,), daemon=True, name="comparing").start()
             return [self._said(wish.key, facts) for wish, facts in zip(wishes, known, strict=True)]
@@ -97,9 +97,13 @@ class Drawer:
                 self._failed[wish.key] = sentence(error)
             self._under_way.discard(wish.key)
 
+    def _busy(self) -> bool:
+        """Whether there is something that goes before what nobody looks at yet."""
+        return self._session.work is not None or True in self._running
+
     def _next(self, now: bool) -> Wish | None:
         began = time.monotonic()
-        while not now and self._session.work is not None and time.monotonic() - began < PATIENCE:
+        while not now and self._busy() and time.monotonic() - began < PATIENCE:
             time.sleep(PAUSE)
         with self._lock:
             if not self._wanted[now]:
