@@ -7,9 +7,10 @@ from components.component import Component
 
 
 class TopBar(Component):
-    """{project, title, saved, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}.
+    """{project, title, saved, decided, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}.
 
-    project is null in the gallery. It tells `seen` when a person comes back to the page.
+    project is null in the gallery; `decided` counts what is on record, undos, too. It tells `seen` when a person
+    comes back to the page.
     """
 
     folder, tells = "top_bar", ("home", "undo", "redo", "seen")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from pipeline.models import Wish, label_of
@@ -20,7 +21,7 @@ from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.trial import Trial
 from pipeline.scene.weighing import KIND as WEIGH
 from pipeline.scene.weighing import weigh
-from studio import prompts
+from studio import in_force, prompts
 from studio.notices import sentence
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
@@ -141,24 +142,29 @@ def shown(session: Session | None) -> dict[str, Any]:
     scene = session.kept("scene", "scene.json", session.project.scene) if session else None
     if session is None or scene is None:
         return {"token": session.token if session else "", "objects": [], "busy": False}
-    decided = given_by(session.project.decided(*KINDS))
+    said = in_force.said(session.project.decided(*KINDS))
+    made = session.kept("said", "scene.json", lambda: said)
+    stale = session.project.stages()["scene"] != "done"
     inertias = session.later("inertias", "scene.json", lambda: _inertias(trial(session))) or {}
     fits = session.fits
     return {
         "token": session.token,
-        "busy": session.work is not None and session.project.stages()["scene"] != "done",
+        "busy": session.work is not None and stale,
         "stamp": session.stamp("scene.json"),
         "asks": label_of(session.services.model) if reads(session.services.model) else "",
         "asked": [flight.about for flight in session.flights() if flight.kind == WEIGH],
         "objects": [
-            _object(session, p, decided.get(p.segment_id, Given()))
+            _object(session, p, said.get(p.segment_id, ()), stale and said.get(p.segment_id) != made.get(p.segment_id))
             | {"fit": fits.get(p.segment_id), "inertia": inertias.get(p.segment_id)}
             for p in scene.placements
         ],
     }
 
 
-def _object(session: Session, p: Placement, given: Given) -> dict[str, Any]:
+def _object(session: Session, twins: Placement, said: tuple[Decision, ...], changed: bool) -> dict[str, Any]:
+    """Of an object as the twin has it or, where what was said of it `changed` since, as it will be."""
+    given = given_by(said).get(twins.segment_id, Given())
+    p = in_force.placed(twins, given, session.services.library) if changed else twins
     return {
         "id": p.segment_id,
         "name": p.name,
@@ -166,10 +172,12 @@ def _object(session: Session, p: Placement, given: Given) -> dict[str, Any]:
         "pos": p.world_from_object.pos.tolist(),
         "quat_wxyz": p.world_from_object.quat_wxyz.tolist(),
         "scale": float(p.scale),
-        "size": p.size.tolist(),
+        "made_scale": float(twins.scale),
+        "size": twins.size.tolist(),
+        "changed": changed,
         "made": p.asset_id is None,
         "by_hand": p.found is not None,
-        "settled": "" if given.fixed is None else settled(given.fixed, p.world_from_object),
+        "settled": "" if changed or given.fixed is None else settled(given.fixed, p.world_from_object),
         "mass": _weight(p.mass, p.mass_range, p.mass_source),
         "friction": _weight(p.friction, p.friction_range, p.friction_source),
         "files": f"/project/{session.token}/object/{p.segment_id}",

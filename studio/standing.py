@@ -22,6 +22,7 @@ def top(session: Session | None, services: Services) -> dict[str, Any]:
         "project": project.folder.name,
         "title": project.name.replace("_", " "),
         "saved": _saved(project.decisions[-1].at) if project.decisions else "saved",
+        "decided": len(project.decisions),
         "can_undo": bool(done),
         "can_redo": bool(gone),
         "undo": words(done[-1]) if done else "",

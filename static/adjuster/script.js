@@ -50,7 +50,7 @@ export default function mount({ element, props, trigger, server }) {
     const object = one();
     if (!["trying", "tried"].includes(data.type) || data.state?.name !== object?.name) return;
     const { pos, quat_wxyz, grown } = data.state;
-    attempt({ pos, quat_wxyz, scale: object.scale * grown });
+    attempt({ pos, quat_wxyz, scale: Math.abs(grown - 1) < 1e-4 ? object.scale : object.made_scale * grown });
     if (data.type === "tried") keep();
   }
 
@@ -65,9 +65,10 @@ export default function mount({ element, props, trigger, server }) {
     if (!object) return fill(panel, h("div.hint", {}, "Select an object, in the list or in the picture, to move, turn, resize, weigh or download it."));
     place = h("div.place", {}, [["x", 0], ["y", 1], ["z", 2]].map(([name, i]) => field(name, "cm", i)),
       [["yaw", 3], ["pitch", 4], ["roll", 5]].map(([name, i]) => field(name, "°", i)), field("size", "%", 6));
+    place.lastChild.title = object.made ? "100 % is as it was made from the view" : "100 % is the asset's own size, as it is in the library";
     said = h("div.said", { "aria-live": "polite" });
     fill(panel,
-      h("div.line", {}, chip(object), h("strong", {}, object.name), said, h("span.grow"), buttons(object)),
+      h("div.line", {}, chip(object), h("strong", {}, object.name), said, buttons(object)),
       place,
       object.settled && h("p.settled", {}, object.settled),
       h("div.line.weights", {}, weights(object, decide)),
@@ -103,9 +104,9 @@ export default function mount({ element, props, trigger, server }) {
       const object = one(), scale = index === 6 ? all[6] / 100 : tried?.scale ?? object.scale;
       const quat_wxyz = index >= 3 && index < 6 ? quaternion(all.slice(3, 6)) : tried?.quat_wxyz ?? object.quat_wxyz;
       const pos = index < 3 ? all.slice(0, 3).map((length) => length / 100) : [...(tried?.pos ?? object.pos)];
-      if (index === 6) pos[2] += half(quat_wxyz, object.size) * ((scale - (tried?.scale ?? object.scale)) / object.scale);
+      if (index === 6) pos[2] += half(quat_wxyz, object.size) * ((scale - (tried?.scale ?? object.scale)) / object.made_scale);
       attempt({ pos, quat_wxyz, scale });
-      viewer({ type: "try", state: { name: object.name, pos, quat_wxyz, grown: scale / object.scale } });
+      viewer({ type: "try", state: { name: object.name, pos, quat_wxyz, grown: scale / object.made_scale } });
       return true;
     };
     return h("label", {}, name, h("input.number", {
@@ -126,7 +127,7 @@ export default function mount({ element, props, trigger, server }) {
   function tell() {
     const object = one();
     if (!object || !said) return;
-    if (value.busy || (waiting && waiting === value.stamp)) return fill(said, h("span.muted", {}, "settling …"));
+    if (value.busy || (waiting && waiting === value.stamp)) return fill(said, h("span.muted", {}, object.changed ? "working … settling" : "settling …"));
     if (told?.error) return fill(said, h("span.tag.bad", {}, told.error));
     const fit = told ?? object.fit;
     if (!fit) return fill(said);
@@ -146,6 +147,7 @@ export default function mount({ element, props, trigger, server }) {
   onSelect(element, draw);
   return (next) => {
     const before = one(), stamp = value.stamp, asked = [value.asks, value.asked].join();
+    if (value.busy && !next?.busy) waiting = "";
     value = next ?? {};
     viewer({ type: "adjustable", on: true });
     if (waiting && stamp !== value.stamp) waiting = "";

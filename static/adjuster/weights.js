@@ -2,7 +2,7 @@
 import { h } from "/static/studio/dom.js";
 
 const SOURCES = {
-  asset: "from the asset", "category table": "typical of its kind", size: "from its size", person: "said by a person",
+  asset: "from the asset", "category table": "typical of its kind", size: "from its size", "": "working …", person: "said by a person",
 };
 
 export function weights(one, decide) {
