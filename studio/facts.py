@@ -153,6 +153,7 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "quat_wxyz": [w, x, y, z],
         "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
         "mass": float(placement.mass),
+        "scale": float(placement.scale),
         "asset_id": placement.asset_id,
         "made": _made(placement),
     }

@@ -35,15 +35,15 @@ export default function mount({ element, trigger }) {
         h("h4", {}, "In the twin"),
         fact("asset", one.match.asset_id ? one.match.asset_name : "made from the view"),
         fact("why", one.match.reason),
-        one.match.asset_id && Math.abs(one.match.scale - 1) > 0.005 && fact("scaled", `× ${one.match.scale.toFixed(2)}`),
+        one.match.asset_id && one.placed && Math.abs(one.placed.scale - 1) > 0.005 && fact("size", `${(one.placed.scale * 100).toFixed(0)} % of the asset's own`),
       ],
       one.placed && [
         fact("mass", `${(one.placed.mass * 1000).toFixed(0)} g`),
         h("h4", {}, "Where it stands"),
-        nudge("x", one.placed.pos[0], 100, "cm", (value) => move(one, { x: value })),
-        nudge("y", one.placed.pos[1], 100, "cm", (value) => move(one, { y: value })),
-        nudge("turn", one.placed.yaw, 180 / Math.PI, "°", (value) => move(one, { yaw: value })),
+        fact("x · y", `${(one.placed.pos[0] * 100).toFixed(1)} · ${centimetres(one.placed.pos[1])}`),
+        fact("turn", `${((one.placed.yaw * 180) / Math.PI).toFixed(0)}°`),
         one.moved && h("p.note", {}, "moved by a person"),
+        h("button.studio-button.adjust", { onclick: toScene, title: "Move, turn and resize it beside the photograph" }, "Adjust in Scene"),
       ],
       one.fit && [h("h4", {}, "Compared with the photograph"), fact("outline", `${Math.round(one.fit.iou * 100)} % overlap`), one.fit.depth_error !== null && fact("depth", `${centimetres(one.fit.depth_error)} off`), fact("verdict", one.fit.short)],
       h("div.actions", {},
@@ -51,16 +51,7 @@ export default function mount({ element, trigger }) {
         h("button.studio-button", { onclick: () => decide("delete_segment", { id: one.id }) }, "Delete")),
     );
   };
-  const nudge = (name, value, factor, unit, moved) => fact(name, h("input.number", {
-    type: "number", step: unit === "°" ? "5" : "0.5", value: (value * factor).toFixed(1), "aria-label": `${name} in ${unit}`,
-    onkeydown: (event) => event.stopPropagation(), onchange: (event) => event.target.value !== "" && moved(Number(event.target.value) / factor),
-  }), ` ${unit}`);
-  // Turned about world z on top of how it lies now: quat = turn * present.
-  const move = (one, { x, y, yaw }) => {
-    const { pos, quat_wxyz: [w, i, j, k] } = one.placed, half = ((yaw ?? one.placed.yaw) - one.placed.yaw) / 2;
-    const [c, s] = [Math.cos(half), Math.sin(half)];
-    decide("move", { id: one.id, pos: [x ?? pos[0], y ?? pos[1], pos[2]], quat_wxyz: [c * w - s * k, c * i - s * j, c * j + s * i, c * k + s * w] });
-  };
+  const toScene = () => [...document.querySelectorAll("#steps .tab-container [role=tab]")].find((tab) => tab.textContent.trim().startsWith("Scene"))?.click();
   onSelect(element, draw);
   return (value) => {
     objects = value?.objects ?? [];
