@@ -42,7 +42,7 @@ def fit(session: Session | None) -> dict:
         "notes": [f"{p.name} would have toppled; it was given a flat foot." for p in scene.placements if p.foot]
         if scene
         else [],
-        "waiting": error or "The twin shows here as soon as the objects are matched and have settled.",
+        "waiting": error,
     }
 
 
