@@ -15,7 +15,7 @@ run: setup
 
 test:
 	@scripts/setup --browser
-	@$(bin)/python -m pytest $(ARGS)
+	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
 
 lint: setup
 	@$(bin)/ruff check . && $(bin)/ruff format --check .
