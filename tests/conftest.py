@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 import tabletop
+from hypothesis import settings
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
