@@ -3,6 +3,7 @@ line."""
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     seen.set_defaults(work=look)
 
     install = verbs.add_parser("install", help="a pack of assets that others made")
-    install.add_argument("pack", help="libero")
+    install.add_argument("pack", help="libero, or objaverse:ID for one thing of Objaverse")
     install.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     install.add_argument("--wheels", type=Path, help="a folder of wheels that were downloaded before")
     install.set_defaults(work=fetch)
@@ -115,11 +116,26 @@ def look(arguments: argparse.Namespace) -> int:
 def fetch(arguments: argparse.Namespace) -> int:
     from pipeline.assets.packs import install
 
+    if arguments.pack.startswith("objaverse:"):
+        return from_objaverse(arguments)
     there = 0
     for step in install(arguments.pack, _folder(arguments), arguments.wheels):
         there += step.added is not None
         print(f"[{step.done}/{step.of}] {step.message}" if step.of else step.message, file=sys.stderr)
     print(f"{there} assets are new in {_folder(arguments) / arguments.pack}; each keeps its own licence in asset.json")
+    return DONE
+
+
+def from_objaverse(arguments: argparse.Namespace) -> int:
+    from pipeline.assets.importing import bring_in
+    from pipeline.assets.objaverse import fetch
+
+    with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+        source, told = fetch(arguments.pack.removeprefix("objaverse:"), Path(folder))
+        asset = bring_in(source, _folder(arguments) / "objaverse", told).asset
+    size = " x ".join(f"{100 * extent:.3g}" for extent in asset.size)
+    print(f"{asset.id}: {asset.caption} [{asset.licence}]; {size} cm as its file says, which is rarely its true size: "
+          "correct the longest side on the library's page")  # fmt: skip
     return DONE
 
 
