@@ -81,6 +81,7 @@ export default function mount({ element, trigger }) {
       for (const canvas of [picture, map]) [canvas.width, canvas.height] = [value.width, value.height];
       image.src = value.image;
       const [bytes] = await Promise.all([fetch(value.depth).then((answer) => answer.arrayBuffer()), image.decode()]);
+      if (frame?.image !== value.image) return; // another frame, or none, is shown by now
       depth = new Float32Array(bytes);
       paint();
     } else if (plain) paint();
