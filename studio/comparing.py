@@ -21,7 +21,8 @@ from pipeline.assets import Asset
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from pipeline.scene import SceneError, candidate
-from pipeline.scene.placing import GLANCE, lay
+from pipeline.scene.laying import GLANCE
+from pipeline.scene.placing import lay
 from pipeline.segmentation import Segment
 from pipeline.store import digest, read_json, write_json
 from studio.library_search import Wanted, find

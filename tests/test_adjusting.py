@@ -68,8 +68,9 @@ def test_half_a_decision_is_refused_before_it_is_recorded(sessions, told):
     {"kind": "refit", "id": 1}, {"kind": "physics", "id": 1, "mass": 0.2, "friction": None},
     {"kind": "resize", "id": 1, "scale": 1.2}, {"kind": "move", "id": 1, "pos": [0, 0, 0], "quat_wxyz": [1, 0, 0, 0]},
 ])  # fmt: skip
-def test_a_whole_decision_is_taken(sessions, told):
-    Decision(*prompts.decision(told, sessions.get("t").project.frame))
+def test_a_whole_decision_is_taken_as_it_was_said(sessions, told):
+    taken = Decision(*prompts.decision(told, sessions.get("t").project.frame))
+    assert {"kind": taken.kind, **taken.data} == told
 
 
 def rests(by=(0, 0, 0), tilt=0.0):

@@ -7,12 +7,11 @@ import numpy as np
 
 from components.library import LibraryPage
 from pipeline.assets import own
-from pipeline.errors import StudioError
+from studio.doors import behind
 from studio.facts import objects
 from studio.library import Shelf, entry
 from studio.library_alike import of_object, of_picture
 from studio.library_search import Wanted, facets, find
-from studio.notices import sentence
 from studio.pages.masks import decide
 from studio.session import Session, SessionError
 from studio.shell import Shell
@@ -50,15 +49,7 @@ def shown(session: Session | None, shelf: Shelf) -> dict[str, Any]:
 
 def answer(shell: Shell, shelf: Shelf, request: dict) -> dict:
     """What the page asks for; see LibraryPage."""
-    try:
-        if request.get("door") != shelf.door:
-            raise SessionError("This page is from before the studio was started anew; reload it.")
-        act = ANSWERS.get(str(request.get("kind")))
-        if act is None:
-            raise SessionError("That cannot be asked here; reload the page.")
-        return act(shell, shelf, request)
-    except (StudioError, OSError) as error:
-        return {"error": sentence(error)}
+    return behind(shelf.door, ANSWERS, request, shell, shelf)
 
 
 def _find(shell: Shell, shelf: Shelf, request: dict) -> dict:

@@ -1,13 +1,13 @@
 """Above the objects: which matcher decides, and a table of how well each does on labelled frames."""
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 from components.matcher_bar import MatcherBar
-from pipeline.errors import StudioError
 from pipeline.matching import MODES, unavailable, unlearnt, usable
+from studio.doors import behind
 from studio.matching_choice import Scoring
-from studio.notices import sentence
 from studio.session import Session, SessionError
 from studio.shell import Shell
 
@@ -60,19 +60,18 @@ def shown(session: Session | None, door: str) -> dict[str, Any]:
 
 def answer(scoring: Scoring, door: str, request: dict) -> dict[str, Any]:
     """What the bar asks for outside Gradio's queue; see MatcherBar."""
-    try:
-        if request.get("door") != door:
-            raise SessionError("This page is from before the studio was started anew; reload it.")
-        match request.get("kind"):
-            case "plan":
-                return scoring.plan(request)
-            case "start":
-                return scoring.start(request)
-            case "stop":
-                scoring.stop()
-                return scoring.state()
-            case "download":
-                return scoring.download(request.get("form"))
-        return scoring.state()
-    except (StudioError, OSError) as error:
-        return {"error": sentence(error)}
+    return behind(door, ANSWERS, request, scoring)
+
+
+def _stop(scoring: Scoring, request: dict) -> dict[str, Any]:
+    scoring.stop()
+    return scoring.state()
+
+
+ANSWERS: dict[str, Callable[[Scoring, dict], dict[str, Any]]] = {
+    "plan": lambda scoring, request: scoring.plan(request),
+    "start": lambda scoring, request: scoring.start(request),
+    "stop": _stop,
+    "state": lambda scoring, request: scoring.state(),
+    "download": lambda scoring, request: scoring.download(request.get("form")),
+}

@@ -10,6 +10,7 @@ from components.trace_view import Failures, TraceView
 from pipeline.errors import StudioError
 from pipeline.models.calls import totals
 from studio import asking, calls, own_prompts
+from studio.doors import behind
 from studio.model_choice import ModelChoice
 from studio.notices import sentence
 from studio.session import Session, SessionError
@@ -73,15 +74,8 @@ def spent(session: Session) -> str:
 
 def answer(shell: Shell, choice: ModelChoice, request: dict) -> dict:
     """What the panel asks for; see ModelsPanel."""
-    try:
-        if request.get("door") != choice.door:
-            raise SessionError("This page is from before the studio was started anew; reload it.")
-        act = PANEL.get(str(request.get("kind")))
-        if act is None:
-            raise SessionError("That cannot be asked here; reload the page.")
-        return act(shell, choice, request)
-    except (StudioError, OSError) as error:
-        return {"error": calls.line(sentence(error))}
+    said = behind(choice.door, PANEL, request, shell, choice)
+    return {"error": calls.line(said["error"])} if said.keys() == {"error"} else said
 
 
 def answered(shell: Shell, choice: ModelChoice, request: dict) -> dict:

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from pipeline.geometry import Pose
 from pipeline.scene import registration
-from pipeline.scene.placing import object_points
+from pipeline.scene.seen import object_points
 
 
 @pytest.fixture(scope="module")

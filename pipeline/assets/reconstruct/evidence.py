@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -13,9 +12,6 @@ from pipeline.frame import Frame, Support
 from pipeline.frame.planes import noise
 from pipeline.geometry import transform
 from pipeline.segmentation import Segment
-
-if TYPE_CHECKING:
-    pass
 
 RAYS = 2500
 """Rays that a shape is asked about, at most."""
