@@ -24,6 +24,7 @@ export class Pointer {
   #aim(event) {
     const [width, height] = this.stage.size;
     const at = new THREE.Vector2((event.offsetX / width) * 2 - 1, 1 - (event.offsetY / height) * 2);
+    this.views.camera.updateMatrixWorld();
     this.raycaster.setFromCamera(at, this.views.camera);
     return this.raycaster;
   }

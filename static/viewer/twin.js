@@ -70,6 +70,7 @@ export class Twin {
 
   /** What a ray meets first: {object (name or ""), body (index), point (world)} or null. */
   pick(raycaster) {
+    this.root.updateMatrixWorld(); // poses may have come since the last picture was drawn
     const drawn = [];
     this.root.traverseVisible((node) => node.isMesh && !node.userData.outline && drawn.push(node));
     const [hit] = raycaster.intersectObjects(drawn, false);

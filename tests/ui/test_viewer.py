@@ -229,6 +229,7 @@ def test_dragging_with_the_push_tool_moves_the_object(page, address, sessions, m
     page.get_by_role("button", name="Push").click()
     camera, before = PhotoCamera.of_model(model), body(shown.session, "red_cube")
     page.mouse.move(*on_screen(page, camera, before))
+    page.locator("#labels .hovered").filter(has_text="red cube").wait_for()
     page.mouse.down()
     page.mouse.move(*on_screen(page, camera, before + np.array([0.1, -0.05, 0])), steps=6)
     until(page, lambda: body(shown.session, "red_cube")[0] > before[0] + 0.05, "the push")
