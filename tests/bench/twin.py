@@ -1,17 +1,21 @@
 """`make eval-twin`: tables of known truth, drawn, worked out by the whole pipeline offline, and compared.
 
-    python -m tests.bench.twin [--each 3] [--set held-out|development] [--out DIR]
+    python -m tests.bench.twin [--each 3] [--kinds KIND ...] [--set held-out|development] [--masks own|true]
+                               [--library PATH ...] [--out DIR]
 
 `--each` scenes of every kind (apart, stacked, lying, touching, crowded). Development's seeds start at 0, those held out
-at 100. Nothing is given: masks, matches and shapes are the pipeline's own.
+at 100. Nothing is given: masks, matches and shapes are the pipeline's own. With `--masks true` the drawn masks are what
+the segmenter finds; with `--library` scenes are drawn from, and matched with, the assets in these folders.
 """
 
 import argparse
+import json
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -21,8 +25,9 @@ from PIL import Image
 from pipeline.errors import StudioError
 from pipeline.frame import load
 from pipeline.project import Project
-from pipeline.run import advance
+from pipeline.run import Services, advance
 from pipeline.scene import rendering
+from pipeline.segmentation import ScriptedSegmenter
 from studio.services import Settings, open_services
 from tests.bench.twin_drawing import KINDS, draw
 from tests.bench.twin_scoring import Scored, Thing, score
@@ -36,16 +41,20 @@ WORST = 6
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--each", type=int, default=3, help="scenes of every kind")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--masks", choices=("own", "true"), default="own")
+    parser.add_argument("--library", type=Path, nargs="+", default=())
     parser.add_argument("--set", choices=sorted(FIRST), default="held-out")
     parser.add_argument("--out", type=Path, help="keep the frames and projects here; a folder of ours that is removed")
     arguments = parser.parse_args()
     folder = arguments.out or Path(tempfile.mkdtemp())
+    services = open_services(Settings(library=tuple(arguments.library)))
     try:
-        scored = {}
+        scored: dict[str, Scored] = {}
         for seed in range(FIRST[arguments.set], FIRST[arguments.set] + arguments.each):
-            for kind in KINDS:
-                scored[f"{kind}_{seed}"] = measure(kind, seed, folder)
-        print("\n".join(["", *table(list(scored.values())), "", *by_stratum(scored)]))
+            for kind in arguments.kinds:
+                scored[f"{kind}_{seed}"] = measure(kind, seed, folder, services, arguments.masks == "true")
+        print("\n".join(["", *table(list(scored.values())), "", *by_stratum(scored), "", *amiss(scored)]))
         picture = worst(scored, folder)
         (ROOT / "build").mkdir(exist_ok=True)
         cv2.imwrite(str(ROOT / "build" / "twin.png"), picture[..., ::-1])
@@ -56,15 +65,16 @@ def main() -> int:
     return 0
 
 
-def measure(kind: str, seed: int, folder: Path) -> Scored:
-    """One scene drawn where it is not there yet, worked out, compared."""
-    name, services = f"{kind}_{seed}", open_services(Settings())
+def measure(kind: str, seed: int, folder: Path, services: Services, told: bool = False) -> Scored:
+    """One scene drawn where it is not there yet, worked out, compared; its masks are the true ones where `told`."""
+    name = f"{kind}_{seed}"
     frame, project = folder / "frames" / name, folder / "projects" / name
     if not (frame / "truth" / "truth.json").exists():
         frame.mkdir(parents=True, exist_ok=True)
         draw(kind, seed, services.library, frame)
     shutil.rmtree(project, ignore_errors=True)
     project.parent.mkdir(parents=True, exist_ok=True)
+    services = replace(services, segmenter=drawn_masks(frame / "truth")) if told else services
     began = time.perf_counter()
     for _ in advance(Project.create(project, load(frame)), services, "scene"):
         pass
@@ -73,6 +83,13 @@ def measure(kind: str, seed: int, folder: Path) -> Scored:
     good = sum(thing.good for thing in scored.things)
     print(f"{name:16} {good} of {len(scored.things)} within 10 mm, 10 deg, 10 %  {seconds:5.1f} s", flush=True)
     return scored
+
+
+def drawn_masks(truth: Path) -> ScriptedSegmenter:
+    """Finds what was drawn: each object that counts, with its own mask."""
+    labels = np.asarray(Image.open(truth / "masks.png"))
+    objects = json.loads((truth / "truth.json").read_text())["objects"]
+    return ScriptedSegmenter([labels == one["id"] for one in objects])
 
 
 def table(scored: Sequence[Scored]) -> list[str]:
@@ -110,6 +127,22 @@ def by_stratum(scored: dict[str, Scored]) -> list[str]:
             f"| {name} | {len(mine)} | {len(seen) / len(mine):.2f} | {np.mean([t.good for t in mine]):.2f} | "
             f"{_spread([t.centre for t in seen])} | {_spread([t.size for t in seen])} |"
         )
+    return lines
+
+
+def amiss(scored: dict[str, Scored]) -> list[str]:
+    """What is not where it should be, one line each."""
+    lines = [
+        "| amiss | what | asset: true, given | mm | deg | % | mask |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for scene, name in ((scored[name], name) for name in sorted(scored)):
+        lines += [
+            f"| {name} | {t.name} ({', '.join(t.strata)}) | {t.asset_true}, {t.asset_given} | {t.centre:.0f} | "
+            f"{t.turn:.0f} | {t.size:.0f} | {t.mask_iou:.2f} |"
+            for t in scene.things
+            if not t.good or (t.asset_true and t.asset_given != t.asset_true)
+        ]
     return lines
 
 
