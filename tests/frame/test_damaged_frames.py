@@ -1,0 +1,203 @@
+"""What is wrong with a frame's files is said in one line; no garbage brings anything but a frame or that line."""
+
+import io
+import json
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.frame import FrameError, load
+from pipeline.frame.formats import bundle
+from tests.frame import written
+
+
+def test_pickled_arrays_are_refused_with_the_way_out(tmp_path):
+    np.save(tmp_path / "f.npy", {"depth": np.ones((24, 32))}, allow_pickle=True)  # type: ignore[arg-type]
+    with pytest.raises(FrameError, match=r"pickled.*np\.savez"):
+        load(tmp_path / "f.npy")
+    np.savez(tmp_path / "f.npz", rgb=np.array({}, object), depth=np.ones((24, 32)))
+    with pytest.raises(FrameError, match="pickled"):
+        load(tmp_path / "f.npz")
+
+
+def damaged(files: dict, **changed) -> dict:
+    files = {name: raw for name, raw in files.items() if name not in changed or changed[name] is not None}
+    return files | {name: raw for name, raw in changed.items() if raw is not None}
+
+
+WRONG = {
+    "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
+    "no time": (written.tum_files, {"rgb.txt": "now rgb/x.png\n"}, "a time and a file name"),
+    "nan time": (written.tum_files, {"rgb.txt": "nan rgb/x.png\n"}, "finite"),
+    "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
+    "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
+    "no scale": (
+        written.bop_files,
+        {"scene_camera.json": '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'},
+        "millimetres per unit",
+    ),
+    "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
+    "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
+    "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
+    "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
+    "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
+    "unlike names": (
+        written.open3d_files,
+        {"depth/x.png": b"", "depth/00000.png": None, "depth/y.png": b""},
+        "not match",
+    ),
+    "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
+    "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
+    "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
+    "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
+    "too few": (written.r3d_files, {"rgbd/0.depth": written.stored(b"0000" * 400)}, "400 numbers"),
+    "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_in_a_folder_is_said_in_one_line(frame, tmp_path, case):
+    files, changed, told = WRONG[case]
+    with pytest.raises(FrameError, match=told) as caught:
+        load(written.write(tmp_path / "f", damaged(files(frame), **changed)))
+    assert "\n" not in str(caught.value)
+
+
+def test_record3d_without_its_package_says_which(frame, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lzfse", None)
+    with pytest.raises(FrameError, match="pip install lzfse"):
+        load(written.r3d(frame, tmp_path))
+
+
+def test_colour_alone_says_what_would_work(frame, tmp_path, monkeypatch):
+    (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
+        load(tmp_path / "photo.png")
+    written.film(tmp_path / "film.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match=r"colour without depth.*FFV1"):
+        load(tmp_path / "film.mkv")
+
+
+def test_an_estimated_depth_is_never_taken_for_a_measured_one(frame, tmp_path, monkeypatch):
+    (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
+    estimator = types.ModuleType("transformers")
+    estimator.pipeline = lambda task, model: lambda picture: {"predicted_depth": np.full((30, 40), 1.5)}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "transformers", estimator)
+    with pytest.raises(FrameError, match="no weights are at hand"):
+        load(tmp_path / "photo.png")
+    monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
+    read = load(tmp_path / "photo.png")
+    assert np.allclose(read.depth, 1.5) and "not measured" in read.notes[0]
+
+
+def test_a_shallow_depth_video_is_refused(frame, tmp_path):
+    home = written.video(frame, tmp_path)
+    written.film(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match="8 bits"):
+        load(home)
+
+
+@pytest.mark.parametrize("name, array, told", [
+    ("depth", np.ones((24, 32, 2)), "shape"),
+    ("depth", np.zeros((24, 32)), "zero everywhere"),
+    ("depth", np.full((24, 32), np.nan), "zero everywhere"),
+    ("rgb", np.full((24, 32, 3), 300.0), "0 to 255"),
+    ("rgb", np.full((24, 32, 3), np.nan), "0 to 255"),
+    ("rgb", np.zeros((4, 4, 3)), "shape"),
+    ("K", np.ones(5), "3 x 3"),
+    ("K", np.diag([np.nan, 30, 1]), "finite"),
+    ("depth_scale", np.ones(3), "one number"),
+    ("world_from_camera", np.ones(3), "shape"),
+])  # fmt: skip
+def test_what_is_wrong_in_an_archive_of_arrays_is_said(tmp_path, name, array, told):
+    good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
+    np.savez(tmp_path / "f.npz", **(good | {name: array}))
+    with pytest.raises(FrameError, match=told) as caught:
+        load(tmp_path / "f.npz")
+    assert "\n" not in str(caught.value)
+
+
+def test_bombs_are_refused_unopened(tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle, "LARGEST_FILE", 10_000)
+    np.savez_compressed(tmp_path / "f.npz", rgb=np.zeros((240, 320, 3), np.uint8), depth=np.ones((240, 320)))
+    with pytest.raises(FrameError, match="too large"):
+        load(tmp_path / "f.npz")
+
+
+def test_an_array_that_claims_more_than_there_is_is_refused(tmp_path):
+    raw = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    np.lib.format.write_array_header_1_0(raw, header)
+    with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
+        archive.writestr("depth.npy", raw.getvalue())
+    with pytest.raises(FrameError, match="fewer than its shape"):
+        load(tmp_path / "f.npz")
+
+
+def test_a_folder_that_goes_down_without_end_is_given_up(tmp_path):
+    with pytest.raises(FrameError, match=r"lacks rgb\.png"):
+        load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
+
+
+SLOW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MAGIC = {
+    "npz": b"PK\x03\x04",
+    "npy": b"\x93NUMPY\x01\x00",
+    "r3d": b"PK\x05\x06",
+    "ply": b"ply\nformat ",
+    "glb": b"glTF",
+}
+
+
+@given(suffix=st.sampled_from([*MAGIC]), magic=st.booleans(), garbage=st.binary(max_size=300))
+@QUICK
+def test_any_garbage_file_is_a_frame_error(tmp_path, suffix, magic, garbage):
+    path = tmp_path / f"f.{suffix}"
+    path.write_bytes((MAGIC[suffix] if magic else b"") + garbage)
+    with pytest.raises(FrameError) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+
+
+@given(suffix=st.sampled_from(["mp4", "bag", "mkv"]), garbage=st.binary(max_size=300))
+@SLOW
+def test_any_garbage_recording_is_a_frame_error(tmp_path, suffix, garbage):
+    (tmp_path / f"f.{suffix}").write_bytes((b"#ROSBAG V2.0\n" if suffix == "bag" else b"") + garbage)
+    with pytest.raises(FrameError):
+        load(tmp_path / f"f.{suffix}")
+
+
+KEYS = ["K", "3", "cam_K", "fx", "width", "depth_scale", "dw", "w", "fps"]
+FILES = (written.tum_files, written.open3d_files, written.bop_files, written.r3d_files)
+JUNK = st.one_of(
+    st.binary(max_size=60),
+    st.recursive(
+        st.one_of(st.none(), st.floats(), st.integers(), st.text(max_size=3), st.booleans()),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=9),
+            st.dictionaries(
+                st.sampled_from(["K", "3", "cam_K", "fx", "width", "depth_scale", "dw", "w", "fps"]), inner
+            ),
+        ),
+        max_leaves=12,
+    ).map(lambda data: json.dumps(data).encode()),
+)
+
+
+@given(files=st.sampled_from(FILES), data=st.data(), junk=JUNK)
+@settings(QUICK, max_examples=120)
+def test_any_damaged_file_gives_a_frame_or_a_frame_error(frame, tmp_path_factory, files, data, junk):
+    path = tmp_path_factory.mktemp("fuzz")
+    good = files(frame)
+    name = data.draw(st.sampled_from([name for name in good if not name.endswith("g")] + ["depth.exr"]))
+    try:
+        assert np.isfinite(load(written.write(path, good | {name: junk})).depth).all()
+    except FrameError as error:
+        assert "\n" not in str(error)
