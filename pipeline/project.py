@@ -28,11 +28,12 @@ from pipeline.models.model import STAGE_OF
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
 from pipeline.scene.files import read_scene
+from pipeline.scene.naming import in_present_names, present_names
 from pipeline.segmentation import Segment
 from pipeline.segmentation.files import read_segments, unrle, write_segments
 from pipeline.solving import Solution, read_solution
 from pipeline.store import digest, read_json, write_json
-from pipeline.tasks import Task, task_from_json
+from pipeline.tasks import Task, reworded, task_from_json
 
 Stage = Literal["frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution"]
 State = Literal["todo", "done", "failed", "stale"]
@@ -235,12 +236,17 @@ class Project:
         return None if value is None else tuple(task_from_json(one) for one in value)
 
     def task(self) -> Task | None:
-        """The one a person chose or wrote last, else the first proposed one."""
+        """The one a person chose or wrote last, in the names things have now, else the first proposed one."""
         chosen = self.decided("task")
         if chosen:
-            return task_from_json(dict(chosen[-1].data))
+            return reworded(task_from_json(dict(chosen[-1].data)), self.in_present_names)
         value = read_json(self.folder / "task.json")
         return None if value is None else task_from_json(value)
+
+    def in_present_names(self, text: str) -> str:
+        """A person's words with the names that things had before replaced by those they have now."""
+        scene = self.scene()
+        return in_present_names(text, present_names(scene.placements)) if scene else text
 
     def rounds(self) -> tuple[Round, ...]:
         return read_rounds(self.folder)

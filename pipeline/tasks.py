@@ -1,7 +1,7 @@
 """What a robot shall do with the twin: proposed, or a person's words."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -117,6 +117,16 @@ def arranged(places: Mapping[str, tuple[float, float]]) -> Task:
     aims = [Aim("at", (name,), xy=(round(float(x), 3), round(float(y), 3))) for name, (x, y) in places.items()]
     spots = listed([f"{aim.names[0]} to ({aim.xy[0]:.2f}, {aim.xy[1]:.2f})" for aim in aims if aim.xy])
     return Task(f"arrange_{len(aims)}", f"Move {spots}.", tuple(places), sentences(aims), "arrange", "human")
+
+
+def reworded(task: Task, words: Callable[[str], str]) -> Task:
+    """The task with all that names objects put in other words."""
+    return replace(
+        task,
+        instruction=words(task.instruction),
+        objects=tuple(map(words, task.objects)),
+        goals=tuple(map(words, task.goals)),
+    )
 
 
 def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, Any]:

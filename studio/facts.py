@@ -40,7 +40,8 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
         id = segment.id
         one = _seen(session, segment, described.get(id))
         one["is_object"] = verdicts.get(id, one["is_object"])
-        one["name"] = names.get(id, one["name"])
+        if id in names or (one["is_object"] and id in placed):
+            one["name"] = names.get(id) or placed[id].name
         if one["is_object"] and id in matched:
             match = matched[id]
             one["match"] = _match(session, choose(match, chosen[id]) if id in chosen else match)

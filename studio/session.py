@@ -124,7 +124,9 @@ class Session:
         """Raises SessionError where an object may not be called that."""
         if name in TAKEN:
             raise SessionError(f'"{name}" stands for a part of every scene; choose another name.')
+        scene = self.project.scene()
         names = {d.segment_id: d.name for d in self.project.descriptions() or ()}
+        names |= {p.segment_id: p.name for p in scene.placements} if scene else {}
         names |= {d.data["id"]: safe_name(d.data["name"]) for d in self.project.decided("rename")}
         other = next((n for n, known in names.items() if known == name and n != id), None)
         if other is not None:
@@ -328,7 +330,7 @@ class Session:
 
     def _mean(self, text: str, services: Services) -> Iterator[Progress]:
         """Takes the words for the task, where there are any and they are others."""
-        task = self.project.task()
+        text, task = self.project.in_present_names(text), self.project.task()
         if text and (task is None or task.instruction != text):
             proposed = {one.instruction: one for one in self.project.tasks() or ()}
             if text in proposed:

@@ -22,6 +22,8 @@ LARGEST, SMALLEST, THINNEST = 0.6, 0.012, 0.006
 FLAT = 0.003
 """Metres above the table below which most of a thing's points are the table's own."""
 CELL = 0.01
+NOUNS = {"irregular": "object", "sphere": "ball"}
+"""What a person calls a thing of a shape, where that is another word."""
 
 
 def describe_all(frame: Frame, support: Support, segments: Iterable[Segment]) -> tuple[Description, ...]:
@@ -44,11 +46,16 @@ def describe(frame: Frame, support: Support, segment: Segment, taken: Collection
     doubts, is_object = _doubts(seen, points, bottom, measured, segment.mask)
     if is_object and fit.shape != "bowl" and (step := step_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It seems to be two things, one on the other from {step * 100:.0f} cm up: split its mask?")
-    noun = {"irregular": "object", "sphere": "ball"}.get(fit.shape, fit.shape)
+    noun = NOUNS.get(fit.shape, fit.shape)
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
-    name = unused(f"{colour}_{noun}", taken)
+    name = unused(measured_name(seen), taken)
     return Description(segment.id, is_object, name, caption, seen, confidence, "measured", doubts)
+
+
+def measured_name(seen: Attributes) -> str:
+    """What a thing is called of which only colour and shape are known: "red_cube"."""
+    return f"{seen.colour}_{NOUNS.get(seen.shape, seen.shape)}"
 
 
 def renamed(description: Description, name: str, taken: Collection[str]) -> Description:

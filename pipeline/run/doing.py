@@ -25,7 +25,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     proposed = propose(seen, model, about=about)
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
     if text is not None:
-        task = understand(text, seen, model, about)
+        task = understand(project.in_present_names(text), seen, model, about)
         project.decide("task", **task_to_json(task))
     elif proposed:
         task = proposed[0]
@@ -38,10 +38,11 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
 def _about(project: Project, marked: bool) -> dict[str, str]:
     """What more is known of each object, by name: its mark in the picture, its caption, the asset it was matched to."""
     assets = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
-    mark = "(mark {}) " if marked else ""
+    captions = {d.segment_id: d.caption for d in project.descriptions() or ()}
+    mark, scene = "(mark {}) " if marked else "", project.scene()
     return {
-        d.name: f"{mark.format(d.segment_id)}{d.caption} {assets.get(d.segment_id, '')}".strip()
-        for d in project.descriptions() or ()
+        p.name: f"{mark.format(p.segment_id)}{captions.get(p.segment_id, '')} {assets.get(p.segment_id, '')}".strip()
+        for p in (scene.placements if scene else ())
     }
 
 

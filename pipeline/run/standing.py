@@ -9,7 +9,7 @@ from pipeline.models.live import Live
 from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
-from pipeline.scene import files, given
+from pipeline.scene import files, given, naming
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment
@@ -21,17 +21,19 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     wanted = given.given_by(project.decided(*given.KINDS))
     yield from _provided(project, services, [id for id, one in wanted.items() if one.way == "provider"])
     yield Progress("scene", "placing the objects", 0, 3)
+    descriptions, matches = project.descriptions() or (), project.matches() or ()
     scene = place(
         project.frame,
         project.support,
         segments,
-        project.descriptions() or (),
-        project.matches() or (),
+        descriptions,
+        matches,
         services.library,
         project.folder / "scene",
         wanted,
         project.folder / "cache",
     )
+    scene = naming.named(scene, descriptions, matches, services.library, project.decided(*naming.KINDS))
     yield Progress("scene", "letting them settle", 1, 3)
     scene, settled = settle(scene)
     yield Progress("scene", "writing the model", 2, 3)

@@ -28,7 +28,7 @@ class Placement:
     """One object of the twin."""
 
     name: str
-    """The MuJoCo body's name, the description's name."""
+    """The MuJoCo body's name: as `naming` calls it."""
     segment_id: int
     asset_id: str | None
     """None where the object was reconstructed from the view."""
@@ -67,6 +67,8 @@ class Placement:
     """As its model names them."""
     found: Found | None = None
     """None where the machine's pose stands."""
+    also: tuple[str, ...] = ()
+    """Other names that mean it: as it was measured, as a person or another asset had it called."""
 
 
 @dataclass(frozen=True, eq=False)

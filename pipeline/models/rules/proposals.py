@@ -148,9 +148,14 @@ def _sort(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
 
 
 def _gather(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
-    for key, plural in (("shape", "{}s"), ("colour", "{} things")):
-        for word, group in _groups(objects, lambda t, key=key: getattr(t, key)).items():
-            if word in ("", "irregular"):
+    kinds = {t.category or t.shape for t in objects} - {"", "irregular", "object"}
+    groups = {
+        "{}s": _some({kind: [t for t in objects if kind in tokens(t)] for kind in sorted(kinds)}, objects),
+        "{} things": _groups(objects, lambda t: t.colour),
+    }
+    for plural, found in groups.items():
+        for word, group in found.items():
+            if not word:
                 continue
             phrase, count = plural.format(word).replace("boxs", "boxes"), 0.05 * len(group)
             into = tuple(Aim("inside", (t.name, "bin"), new=True) for t in group)
@@ -175,6 +180,11 @@ def _groups(objects: Sequence[Thing], key: Callable[[Thing], str]) -> dict[str, 
     found: dict[str, list[Thing]] = {}
     for thing in objects:
         found.setdefault(key(thing), []).append(thing)
+    return _some(found, objects)
+
+
+def _some(found: Mapping[str, list[Thing]], objects: Sequence[Thing]) -> dict[str, list[Thing]]:
+    """The groups of two or more, but not all; the fewest first."""
     some = {word: group for word, group in found.items() if 2 <= len(group) < len(objects)}
     return dict(sorted(some.items(), key=lambda item: (len(item[1]), sum(t.width for t in item[1]))))
 
