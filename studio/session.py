@@ -5,13 +5,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from pipeline.decisions import Decision, in_force
 from pipeline.decisions import undone as undone_of
-from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.models.calls import CallLog
 from pipeline.models.live import Flight, Live
@@ -23,11 +22,11 @@ from pipeline.segmentation import Prompt, Segment, SegmentationError, rle
 from pipeline.segmentation.finding import renumbered
 from pipeline.segmentation.sam2 import Everything
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.testimony import RunRecord
 from pipeline.tasks import TaskError, arranged, task_to_json
 from studio import spending
 from studio.fits import fits
 from studio.notices import sentence
+from studio.replaying import Replaying, SessionError
 from studio.segmenters import TITLES, Views
 from studio.wording import told, words
 from studio.work import StoppableSandbox, Work
@@ -41,43 +40,14 @@ TAKEN = ("world", "table", "floor", "gripper")
 """What no object can be called."""
 
 
-class SessionError(StudioError):
-    """A project that is not open any more, or that cannot be done what was asked."""
-
-
-@dataclass(frozen=True)
-class Play:
-    """A person's wish to see a round again."""
-
-    number: int
-    instant: float | None
-    """Where to stand still, in simulated seconds; None plays it from the start."""
-    serial: int
-    arranging: bool = False
-    """Its end is shown to be rearranged, not played."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the log."""
-
-    at: float
-    text: str
-    kind: str = "machine"
-    """"machine", "person" or "bad"."""
-
-
-class Session:
+class Session(Replaying):
     """One project with the work on it. May be called from any thread."""
 
     def __init__(self, project: Project, services: Services):
-        self.token, self.project, self.services = secrets.token_urlsafe(24), project, services
+        super().__init__(project, services)
+        self.token = secrets.token_urlsafe(24)
         self.last_used = time.monotonic()
-        self.version = 0
-        """Rises whenever there is something new to show."""
         self.work: Work | None = None
-        self.playing: Play | None = None
-        """The round that is shown again."""
         self.comparing: tuple[int, int] | None = None
         """Numbers of two rounds that are shown side by side."""
         self.rehearsing = ""
@@ -88,16 +58,10 @@ class Session:
         """Why the words that were given last do not fit the scene."""
         self.lives: deque[Live] = deque(maxlen=8)
         """The calls of the work that was begun last, and of questions a person asked anew."""
-        self.log: deque[Line] = deque((Line(d.at, words(d), "person") for d in project.decisions[-100:]), maxlen=300)
         self.agreed = False
         """A person knows what asking the model about this project takes, and wants it."""
         self._flying: set[str] = set()
         self._views: Views | None = None
-        self._notices: deque[str] = deque(maxlen=8)
-        self._changed = threading.Condition(threading.RLock())
-        self._kept: dict[str, tuple[int, Any]] = {}
-        self._computing: set[str] = set()
-        self._complained = ""
 
     # ------------------------------------------------------------------ deciding
 
@@ -232,18 +196,6 @@ class Session:
         self._note(words(Decision("pin", {"round": number})), "person")
         self._begin(lambda services: run_stage(self.project, services, "solution"), "solution")
 
-    def play(self, number: int, instant: float | None = None) -> None:
-        """Shows the rollout of a round: its program is run again, which gives the same one."""
-        if all(one.number != number for one in self.project.rounds()):
-            raise SessionError("That round is not there any more; choose another.")
-        self.playing = Play(number, instant, self.playing.serial + 1 if self.playing else 1)
-
-    def arrange(self, number: int) -> None:
-        """Shows the end of a round for a person to rearrange."""
-        self.play(number)
-        if self.playing:
-            self.playing = replace(self.playing, arranging=True)
-
     def aim_at(self, number: int, places: dict[str, tuple[float, float]]) -> None:
         """Goes on from a round with a person's own layout for a goal; the earlier rounds stay. Raises TaskError."""
         task = arranged(places)
@@ -257,35 +209,6 @@ class Session:
 
         self._begin(work, "solution")
         self.leave()
-
-    def leave(self) -> None:
-        """Shows no round any more."""
-        self.playing = None
-
-    def rollout(self) -> RunRecord | None:
-        """Of the round that is played; None until it has been run again, or where it never came to one."""
-        if self.playing is None:
-            return None
-        number = self.playing.number
-        return self.later(f"rollout {number}", "scene.json", lambda: self._rollout(number))
-
-    @property
-    def rolling(self) -> bool:
-        """The round that a person wants to see is being run again."""
-        return self.playing is not None and f"rollout {self.playing.number}" in self._computing
-
-    def _rollout(self, number: int) -> RunRecord | None:
-        one = next(r for r in self.project.rounds() if r.number == number)
-        try:
-            report, record = self.services.sandbox.run(one.program, self.project.folder, checks=False)
-            if record is None or not len(record.times):
-                why = report.crash or report.violation or "it took too long"
-                raise SessionError(f"Round {number} came to no rollout, so there is nothing to play: {why}")
-        except StudioError as error:
-            self.complain(error)
-            self.playing = None
-            return None
-        return record
 
     def stop(self) -> None:
         """Ends the work at its next step; what was finished is kept."""
@@ -402,86 +325,7 @@ class Session:
         """Nothing is being worked out."""
         return self.work is None and not self._computing
 
-    def take_notices(self) -> list[str]:
-        """What went wrong since the last call, each said once."""
-        with self._changed:
-            taken = list(self._notices)
-            self._notices.clear()
-            return taken
-
-    def complain(self, error: BaseException) -> None:
-        """Has the page say what went wrong; what was said last is not said again."""
-        text = str(error)
-        if text != self._complained:
-            self._complained = text
-            self._notices.append(sentence(error))
-            self._note(self._notices[-1], "bad")
-
-    def _note(self, text: str, kind: str = "machine") -> None:
-        with self._changed:
-            self.log.append(Line(time.time(), text, kind))
-            self._news()
-
-    def tell(self) -> None:
-        """Has the page look again."""
-        self._news()
-
-    def _news(self) -> None:
-        with self._changed:
-            self.version += 1
-            self._changed.notify_all()
-
     # ------------------------------------------------------------------ seeing
-
-    def kept(self, name: str, file: str, read: Callable[[], T]) -> T:
-        """What `read` gives, kept until that file of the project changes."""
-        stamp = self._stamp(file)
-        known = self._kept.get(name)
-        if known is None or known[0] != stamp:
-            known = self._kept[name] = (stamp, read())
-        return known[1]
-
-    def later(self, name: str, file: str, read: Callable[[], T]) -> T | None:
-        """The same for what takes longer than a page shall wait: None, or what was kept last, until it is there."""
-        stamp, known = self._stamp(file), self._kept.get(name)
-        if (known is None or known[0] != stamp) and name not in self._computing:
-            self._computing.add(name)
-            threading.Thread(target=self._compute, args=(name, file, read), daemon=True, name=name).start()
-        return known[1] if known else None
-
-    def _compute(self, name: str, file: str, read: Callable[[], Any]) -> None:
-        try:
-            self.kept(name, file, read)
-        except Exception as error:
-            self._kept[name] = (self._stamp(file), None)
-            self._note(sentence(error), "bad")
-        finally:
-            self._computing.discard(name)
-            self._news()
-
-    def aside(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Does something beside the work on the stages, in a thread of its own; what goes wrong is said."""
-        name = f"aside {secrets.token_hex(4)}"
-        self._computing.add(name)
-
-        def run() -> None:
-            try:
-                work(*arguments)
-            except Exception as error:
-                self.complain(error)
-            finally:
-                self._computing.discard(name)
-                self._news()
-
-        threading.Thread(target=run, daemon=True, name=name).start()
-
-    def stamp(self, file: str) -> str:
-        """Changes when that file does: makes an address new when its picture is."""
-        return f"{self._stamp(file):x}"
-
-    def _stamp(self, file: str) -> int:
-        path = self.project.folder / file
-        return path.stat().st_mtime_ns if path.exists() else 0
 
     @property
     def support(self) -> Support | None:
