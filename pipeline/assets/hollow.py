@@ -1,7 +1,4 @@
-"""Convex pieces of a mesh that is open at the top: a floor and a ring of wedges, felt out by rays.
-
-Only the cup itself: what sticks out, a handle or a spout, is cut where it leaves the wall.
-"""
+"""Convex pieces of a mesh that is open at the top: a floor and a ring of wedges, felt out by rays; and its handle."""
 
 import os
 import shutil
@@ -15,6 +12,7 @@ from scipy import ndimage
 from trimesh.transformations import rotation_matrix
 
 from pipeline.assets.mesh import load_file
+from pipeline.assets.protruding import protruding_pieces
 from pipeline.assets.shapes import RING, hull
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ DEPTH = 0.3
 """Share of the height that a pit is deep at the least."""
 THICKEST = 0.25
 """The wall's thickness as a share of the hollow's radius, at most."""
+FORM = "2"
+"""Of the pieces: those kept in another are made anew."""
 UPWARDS: dict[str, tuple[str, int]] = {
     "z": ("z", 0), "y": ("x", 1), "-y": ("x", 3), "-x": ("y", 1), "x": ("y", 3), "-z": ("x", 2),
 }  # fmt: skip
@@ -70,7 +70,7 @@ def quarter_turn(axis: str, quarters: int) -> np.ndarray:
 
 
 def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
-    """A floor and RING wedges in BANDS heights, in the mesh's frame."""
+    """A floor, RING wedges in BANDS heights, and what sticks out of them, in the mesh's frame."""
     import open3d as o3d  # takes a second: not at start-up
 
     scene = o3d.t.geometry.RaycastingScene()
@@ -99,7 +99,7 @@ def hollow_pieces(mesh: trimesh.Trimesh) -> list[trimesh.Trimesh]:
         for k in range(RING):
             ends = [k, (k + 1) % RING]
             pieces.append(hull(np.vstack([ring[ends] for pair in (lower, upper) for ring in pair])))
-    return pieces
+    return pieces + protruding_pieces(mesh, middle, heights, outer)
 
 
 def _cast(scene: "o3d.t.geometry.RaycastingScene", start: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -146,4 +146,6 @@ def _walls(
     usual = np.median(inner[np.isfinite(inner)]) if np.isfinite(inner).any() else far / 2
     inner = np.where(np.isfinite(inner), inner, usual)
     outer = np.where(np.isfinite(outer), outer, inner)
+    wall = np.median(outer - inner, axis=1, keepdims=True)
+    outer = np.where(outer - inner > 2 * wall + 0.002, inner + wall, outer)  # a handle is no wall
     return inner, np.clip(outer, inner + 0.0015, inner * (1 + THICKEST) + 0.002)

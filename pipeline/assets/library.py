@@ -29,7 +29,7 @@ from pipeline.assets.categories import (
     usual_mass,
 )
 from pipeline.assets.described import MODEL_FORMATS
-from pipeline.assets.hollow import hollow_files
+from pipeline.assets.hollow import FORM, hollow_files
 from pipeline.assets.mesh import MESH_FORMATS, metric_mesh, user_cache
 from pipeline.assets.shapes import Solid, write
 
@@ -135,7 +135,7 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
     container = bool(facts.get("container", hollow(category)))
     collision = _collision(folder, facts) if mesh == source else ()
     if container and not collision:
-        collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / digest)
+        collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / FORM / digest)
     container = container and len(collision) > 1  # one hull closes what is open
     return Asset(
         id=id,
