@@ -42,8 +42,8 @@ class ObjectCards(Component):
     its candidates drawn in the photograph's view; the others small. Tells what was decided.
 
     It asks `answer` outside Gradio's queue, always {token, seq, kind}; the answer is {seq, ...} or {seq, error}:
-    compare {id, assets} gives {photo, gone, aspect, outline, drawn: {asset: {state, image, overlap, off, scale,
-    outline}}}, asked again while a state is "drawing"; the asset "" is what was made from the view; the first
+    compare {id, assets} gives {photo, gone, aspect, outline, drawn: {asset: {state, image, overlap, depth_error,
+    scale, outline}}}, asked again while a state is "drawing"; the asset "" is what was made from the view; the first
     is drawn at once. search {words} gives
     {total, every_word, assets: [{asset_id, name, image, size}]}.
     """

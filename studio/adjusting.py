@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from pipeline.models import Wish, label_of
@@ -16,12 +15,12 @@ from pipeline.models.live import Live
 from pipeline.models.model import reads
 from pipeline.models.trace import Traced
 from pipeline.scene.fidelity import Likeness
-from pipeline.scene.given import KINDS, Given, given_by
 from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.trial import Trial
 from pipeline.scene.weighing import KIND as WEIGH
 from pipeline.scene.weighing import weigh
 from studio import in_force, prompts
+from studio.fits import trial
 from studio.notices import sentence
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
@@ -43,18 +42,6 @@ def answer(sessions: Sessions, request: dict) -> dict:
     except StudioError as error:
         return {"seq": seq, "error": sentence(error)}
     return {"seq": seq, **said, "ms": round((time.perf_counter() - began) * 1000)}
-
-
-def trial(session: Session) -> Trial:
-    """The twin as it stands, ready to try objects elsewhere. Raises SceneError."""
-
-    def opened() -> Trial:
-        scene = session.project.scene()
-        if scene is None:
-            raise SceneError("There is no twin yet; wait until the scene is done.")
-        return Trial(session.project.frame, scene)
-
-    return session.kept("trial", "scene.json", opened)
 
 
 def _tried(session: Session, request: dict) -> dict:
@@ -139,32 +126,27 @@ def _weigh(session: Session, model: Traced, one: Placement) -> None:
 
 def shown(session: Session | None) -> dict[str, Any]:
     """All that the page says of each placed object; see components.adjuster.Adjuster."""
-    scene = session.kept("scene", "scene.json", session.project.scene) if session else None
-    if session is None or scene is None:
+    standing = in_force.standing(session) if session else ()
+    if session is None or not standing:
         return {"token": session.token if session else "", "objects": [], "busy": False}
-    said = in_force.said(session.project.decided(*KINDS))
-    made = session.kept("said", "scene.json", lambda: said)
-    stale = session.project.stages()["scene"] != "done"
     inertias = session.later("inertias", "scene.json", lambda: _inertias(trial(session))) or {}
     fits = session.fits
     return {
         "token": session.token,
-        "busy": session.work is not None and stale,
+        "busy": session.work is not None and session.project.stages()["scene"] != "done",
         "stamp": session.stamp("scene.json"),
         "asks": label_of(session.services.model) if reads(session.services.model) else "",
         "asked": [flight.about for flight in session.flights() if flight.kind == WEIGH],
         "objects": [
-            _object(session, p, said.get(p.segment_id, ()), stale and said.get(p.segment_id) != made.get(p.segment_id))
-            | {"fit": fits.get(p.segment_id), "inertia": inertias.get(p.segment_id)}
-            for p in scene.placements
+            _object(session, one)
+            | {"fit": fits.get(one.twins.segment_id), "inertia": inertias.get(one.twins.segment_id)}
+            for one in standing
         ],
     }
 
 
-def _object(session: Session, twins: Placement, said: tuple[Decision, ...], changed: bool) -> dict[str, Any]:
-    """Of an object as the twin has it or, where what was said of it `changed` since, as it will be."""
-    given = given_by(said).get(twins.segment_id, Given())
-    p = in_force.placed(twins, given, session.services.library) if changed else twins
+def _object(session: Session, one: in_force.Standing) -> dict[str, Any]:
+    p, given = one.placement, one.given
     return {
         "id": p.segment_id,
         "name": p.name,
@@ -172,12 +154,12 @@ def _object(session: Session, twins: Placement, said: tuple[Decision, ...], chan
         "pos": p.world_from_object.pos.tolist(),
         "quat_wxyz": p.world_from_object.quat_wxyz.tolist(),
         "scale": float(p.scale),
-        "made_scale": float(twins.scale),
-        "size": twins.size.tolist(),
-        "changed": changed,
+        "made_scale": float(one.twins.scale),
+        "size": one.twins.size.tolist(),
+        "changed": one.changed,
         "made": p.asset_id is None,
         "by_hand": p.found is not None,
-        "settled": "" if changed or given.fixed is None else settled(given.fixed, p.world_from_object),
+        "settled": "" if one.changed or given.fixed is None else settled(given.fixed, p.world_from_object),
         "mass": _weight(p.mass, p.mass_range, p.mass_source),
         "friction": _weight(p.friction, p.friction_range, p.friction_source),
         "files": f"/project/{session.token}/object/{p.segment_id}",

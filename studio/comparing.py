@@ -31,7 +31,7 @@ from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
 
-DRAWN = 4
+DRAWN = 5
 """Rises when the same thing is drawn differently."""
 MOST = 12
 """Candidates of one object that are asked for at once."""
@@ -194,9 +194,9 @@ def _wish(session: Session, segment: Segment, asset_id: str) -> Wish | None:
     scene = session.kept("scene", "scene.json", project.scene)
     placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
     if placed is not None and (placed.asset_id or "") == asset_id:
-        p, pose, off = placed, placed.world_from_object, placed.misfit if placed.found is None else None
+        p, pose = placed, placed.world_from_object
         key = digest(seen, p.mesh.name, p.mesh.stat().st_mtime_ns if p.mesh.exists() else 0, p.size, pose.matrix)
-        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, off, p.scale))
+        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, p.scale))
     if asset_id not in session.services.library:
         return None
     asset, scale = session.services.library[asset_id], _scale(session, segment.id, asset_id)
@@ -220,7 +220,7 @@ def _laid(session: Session, key: str, segment: Segment, asset: Asset, scale: flo
     others = [p for p in scene.placements if p.segment_id != segment.id] if scene else []
     frame, support = project.frame, project.support
     laid = lay(frame, support, segment, described[segment.id], asset, scale, others, project.folder / "cache", GLANCE)
-    return _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.cost, laid.scale)
+    return _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.scale)
 
 
 def _drawn(
@@ -230,11 +230,9 @@ def _drawn(
     mesh: Path,
     size: np.ndarray,
     pose: Pose,
-    off: float | None,
     scale: float,
 ) -> dict[str, Any]:
-    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too. Nobody knows
-    how far `off` it is where a person put it."""
+    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too."""
     frame, support = session.project.frame, session.project.support
     made = candidate.draw(frame, support.world_from_camera, segment.mask, mesh, size, pose)
     data = BytesIO()
@@ -246,7 +244,7 @@ def _drawn(
     aside.replace(folder / f"{key}.png")
     facts = {
         "overlap": round(made.overlap, 4),
-        "off": None if off is None else round(float(off), 5),
+        "depth_error": None if made.depth_error is None else round(made.depth_error, 5),
         "scale": round(float(scale), 4),
         "outline": candidate.outline(made.rgba[..., 3] > 128),
     }

@@ -10,7 +10,9 @@ from pipeline.project import safe_name
 from pipeline.scene import Placement
 from pipeline.scene.confidence import confidence
 from pipeline.segmentation import Segment
+from studio import in_force
 from studio.alike import alike
+from studio.fits import likes
 from studio.pictures import stamp
 from studio.session import Session
 from studio.theme import colour_of
@@ -27,8 +29,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     segments = session.kept("segments", "segments/masks.png", project.segments) or ()
     described = {d.segment_id: d for d in session.kept("descriptions", "descriptions.json", project.descriptions) or ()}
     matched = {m.segment_id: m for m in session.kept("matches", "matches.json", project.matches) or ()}
-    scene = session.kept("scene", "scene.json", project.scene)
-    placed = {p.segment_id: p for p in scene.placements} if scene else {}
+    placed = {one.placement.segment_id: one.placement for one in in_force.standing(session)}
     verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
     chosen = project.chosen_assets()
@@ -65,7 +66,9 @@ def _confidence(session: Session) -> dict[int, dict[str, Any]]:
 
     def work() -> dict[int, dict[str, Any]]:
         scene = project.scene()
-        found = confidence(project.frame, project.segments() or (), scene, project.matches() or ()) if scene else ()
+        if scene is None:
+            return {}
+        found = confidence(project.frame, project.segments() or (), scene, project.matches() or (), likes(session))
         return {c.segment_id: {"share": round(c.share, 3), "word": c.word, "reason": c.reason} for c in found}
 
     return session.later("confidence", "scene.json", work) or {}

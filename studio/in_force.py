@@ -1,12 +1,41 @@
 """An object of the twin as it was decided to be, before the twin is there: what a page shows at once."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pipeline.assets import Library
 from pipeline.decisions import Decision
-from pipeline.scene.given import Given, weigh
+from pipeline.scene.given import KINDS, Given, given_by, weigh
 from pipeline.scene.placement import Found, Placement
+from studio.session import Session
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """One object, as it will be where what was said of it changed since the twin was made."""
+
+    placement: Placement
+    twins: Placement
+    """As the twin has it."""
+    given: Given
+    changed: bool
+
+
+def standing(session: Session) -> tuple[Standing, ...]:
+    """Every object of the twin, with what is in force; empty while there is none."""
+    scene = session.kept("scene", "scene.json", session.project.scene)
+    if scene is None:
+        return ()
+    now = said(session.project.decided(*KINDS))
+    made = session.kept("said", "scene.json", lambda: now)
+    stale = session.project.stages()["scene"] != "done"
+
+    def one(p: Placement) -> Standing:
+        mine = now.get(p.segment_id, ())
+        given, changed = given_by(mine).get(p.segment_id, Given()), stale and mine != made.get(p.segment_id, ())
+        return Standing(placed(p, given, session.services.library) if changed else p, p, given, changed)
+
+    return tuple(map(one, scene.placements))
 
 
 def said(decisions: Iterable[Decision]) -> dict[int, tuple[Decision, ...]]:

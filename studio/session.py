@@ -242,7 +242,7 @@ class Session(Replaying):
         yield from advance(self.project, services, "scene")
         if not self.fits:
             yield Progress("scene", "comparing the twin with the photograph")
-            self._kept["fits"] = (self._stamp("scene.json"), fits(self.project))
+            self._kept["fits"] = (self._stamp("scene.json"), fits(self))
         yield from advance(self.project, services, READY)
         self.views.open(self.views.chosen)  # now, so that the first click is as quick as the others
 

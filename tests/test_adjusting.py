@@ -12,6 +12,7 @@ from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
 from studio import adjusting, prompts
+from studio.fits import fits
 from studio.sessions import Sessions
 from studio.viewing.difference import painted
 
@@ -39,6 +40,12 @@ def test_an_object_moved_away_is_told_to_fit_worse_and_where_it_was_as_well(sess
     assert away["change"] == "worse"
     assert away["iou"] < 0.7
     assert away["had"] == here["had"]
+
+
+def test_all_pages_tell_the_figures_that_the_scene_page_tells_of_where_an_object_stands(sessions):
+    here = adjusting.answer(sessions, HERE)
+    known = fits(sessions.get("t"))[1]
+    assert (known["iou"], known["depth_error"]) == (here["iou"], here["depth_error"])
 
 
 @pytest.mark.parametrize("wrong", [

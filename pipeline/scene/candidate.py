@@ -55,6 +55,8 @@ class Drawing:
     """Of shape (h, w, 4), uint8, WIDTH wide; alpha is 0 where it does not show."""
     overlap: float
     """IoU of its outline, where nothing hides it, with the mask; in [0, 1]."""
+    depth_error: float | None
+    """Median distance in metres from what was measured, where both show it; None where none does."""
 
 
 def window(mask: np.ndarray) -> Window:
@@ -97,7 +99,10 @@ def draw(
     inner = cv2.erode(shown.astype(np.float32), np.ones((3, 3)))  # at its very edge the ground shines through
     alpha = cv2.GaussianBlur(inner * 255, (3, 3), 0)
     union = int((shown | (inside > 0)).sum())
-    return Drawing(np.dstack([lit, alpha.astype(np.uint8)]), float((shown & (inside > 0)).sum() / max(union, 1)))
+    both = shown & (inside > 0) & (measured > 0)
+    error = float(np.median(np.abs(depth - measured)[both])) if both.any() else None
+    overlap = float((shown & (inside > 0)).sum() / max(union, 1))
+    return Drawing(np.dstack([lit, alpha.astype(np.uint8)]), overlap, error)
 
 
 def without(frame: Frame, mask: np.ndarray) -> np.ndarray:

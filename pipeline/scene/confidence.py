@@ -1,6 +1,6 @@
 """How sure it is that an object of the twin is what was seen: how much shows, how it lies, what else would fit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import Match
 from pipeline.matching.matches import ENOUGH
 from pipeline.scene import registration
+from pipeline.scene.fidelity import Likeness
 from pipeline.scene.placement import Placement, Scene
 from pipeline.segmentation import Segment
 
@@ -66,12 +67,26 @@ class Confidence:
 
 
 def confidence(
-    frame: Frame, segments: Iterable[Segment], scene: Scene, matches: Iterable[Match]
+    frame: Frame,
+    segments: Iterable[Segment],
+    scene: Scene,
+    matches: Iterable[Match],
+    likes: Mapping[int, Likeness] | None = None,
 ) -> tuple[Confidence, ...]:
-    """Of every object of the twin that has a mask. A person's choice has no rivals; how it lies counts all the same."""
+    """Of every object of the twin that has a mask. A person's choice has no rivals; how it lies counts all the same.
+
+    Where `likes`, by segment id, are known already, the sentences tell their figures and not others nearly the same.
+    """
     masks, matched = {s.id: s.mask for s in segments}, {m.segment_id: m for m in matches}
     return tuple(
-        _of(frame, masks[p.segment_id], p, scene.world_from_camera, matched.get(p.segment_id))
+        _of(
+            frame,
+            masks[p.segment_id],
+            p,
+            scene.world_from_camera,
+            matched.get(p.segment_id),
+            (likes or {}).get(p.segment_id),
+        )
         for p in scene.placements
         if p.segment_id in masks and masks[p.segment_id].any()
     )
@@ -98,14 +113,22 @@ def seen_alone(
     return np.where(np.isfinite(met), met, 0)
 
 
-def _of(frame: Frame, mask: np.ndarray, p: Placement, world_from_camera: np.ndarray, match: Match | None) -> Confidence:
+def _of(
+    frame: Frame,
+    mask: np.ndarray,
+    p: Placement,
+    world_from_camera: np.ndarray,
+    match: Match | None,
+    like: Likeness | None,
+) -> Confidence:
     box, step = _around(mask)
     part = np.s_[box[1] : box[3] : step, box[0] : box[2] : step]
     depth, mine, measured = seen_alone(p, frame.intrinsics, world_from_camera, box, step), mask[part], frame.depth[part]
     alone = depth > 0
     shown = alone & ~((measured > 0) & (measured < depth - NEARER) & ~mine)
     both = shown & mine & (measured > 0)
-    off = max(p.misfit, float(np.median(np.abs(depth - measured)[both])) if both.any() else 0.0)
+    error = float(np.median(np.abs(depth - measured)[both])) if both.any() else 0.0
+    off = max(p.misfit, error)
     count = int((mask & (frame.depth > 0)).sum())
     rivals, rival = _rivals(match, p.asset_id)
     parts = Parts(
@@ -118,7 +141,8 @@ def _of(frame: Frame, mask: np.ndarray, p: Placement, world_from_camera: np.ndar
     )
     share = float(np.sqrt(np.prod(list(asdict(parts).values()))))
     word: Word = "sure" if share >= SURE else "fairly sure" if share >= FAIRLY else "unsure"
-    reason = _sure(parts, p, match, rival, off) if word == "sure" else _weakest(parts, rival, off, count)
+    told = (like.mask_iou, like.depth_error or 0.0) if like else (parts.outline, error)
+    reason = _sure(p, match, parts, rival, told) if word == "sure" else _weakest(p, parts, rival, told, count)
     return Confidence(p.segment_id, share, word, reason, parts)
 
 
@@ -160,11 +184,14 @@ def _spoken(id: str) -> str:
     return id.replace("_", " ")
 
 
-def _weakest(parts: Parts, rival: str, off: float, count: int) -> str:
+def _weakest(p: Placement, parts: Parts, rival: str, told: tuple[float, float], count: int) -> str:
+    """`told` is how much of its outline agrees, and metres off in depth."""
+    outline, error = told
+    apart = f"what was seen lies {p.misfit * 100:.1f} cm from it in the mean"
     said = {
         "rivals": rival,
-        "outline": f"{parts.outline:.0%} of its outline agrees with the mask",
-        "depth": f"it lies {off * 100:.1f} cm off what was measured",
+        "outline": f"{outline:.0%} of its outline agrees with the mask",
+        "depth": apart if p.misfit > error else f"it lies {error * 100:.1f} cm off in depth",
         "shows": f"{1 - parts.shows:.0%} of it is hidden by what stands before it",
         "known": "its far side is guessed, for it was made from the view",
         "points": f"only {count} points of it were measured",
@@ -173,9 +200,9 @@ def _weakest(parts: Parts, rival: str, off: float, count: int) -> str:
     return f"{said[weakest][0].upper()}{said[weakest][1:]}."
 
 
-def _sure(parts: Parts, p: Placement, match: Match | None, rival: str, off: float) -> str:
+def _sure(p: Placement, match: Match | None, parts: Parts, rival: str, told: tuple[float, float]) -> str:
     """Of what it is sure: that a thing lies right says little about what it is."""
-    lies = f"{parts.outline:.0%} of its outline agrees with the mask, {off * 100:.1f} cm off in depth"
+    lies = f"{told[0]:.0%} of its outline agrees with the mask, {told[1] * 100:.1f} cm off in depth"
     if match is not None and p.asset_id is None:
         none = "no asset fits" if match.source != "human" else "made from the view, as a person chose"
         return f"Sure of its place; {none if match.asset_id is None else rival}: {lies}."

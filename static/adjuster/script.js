@@ -132,12 +132,12 @@ export default function mount({ element, props, trigger, server }) {
     const fit = told ?? object.fit;
     if (!fit) return fill(said);
     const percent = Math.round(fit.iou * 100), had = told?.had;
-    const gained = had ? Math.round((fit.iou - had.iou) * 100) : 0;
-    const depth = fit.depth_error, deeper = had && depth !== null && had.depth_error !== null ? depth - had.depth_error : 0;
+    const gained = had ? percent - Math.round(had.iou * 100) : 0;
+    const depth = fit.depth_error, deeper = had && depth !== null && had.depth_error !== null ? Math.round(depth * 1000) - Math.round(had.depth_error * 1000) : 0;
     const word = WORDS[told?.change]?.();
     const compared = object.by_hand || tried;
     fill(said, `outline ${percent} %`, gained ? h("b", {}, ` (${signed(gained)})`) : "",
-      depth === null ? "" : ` · depth ${centimetres(depth)}`, Math.abs(deeper) >= 0.0005 ? h("b", {}, ` (${signed((deeper * 100).toFixed(1))})`) : "", " ", (compared && word) || "");
+      depth === null ? "" : ` · depth ${centimetres(depth)}`, deeper ? h("b", {}, ` (${signed((deeper / 10).toFixed(1))})`) : "", " ", (compared && word) || "");
     if (told && tried) viewer({ type: "say", text: `outline ${percent} %${gained ? ` (${signed(gained)})` : ""}` });
   }
 

@@ -95,14 +95,20 @@ export default function mount({ element, trigger, server }) {
     const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
     return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : `None of the library’s: ${match.reason}.`];
   };
-  const fits = (facts) => facts?.state === "ready" && h("p.fit", {}, `Covers ${Math.round(facts.overlap * 100)} % of the outline`, facts.off !== null && `, ${centimetres(facts.off)} off`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
+  // Of what the twin shows, the figures are those that the other pages tell.
+  const fits = (one, option, facts) => {
+    if (facts?.state !== "ready") return null;
+    const stands = one.placed && one.fit && (one.placed.asset_id ?? "") === option.asset_id;
+    const { iou, depth_error } = stands ? one.fit : { ...facts, iou: facts.overlap };
+    return h("p.fit", {}, `${Math.round(iou * 100)} % of the outline agrees`, depth_error !== null && `, ${centimetres(depth_error)} off in depth`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
+  };
   const drawSide = (one, option) => {
     if (!option) return fill(side, h("p.muted", {}, one.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin."));
     const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });
     fill(side,
       h("h3", {}, fullName(option), option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
       h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
-      bars(option.scores), h("p.reason", {}, option.reason), fits(drawnOf(one, option)),
+      bars(option.scores), h("p.reason", {}, option.reason), fits(one, option, drawnOf(one, option)),
       one.placed && on && option.asset_id && one.placed.asset_id === null && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
       h("div.buttons", {},
         h("button.studio-button.primary.choose", { disabled: on, title: "Enter", onclick: () => act.choose(option) }, on ? "✓ Chosen" : "Choose this", !on && h("kbd", {}, "↵")),

@@ -51,7 +51,7 @@ def test_a_candidate_is_drawn_meanwhile_and_kept(session: Session):
         if drawn["state"] != "drawing":
             break
         time.sleep(0.1)
-    assert drawn["state"] == "ready" and drawn["overlap"] > 0.8 and drawn["off"] < 0.01
+    assert drawn["state"] == "ready" and drawn["overlap"] > 0.8 and drawn["depth_error"] < 0.01
     data, media = comparing.picture(session, "candidate", drawn["image"].rsplit("/", 1)[1])
     assert media == "image/png" and Image.open(BytesIO(data)).mode == "RGBA"
     again = Session(session.project, session.services)
