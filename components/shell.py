@@ -17,7 +17,7 @@ class TopBar(Component):
 
 
 class ObjectList(Component):
-    """{token, objects: [{id, name, colour, is_object, caption, mark, sure: {share, word, reason}}], waiting}.
+    """{token, objects: [{id, name, colour, is_object, caption, mark, sure: {share, word, of, reason}}], waiting}.
 
     Selecting happens in the browser, at once for all components.
     """

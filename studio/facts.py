@@ -52,12 +52,20 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
             one["placed"] = _placed(placed[id])
         one["moved"] = id in moved
         one["fit"] = fits.get(id)
-        one["sure"] = trust.get(id) if one.get("placed") else None
+        one["sure"] = _sure(one, trust.get(id))
         if warnings := one.get("warnings"):
             one |= {"mark": "!", "mark_says": " ".join(warnings)}
         facts.append(one)
     equal = alike(facts)
     return [one | {"alike": equal.get(one["id"], [])} for one in facts]
+
+
+def _sure(one: dict[str, Any], trust: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How sure it is, and of what: of a thing that is no asset and that no person chose to make, of its place only."""
+    if trust is None or "placed" not in one:
+        return None
+    only_place = one["placed"]["asset_id"] is None and one.get("match", {}).get("source") != "human"
+    return trust | {"of": "place" if only_place else ""}
 
 
 def _confidence(session: Session) -> dict[int, dict[str, Any]]:

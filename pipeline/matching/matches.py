@@ -15,6 +15,7 @@ from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
 from pipeline.matching.modes import Matcher
 from pipeline.matching.nearest import HOLLOW, best_views, prints
 from pipeline.matching.sight import sight
+from pipeline.models.rules.words import COLOURS
 from pipeline.segmentation import Segment
 
 KEPT = 8
@@ -145,14 +146,20 @@ def _candidate(
     if "picture" in evidence:
         scores["picture"] = evidence["picture"]
     scale = float(np.clip(evidence["scale"], SMALLEST_SCALE, LARGEST_SCALE))
-    reason = _reason(evidence, shape, alike, description.attributes.colour)
+    reason = _reason(evidence, alike, _shared(description.attributes.colour, asset))
     return Candidate(
         asset.id, round(float(score), 4), {k: round(float(v), 4) for k, v in scores.items()}, reason, scale
     )
 
 
-def _reason(evidence: dict[str, float], shape: float, alike: int, colour: str) -> str:
-    """What the numbers say, in words."""
+def _shared(colour: str, asset: Asset) -> str:
+    """The colour, where the asset's own name does not tell another: much of a blue book may be yellow."""
+    told = {COLOURS[word] for word in asset.name.lower().split() if word in COLOURS}
+    return colour if not told or colour in told else ""
+
+
+def _reason(evidence: dict[str, float], alike: int, colour: str) -> str:
+    """What the numbers say, in words; `colour` is empty where the two are not called by the same."""
     off = evidence["scale"] - 1
     size = "same size" if abs(off) < 0.03 else f"{abs(off):.0%} {'larger' if off > 0 else 'smaller'} than the asset"
     words = {"outline": "outline", "relief": "relief"}
@@ -162,7 +169,7 @@ def _reason(evidence: dict[str, float], shape: float, alike: int, colour: str) -
     ]
     tint = (
         f"same {colour}"
-        if evidence["colour"] > 0.6
+        if evidence["colour"] > 0.6 and colour
         else "colours alike"
         if evidence["colour"] > 0.4
         else "other colours"
@@ -187,7 +194,8 @@ def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collecti
     first = candidates[0]
     if first.score >= enough or first.asset_id in proved:
         return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
-    return Match(segment_id, None, 1.0, f"nothing fits; nearest {first.asset_id}: {first.reason}", candidates)
+    nearest = f"the nearest, {first.asset_id.replace('_', ' ')}, is not it: {first.reason}"
+    return Match(segment_id, None, 1.0, f"nothing fits well enough; {nearest}", candidates)
 
 
 def _decide_without(

@@ -93,7 +93,7 @@ export default function mount({ element, trigger, server }) {
   const says = (one, option) => {
     const { match } = one, { machine } = match, who = { measured: "the matcher", human: "a person" }[machine.source] ?? machine.source;
     const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
-    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : [h("span.tag", {}, `chosen by ${who}`), " ", machine.asset_id ? "" : `None of the library’s: ${match.reason}.`];
+    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : machine.asset_id ? h("span.tag", {}, `chosen by ${who}`) : [h("span.tag", {}, `${who} chose none`), " ", `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`];
   };
   // Of what the twin shows, the figures are those that the other pages tell.
   const fits = (one, option, facts) => {

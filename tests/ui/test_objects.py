@@ -97,7 +97,9 @@ def test_keys_go_through_objects_and_candidates_and_choose(studio: Studio, page:
     last = decided(studio)[-1]
     assert (last["kind"], last["data"]["asset_id"]) == ("choose_asset", wanted)
     page.get_by_role("button", name=re.compile("Undo")).first.click()
-    expect(page.locator(".object-cards .machine")).to_contain_text("chosen by the matcher")
+    expect(page.locator(".object-cards .machine")).to_contain_text(
+        re.compile("chosen by the matcher|the matcher chose none")
+    )
     settled(page)
 
 

@@ -93,7 +93,7 @@ def test_an_object_is_renamed_and_given_another_asset(studio: Studio, page: Page
     expect(cards).to_contain_text("chosen by a person")
     expect(cards.locator(".asset", has_text="machine's choice")).to_have_count(1)
     page.get_by_role("button", name=re.compile("Undo")).first.click()
-    expect(cards).to_contain_text("chosen by the matcher")
+    expect(cards).to_contain_text(re.compile("chosen by the matcher|the matcher chose none"))
     settled(page)
     assert decided(studio)[-3:] == ["rename", "choose_asset", "undo"]
 
