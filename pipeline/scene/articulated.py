@@ -106,6 +106,7 @@ def _bare(own: mujoco.MjSpec) -> None:
         own.delete(one)
     for number, joint in enumerate(own.joints):
         joint.name = joint.name or f"joint_{number}"
+        joint.parent.name = joint.parent.name or f"part_{number}"
     own.njmax = own.nconmax = -1  # MuJoCo warns where both models say something
 
 

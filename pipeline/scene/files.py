@@ -12,6 +12,7 @@ from pipeline.assets.asset import Joint
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
+from pipeline.scene.parts import parts_of
 from pipeline.scene.placement import Found, Placement, Scene, SceneError
 from pipeline.store import write_json
 
@@ -120,11 +121,17 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
 
 
 def _joints_to_json(p: Placement) -> list[dict]:
-    """Named as in scene.xml, where the object's own names stand behind its name; all are shut, at 0."""
+    """Named as in scene.xml, where the object's own names stand behind its name; all are shut, at 0.
+
+    "called" is what a person calls the part that moves; its axis and its box are in the object's axes, shut.
+    """
+    known = {one.joint: one for one in parts_of(p)}
     return [
-        {"name": f"{p.name}/{one.name}", "kind": one.kind, "part": f"{p.name}/{one.part}", "value": 0.0,
-         "range": [end * _grown(p, one) if np.isfinite(end) else None for end in one.range]}
-        for one in p.joints
+        {"name": f"{p.name}/{one.name}", "kind": one.kind, "part": f"{p.name}/{part.body}", "value": 0.0,
+         "range": [end * _grown(p, one) if np.isfinite(end) else None for end in one.range],
+         "called": part.name, "end": part.end, "lever": part.lever,
+         **{key: getattr(part, key).tolist() for key in ("axis", "anchor", "centre", "size")}}
+        for one in p.joints if (part := known.get(one.name))
     ]  # fmt: skip
 
 

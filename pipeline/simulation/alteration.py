@@ -12,13 +12,15 @@ import numpy as np
 
 from pipeline.simulation import rollout, spots
 from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, Side
+from pipeline.simulation.part_goals import Closed, InsidePart, Opened
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
 
 CLEAR = 0.05
 """Metres by which a goal is missed so that no careful check can take it for met."""
 CONTACT = 0.01
-"""The same for what has to rest on or in another."""
+"""The same for what has to rest on or in another, and for what has to be open or shut."""
+EXACT = (On, Inside, InsidePart, Opened, Closed)
 OPPOSITE: Mapping[str, Side] = {
     "left of": "right of",
     "right of": "left of",
@@ -76,7 +78,7 @@ def _said(goal: Goal) -> Goal:
 
 def _missed(stages: Stages, end: State) -> bool:
     parts = [part for _, goals in stages for goal in goals for part in goal.parts]
-    return any(part.miss(end) > (CONTACT if isinstance(part, On | Inside) else CLEAR) for part in parts)
+    return any(part.miss(end) > (CONTACT if isinstance(part, EXACT) else CLEAR) for part in parts)
 
 
 def _nothing(sim: Any, stages: Stages) -> Stages:
@@ -99,7 +101,11 @@ def _opposite(sim: Any, goal: Goal) -> Goal:
             return Near(a, b, sim[a].reach + sim[b].reach + 0.03)
         case On(a=a, b=b):
             return replace(goal, a=b, b=a)
-        case Inside(a=a) | InZone(a=a) | At(a=a):
+        case Opened(a=a, part=part):
+            return Closed(a, part)
+        case Closed(a=a, part=part):
+            return Opened(a, part)
+        case Inside(a=a) | InsidePart(a=a) | InZone(a=a) | At(a=a):
             return At(a, _elsewhere(sim, a))
     names = getattr(goal, "names", None)
     return replace(goal, names=tuple(reversed(names))) if names else goal  # type: ignore[call-arg]
@@ -107,7 +113,7 @@ def _opposite(sim: Any, goal: Goal) -> Goal:
 
 def _swapped(sim: Any, stages: Stages) -> Stages | None:
     """The first two things that the goals move change places."""
-    loose = [name for name in _named(stages) if not sim[name].fixed]
+    loose = [name for name in _named(stages) if not sim[name].fixed and name not in _parted(stages)]
     return _renamed(stages, {loose[0]: loose[1], loose[1]: loose[0]}) if len(loose) > 1 else None
 
 
@@ -115,8 +121,27 @@ def _another(sim: Any, stages: Stages) -> Stages | None:
     """Something that no goal names is taken instead of the first thing."""
     named = _named(stages)
     others = [thing.name for thing in sim.objects if thing.name not in named and not thing.fixed]
-    first = next((name for name in named if not sim[name].fixed), None)
+    first = next((name for name in named if not sim[name].fixed and name not in _parted(stages)), None)
     return _renamed(stages, {first: others[0]}) if others and first else None
+
+
+def _another_part(sim: Any, stages: Stages) -> Stages | None:
+    """Of every thing whose parts the goals name, another part is taken, where it has one."""
+    turned = tuple((name, tuple(_with_part(sim, goal) for goal in goals)) for name, goals in stages)
+    return None if turned == tuple(stages) else turned
+
+
+def _parted(stages: Stages) -> set[str]:
+    """Things whose parts the goals name: taken for something else they would have no such part."""
+    goals = [goal for _, goals in stages for goal in goals]
+    return {goal.objects[-1] for goal in goals if isinstance(goal, Opened | Closed | InsidePart)}
+
+
+def _with_part(sim: Any, goal: Goal) -> Goal:
+    if not isinstance(goal, Opened | Closed | InsidePart):
+        return goal
+    names = [part.name for part in sim[goal.objects[-1]].parts]
+    return replace(goal, part=names[(names.index(goal.part) + 1) % len(names)])
 
 
 def _misplaced(sim: Any, stages: Stages) -> Stages | None:
@@ -142,6 +167,7 @@ KINDS: Mapping[str, Callable[[Any, Stages], Stages | None]] = {
     "inverted": _inverted,
     "swapped": _swapped,
     "another object": _another,
+    "another part": _another_part,
     "misplaced": _misplaced,
     "half done": _half,
     "order": _rotated,
@@ -160,7 +186,9 @@ def _named(stages: Stages) -> tuple[str, ...]:
 
 
 def _moving(goal: Goal) -> Sequence[str]:
-    """What has to be carried; of a tower all but its lowest."""
+    """What has to be carried; of a tower all but its lowest, nothing of what is opened or shut."""
+    if isinstance(goal, Opened | Closed):
+        return ()
     parts = goal.parts if goal.parts != (goal,) else ()
     return [name for part in parts for name in _moving(part)] or goal.objects[:1]
 

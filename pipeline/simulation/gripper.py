@@ -4,6 +4,8 @@ It takes hold by a weld that is closed where the cup touches, at the relative po
 let go. Nothing is ever teleported.
 """
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 
@@ -26,8 +28,8 @@ INERTIA, TURN_INERTIA = 2.0, 0.1
 """What the motors add to the hand, in kg and kg m2. Without it a weld to a stiff, light hand shakes itself loose."""
 
 
-def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None:
-    """Adds the hand with its cup's tip at home, and an open weld to each named object."""
+def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, bodies: Mapping[str, str]) -> None:
+    """Adds the hand with its cup's tip at home, and an open weld to each body, by the name of what is then held."""
     hand = spec.worldbody.add_body(name=GRIPPER, pos=home, gravcomp=1)
     hand.mass, hand.inertia, hand.explicitinertial = 1.0, [0.02, 0.02, 0.02], True
     for i, axis in enumerate(AXES):
@@ -52,9 +54,9 @@ def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, names: list[str]) -> None
     # Carries no force: it puts the suction's on and off into the recorded actions.
     valve = spec.add_actuator(name="suction", target=f"{GRIPPER}_z", trntype=mujoco.mjtTrn.mjTRN_JOINT)
     valve.gainprm[0] = 0
-    for name in names:
+    for name, body in bodies.items():
         weld = spec.add_equality(name=f"grip {name}", type=mujoco.mjtEq.mjEQ_WELD, active=False)
-        weld.name1, weld.name2, weld.objtype = GRIPPER, name, mujoco.mjtObj.mjOBJ_BODY
+        weld.name1, weld.name2, weld.objtype = GRIPPER, body, mujoco.mjtObj.mjOBJ_BODY
         weld.data[:11] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
         weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
 
@@ -103,12 +105,13 @@ class Gripper:
             physics.step()
             hits = [other for other, upright in physics.contacts(label) if upright > 0.4 and other != physics.gripper]
             if hits:
-                self._stop()
+                self.stop()
                 return physics.name(hits[0])
-        self._stop()
+        self.stop()
         return None
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Stays where it has come to."""
         self.physics.data.ctrl[:3] = self.physics.data.qpos[self._slides]
 
     @property
@@ -117,14 +120,16 @@ class Gripper:
         return np.array([model.joint(f"{GRIPPER}_{axis}").qposadr[0] for axis in AXES])
 
     def grip(self, name: str) -> None:
-        """Switches the suction on: the object is held at its present pose relative to the cup."""
+        """Switches the suction on: the object, or the part of one, is held at its present pose relative to the cup."""
         physics = self.physics
-        pos, rotation = physics.pose(name)
+        held = physics.model.equality(f"grip {name}")
+        body = physics.data.body(int(physics.model.eq_obj2id[held.id]))
+        pos, rotation = body.xpos, body.xmat.reshape(3, 3)
         hand = physics.data.body(GRIPPER)
         turned = hand.xmat.reshape(3, 3).T
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, (turned @ rotation).ravel())
-        weld = physics.model.equality(f"grip {name}").id
+        weld = held.id
         physics.model.eq_data[weld, :10] = [0, 0, 0, *(turned @ (pos - hand.xpos)), *quat]
         physics.data.eq_active[weld] = 1
         physics.data.ctrl[4] = 1

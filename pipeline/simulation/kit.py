@@ -33,6 +33,7 @@ Object
     .size                                      extents (3,) along its own axes;  .volume of that box, .mass in kg
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
     .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
+    .parts, .part("top_drawer")                what moves on joints: .name .kind ("slide", "hinge"), .open 0 shut to 1
 
 Simulation: arrange before any rollout. Where a place is taken by something else, choose another or move that away.
     sim = kit.Simulation(scene, seed)          everything as photographed
@@ -44,6 +45,7 @@ Simulation: arrange before any rollout. Where a place is taken by something else
     sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    an open box that stands fast
     sim.scatter("red_cube", "green_cube", gap=0.03)          places drawn by the seed: free, apart, wholly on the table
     sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone
+    sim.set_open("cabinet", "top_drawer", 0.8)               it starts open by that share; as photographed all is shut
     sim.free_spot(0.06)                        (x, y) of an empty place for a disc of that radius, nearest to the middle
     sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged about their middle
     sim.goal(kit.on("red_cube", "blue_cube"), name="first")  one stage; call again for the next stage in order
@@ -54,6 +56,9 @@ Goals. The reward is the share of goals met at rest at the end; a stage counts o
 Distances between objects are between their centres on the ground; a goal is met when it misses by 0 metres.
     kit.on("red_cube", "blue_cube", tolerance=0.02)          rests on top, its centre over it, off the table
     kit.inside("red_cube", "white_bowl", tolerance=0.01)     centre within the rim, lowest point below it
+    kit.inside_part("red_cube", "cabinet", "top_drawer")     in that drawer, which the oracle opens where it is shut
+    kit.opened("cabinet", "top_drawer", least=0.6)           a drawer, door, lid is open, a knob turned, by that share
+    kit.closed("cabinet", "top_drawer", most=0.1)            it is shut
     kit.stacked(["blue_cube", "red_cube", "green_cube"])     each on the one before; bottom first
     kit.in_row(["red_cube", "green_cube", "blue_cube"], along="right", spacing=None, tolerance=0.03)    this order
     kit.sorted_by(["red_cube", "green_cube", "blue_cube"], "size", along="right", falling=False)    a row, least first:
@@ -102,15 +107,18 @@ from pipeline.simulation.verbs import (
     at,
     away,
     behind,
+    closed,
     count,
     in_front_of,
     in_row,
     in_zone,
     inside,
+    inside_part,
     left_of,
     near,
     on,
     on_table,
+    opened,
     outside,
     right_of,
     sorted_by,
@@ -132,15 +140,18 @@ __all__ = [
     "at",
     "away",
     "behind",
+    "closed",
     "count",
     "in_front_of",
     "in_row",
     "in_zone",
     "inside",
+    "inside_part",
     "left_of",
     "near",
     "on",
     "on_table",
+    "opened",
     "outside",
     "right_of",
     "sorted_by",

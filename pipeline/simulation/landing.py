@@ -9,6 +9,7 @@ from pipeline.simulation import spots
 from pipeline.simulation.goals import Goal
 from pipeline.simulation.groups import InRow
 from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.parts import Part
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
 
@@ -50,6 +51,18 @@ def opening(physics: Physics, container: Object) -> np.ndarray | None:
     hollow = points[(own & (heights < low)) | (~own & (labels >= 0) & (Region(container.outline).depth(points) > 0.01))]
     wide = len(hollow) >= 6 and np.ptp(hollow, axis=0).min() > 0.012
     return hull(hollow) if wide and (own & (heights < low)).any() else None
+
+
+def tray(physics: Physics, thing: Object, part: Part) -> np.ndarray | None:
+    """Outline of what shows of a drawer's inside from above, of shape (N, 2); None where it is not hollow."""
+    outline = hull(part.corners[:, :2])
+    points = spots.grid(Region(outline), 0.006)
+    heights, labels, _ = physics.surface(points)
+    floor = part.top - max(0.008, 0.25 * (part.top - part.bottom))
+    hollow = points[(labels >= 0) & (heights < floor) & (heights > part.bottom - 0.005)]
+    own = labels == physics.index(thing.name)
+    wide = len(hollow) >= 6 and np.ptp(hollow, axis=0).min() > 0.012
+    return hull(hollow) if wide and (own & (heights < floor)).any() else None
 
 
 def narrow(outline: np.ndarray) -> float:

@@ -13,6 +13,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
+from pipeline.simulation.parts import Part
 
 ROUND = ("cylinder", "sphere", "bowl")
 
@@ -56,6 +57,15 @@ class Object:
     """Cannot be moved."""
     asset_id: str = ""
     """The library's asset it was matched with; empty where it was made from the view."""
+    parts: tuple[Part, ...] = ()
+    """What of it moves on joints: drawers, doors, lids, knobs."""
+
+    def part(self, name: str) -> Part:
+        """The part called name; KitError lists the parts there are."""
+        found = {part.name: part for part in self.parts}
+        if name not in found:
+            raise KitError(f"{self.name} has no part {name!r}; it has: {', '.join(found) or 'none that moves'}")
+        return found[name]
 
     @property
     def volume(self) -> float:
@@ -101,11 +111,13 @@ class Object:
         spin = Rotation.from_euler("z", turn)
         lift = 0.0 if z is None else z - self.bottom
         quat = (spin * Rotation.from_quat(self.quat_wxyz, scalar_first=True)).as_quat(scalar_first=True)
-        outline = (self.outline - self.position[:2]) @ spin.as_matrix()[:2, :2].T + centre
+        flat = spin.as_matrix()
+        outline = (self.outline - self.position[:2]) @ flat[:2, :2].T + centre
         position = np.array([*centre, self.position[2] + lift])
         return replace(
-            self, position=position, quat_wxyz=quat, outline=outline, top=self.top + lift, bottom=self.bottom + lift
-        )
+            self, position=position, quat_wxyz=quat, outline=outline, top=self.top + lift, bottom=self.bottom + lift,
+            parts=tuple(part.moved(flat, position - flat @ self.position) for part in self.parts),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +245,17 @@ def _object(said: dict, described: dict) -> Object:
         container=bool(said.get("container", False)),
         fixed=bool(said.get("fixed", False)),
         asset_id=str(said.get("asset_id") or ""),
+        parts=tuple(_part(row, pos, rotation) for row in said.get("joints") or () if "called" in row),
     )
+
+
+def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> Part:
+    """Of one of scene.json's joints: there in its object's axes, shut."""
+    axis, anchor, centre, size = (np.array(row[key], float) for key in ("axis", "anchor", "centre", "size"))
+    corners = centre + np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+    named = str(row["called"]), str(row["name"]), str(row["part"]), str(row["kind"])
+    shut = Part(*named, float(row["end"]), float(row["lever"]), 0.0, axis, anchor, corners)
+    return shut.moved(rotation, pos)
 
 
 def _descriptions(path: Path) -> dict[int, dict]:

@@ -9,17 +9,21 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from pipeline.simulation import grasping, landing
+from pipeline.simulation import grasping, landing, pulling
 from pipeline.simulation.goals import Goal, Inside, On
 from pipeline.simulation.gripper import Gripper, add_gripper
 from pipeline.simulation.groups import Stacked
+from pipeline.simulation.moves import Move, Pull, Refusal
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.part_goals import InsidePart
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.planning import GAP, Move, Planner, Refusal
+from pipeline.simulation.planning import GAP, Planner
 from pipeline.simulation.robot import Hand
 
 ABOVE = 0.04
 """Kept between what is carried and everything else, in metres."""
+NEARLY = 0.15
+"""Share of a part's way by which it may be off when it was opened or shut."""
 PATIENCE = 120.0
 """Simulated seconds before it gives up."""
 
@@ -31,7 +35,7 @@ class Event:
     time: float
     """Simulated seconds."""
     verb: str
-    """"pick", "place", "move aside", "give up"."""
+    """"pick", "place", "move aside", "open", "shut", "give up"."""
     object: str
     target: str
     ok: bool
@@ -45,7 +49,8 @@ class FloatingGripper:
 
     def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
         home = np.array([*table.centre, max([o.top for o in objects], default=0.0) + 0.15])
-        add_gripper(spec, home, [o.name for o in objects if not o.fixed])
+        bodies = {o.name: o.name for o in objects if not o.fixed}
+        add_gripper(spec, home, bodies | {f"{o.name} {part.name}": part.body for o in objects for part in o.parts})
         return home
 
     def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
@@ -66,6 +71,9 @@ class Cup(Gripper):
     def place(self, move: Move) -> str:
         place(self, move)
         return ""
+
+    def pull(self, pull: Pull) -> str:
+        return pulling.pull(self, pull.object, pull.part, pull.share, _ceiling(self) + 0.03)
 
     def retreat(self) -> None:
         self.go(np.array([*self.tip[:2], max(self.tip[2], _ceiling(self) + 0.1)]))
@@ -95,9 +103,24 @@ def _pursue(hand: Hand, planner: Planner, goals: list[Goal]) -> Iterator[Event]:
         elif physics.time > PATIENCE:
             yield Event(physics.time, "give up", step.object, step.goal.name, False, "it takes too long")
             return
+        elif isinstance(step, Pull):
+            yield _swing(hand, planner, step)
         else:
             yield from _carry(hand, planner, step)
     yield Event(physics.time, "give up", goals[0].objects[0], goals[0].name, False, "it goes round in circles")
+
+
+def _swing(hand: Hand, planner: Planner, step: Pull) -> Event:
+    """Opens or shuts something, and looks how far it went."""
+    key = (step.goal, step.object)
+    planner.tries[key] = planner.tries.get(key, 0) + 1
+    trouble = hand.pull(step)
+    physics, what = hand.physics, f"{step.part} of {step.object}"
+    now = physics.state()[step.object].part(step.part).open
+    if not trouble and abs(now - step.share) > NEARLY:
+        trouble = f"{what} is {now:.0%} open after the hand tried to {step.verb} it"
+    planner.troubles[key] = trouble or planner.troubles.get(key, "")
+    return Event(physics.time, step.verb, step.object, step.target, not trouble, trouble)
 
 
 def _carry(hand: Hand, planner: Planner, move: Move) -> Iterator[Event]:
@@ -112,7 +135,7 @@ def _carry(hand: Hand, planner: Planner, move: Move) -> Iterator[Event]:
     trouble = hand.place(move)
     state = hand.physics.state()
     off = float(np.linalg.norm(state[move.object].position[:2] - move.xy))
-    strict = move.verb == "place" and isinstance(move.goal, On | Inside)
+    strict = move.verb == "place" and isinstance(move.goal, On | Inside | InsidePart)
     ok = move.goal.met(state) if strict else off < 0.015
     said = trouble or f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
     if strict and off < 0.015 and not trouble:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
+from pipeline.simulation.joints import moving_parts, shown
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.robot import Robot
 from pipeline.simulation.state import State, Zone
@@ -61,6 +62,10 @@ class Physics:
     def __init__(self, bench: Bench):
         self.bench, self.model = bench, bench.model
         self.data = mujoco.MjData(self.model)
+        self.parts = moving_parts(self.model, bench.objects)
+        """By the names of object and part."""
+        for (thing, part), moving in self.parts.items():
+            self.data.qpos[moving.address] = bench.objects[thing].part(part).value
         bench.robot.ready(self.model, self.data)
         self.record = Record()
         self._feeler = copy.copy(self.model)
@@ -72,14 +77,25 @@ class Physics:
         self.label = np.array([self._labelled(g) for g in range(self.model.ngeom)])
         """Index into the names for every geom, of shape (ngeom,)."""
         mujoco.mj_kinematics(self._feeler, self._probe)
-        self._shapes = {name: _support_points(self._feeler, self._probe, body) for name, body in self._bodies.items()}
+        self._shapes = {name: self._shape(name) for name in bench.objects}
+        """The outermost points of each object by the body whose frame they are in."""
         joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
         self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
         """Where each movable object's position starts in qpos."""
         speeds = [int(self.model.jnt_dofadr[j]) for j in joints.values()]
         self._dofs = np.array([d + k for d in speeds for k in range(6)], int)
+        self._swinging = np.array([moving.dof for moving in self.parts.values()], int)
         mujoco.mj_forward(self.model, self.data)
         self.keep()
+
+    def _shape(self, name: str) -> dict[int, np.ndarray]:
+        own = self._bodies[name]
+        geoms = np.flatnonzero(self.model.body_rootid[self.model.geom_bodyid] == self.model.body_rootid[own])
+        shapes = {}
+        for moving in [self.parts[name, part.name] for part in self.bench.objects[name].parts]:
+            shapes[moving.body] = _support_points(self._feeler, self._probe, moving.body, moving.geoms)
+            geoms = np.setdiff1d(geoms, moving.geoms)
+        return {own: _support_points(self._feeler, self._probe, own, geoms)} | shapes
 
     def _labelled(self, geom: int) -> int:
         body = int(self.model.geom_bodyid[geom])
@@ -132,8 +148,10 @@ class Physics:
 
     def still(self) -> bool:
         """Nothing moves faster than 1 cm/s or turns faster than 0.2 rad/s."""
-        speed = self.data.qvel[self._dofs].reshape(-1, 6)
-        return bool((np.linalg.norm(speed[:, :3], axis=1) < 0.01).all() and (np.abs(speed[:, 3:]) < 0.2).all())
+        speed, swing = self.data.qvel[self._dofs].reshape(-1, 6), np.abs(self.data.qvel[self._swinging])
+        most = [0.01 if moving.kind == "slide" else 0.2 for moving in self.parts.values()]
+        calm = (np.linalg.norm(speed[:, :3], axis=1) < 0.01).all() and (np.abs(speed[:, 3:]) < 0.2).all()
+        return bool(calm and (swing < most).all())
 
     def contacts(self, label: int) -> list[tuple[int, float]]:
         """What geoms of that label touch now: (label, vertical part of the contact's normal in [0, 1])."""
@@ -141,6 +159,12 @@ class Physics:
         hits = np.flatnonzero((pairs == label).sum(1) == 1)
         upright = np.abs(self.data.contact.frame[hits, 2])
         return [(int(pairs[i].sum() - label), float(n)) for i, n in zip(hits, upright, strict=True)]
+
+    def touched_by_hand(self) -> np.ndarray:
+        """The geoms that the gripper's own touch now, of shape (N,), int."""
+        geoms = self.data.contact.geom
+        own = self.label[geoms] == self.gripper
+        return geoms[(own.sum(1) == 1)[:, None] & ~own]
 
     def name(self, label: int) -> str:
         return self._names[label]
@@ -179,31 +203,34 @@ class Physics:
         return State(objects, touching, bench.zones, bench.table, bench.right, bench.away, self.time)
 
     def _object(self, name: str, data: mujoco.MjData) -> Object:
-        body = data.body(self._bodies[name])
+        thing, body = self.bench.objects[name], data.body(self._bodies[name])
         pos, rotation = body.xpos.copy(), body.xmat.reshape(3, 3)
-        points = self._shapes[name] @ rotation.T + pos
+        each = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self._shapes[name].items() if len(p)}
+        points = np.concatenate(list(each.values()))
+        moving = [(part, self.parts[name, part.name]) for part in thing.parts]
         return replace(
-            self.bench.objects[name],
+            thing,
             position=pos,
             quat_wxyz=Rotation.from_matrix(rotation).as_quat(scalar_first=True),
+            parts=tuple(shown(part, one, each[one.body], data) for part, one in moving if one.body in each),
             outline=hull(points[:, :2]),
             top=float(points[:, 2].max()),
             bottom=float(points[:, 2].min()),
         )
 
 
-def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int) -> np.ndarray:
-    """The outermost points of collision shapes of a body and its parts, as at home, in its frame, of shape (N, 3)."""
+def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int, geoms: np.ndarray) -> np.ndarray:
+    """The outermost points of those geoms that collide, in the body's frame, of shape (N, 3)."""
     directions = _directions(400)
     middle, turn = home.xpos[body], home.xmat[body].reshape(3, 3)
-    clouds = []
-    for geom in np.flatnonzero(model.body_rootid[model.geom_bodyid] == model.body_rootid[body]).tolist():
+    clouds = [np.zeros((0, 3))]
+    for geom in geoms.tolist():
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
             rotation = turn.T @ home.geom_xmat[geom].reshape(3, 3)
             points = _geom_points(model, geom, directions @ rotation)
             clouds.append(points @ rotation.T + (home.geom_xpos[geom] - middle) @ turn)
     points = np.unique(np.concatenate(clouds).round(6), axis=0)
-    return points[np.unique((points @ directions.T).argmax(0))]
+    return points[np.unique((points @ directions.T).argmax(0))] if len(points) else points
 
 
 def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np.ndarray:

@@ -1,15 +1,17 @@
 """What to carry where next: from goals and the present state to one move, or the reason why there is none."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.simulation import landing, spots
+from pipeline.simulation import landing, part_planning, spots
 from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, Outside, Upright
 from pipeline.simulation.groups import Count, InRow
+from pipeline.simulation.moves import Blocked, Move, Pull, Refusal
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.ordering import in_order, pursued, wanted_above
+from pipeline.simulation.part_goals import Closed, InsidePart, Opened
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
 
@@ -22,34 +24,6 @@ EDGE = 0.03
 """How far outside the seen table a place asked for by its coordinates may lie: things stood there, too."""
 CLOSE = 0.01
 """A member of a row this close to its place stays, in metres."""
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """Carry one object to one place."""
-
-    object: str
-    xy: np.ndarray
-    yaw: float | None
-    """None: as it is turned now."""
-    verb: str
-    """"place" for a goal, "move aside" to make room."""
-    target: str
-    """What it is carried to, for a person to read."""
-    goal: Goal
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a goal cannot be met."""
-
-    object: str
-    goal: Goal
-    message: str
-
-
-class Blocked(Exception):
-    """Raised inside planning; carries the reason."""
 
 
 def riders(state: State, name: str) -> list[str]:
@@ -82,13 +56,13 @@ class Planner:
     covers: dict[str, str] = field(default_factory=dict)
     """What was found to lie over an object when it should be taken up."""
 
-    def next(self, state: State, goals: Sequence[Goal]) -> Move | Refusal | None:
+    def next(self, state: State, goals: Sequence[Goal]) -> Move | Pull | Refusal | None:
         """The next move towards the first goal not met; None when there is nothing left to do."""
         live = pursued(state, goals, self.refused)
         for goal in goals:
             if isinstance(goal, Count) and goal not in self.refused and (many := goal.surplus(state)):
                 try:
-                    return self._aside(state, many[-1].objects[0], goal, live)
+                    return self.aside(state, many[-1].objects[0], goal, live)
                 except Blocked as blocked:
                     return Refusal(many[-1].objects[0], goal, str(blocked))
         for goal in in_order(live):
@@ -98,9 +72,10 @@ class Planner:
                 move = self._towards(state, goal, live)
             except Blocked as blocked:
                 return Refusal(goal.objects[0], goal, str(blocked))
-            if (cover := self.covers.pop(move.object, "")) and cover not in goal.objects:
+            cover = self.covers.pop(move.object, "")
+            if isinstance(move, Move) and cover and cover not in goal.objects:
                 try:
-                    return self._aside(state, cover, goal, live, {move.object: move.xy})
+                    return self.aside(state, cover, goal, live, {move.object: move.xy})
                 except Blocked as blocked:
                     return Refusal(cover, goal, str(blocked))
             if self.tries.get((move.goal, move.object), 0) >= TRIES:
@@ -118,13 +93,17 @@ class Planner:
             return f"{a.name}, {_cm(a)} wide, does not stay in {b.name}, {_cm(b)} wide ({TRIES} tries)"
         return f"{goal.name} still missed by {goal.miss(state) * 100:.1f} cm after {TRIES} tries"
 
-    def _towards(self, state: State, goal: Goal, goals: list[Goal]) -> Move:
+    def _towards(self, state: State, goal: Goal, goals: list[Goal]) -> Move | Pull:
         if isinstance(goal, On):
             return self._onto(state, goal, goals)
         if isinstance(goal, Inside):
             return self._into(state, goal, goals)
         if isinstance(goal, InRow):
             return self._row(state, goal, goals)
+        if isinstance(goal, Opened | Closed):
+            return part_planning.swing(self, state, goal, goals)
+        if isinstance(goal, InsidePart):
+            return part_planning.into_part(self, state, goal, goals)
         if isinstance(goal, Upright):
             raise Blocked(f"{goal.a} lies on its side, and this gripper turns things about the vertical only")
         return self._about(state, goal, goals)
@@ -133,16 +112,16 @@ class Planner:
         a, b = state[goal.a], state[goal.b]
         if b.shape == "sphere":
             raise Blocked(f"nothing stays on a sphere such as {b.name}")
-        if goal.a in (below := self._below(state, goal.b)):
-            return self._aside(state, next(n for n in [goal.b, *below] if self._mobile(state, n)), goal, goals)
-        self._free_top(state, a, goal, goals)
+        if goal.a in (below := self.below(state, goal.b)):
+            return self.aside(state, next(n for n in [goal.b, *below] if self.mobile(state, n)), goal, goals)
+        self.loose(state, a)
         on_b = [n for n in riders(state, b.name) if n != a.name]
         wanted = {g.a for g in goals if isinstance(g, On) and g.b == b.name}
         strangers = [n for n in on_b if n not in wanted and not wanted_above(n, wanted, goals)]
         if strangers:
-            return self._aside(state, strangers[-1], goal, goals)
-        if above := self._load(state, a.name):
-            return self._aside(state, above, goal, goals)
+            return self.aside(state, strangers[-1], goal, goals)
+        if above := self.load(state, a.name):
+            return self.aside(state, above, goal, goals)
         turn = None if self.tries.get((goal, a.name), 0) != 1 else b.yaw
         if self._packed(state, goal, goals, Region(b.outline), b.yaw):
             spot, turn = self.packs[b.name][a.name]
@@ -150,16 +129,16 @@ class Planner:
             spot = landing.top(self.physics, b, a, [state[n] for n in on_b])
         if spot is None:
             raise Blocked(f"{b.name}, {_cm(b)} wide, has no room left on top for {a.name}, {_cm(a)} wide")
-        walls = self._in_the_way(state, a, spot, [b.name, *self._below(state, b.name), *on_b], over=b.top)
+        walls = self._in_the_way(state, a, spot, [b.name, *self.below(state, b.name), *on_b], over=b.top)
         if walls:
             return self._clear(state, walls, b, a, goal, goals)
         return Move(a.name, spot, turn, "place", b.name, goal)
 
     def _into(self, state: State, goal: Inside, goals: list[Goal]) -> Move:
         a, b = state[goal.a], state[goal.container]
-        self._free_top(state, a, goal, goals)
-        if above := self._load(state, a.name):
-            return self._aside(state, above, goal, goals)
+        self.loose(state, a)
+        if above := self.load(state, a.name):
+            return self.aside(state, above, goal, goals)
         room = landing.opening(self.physics, b)
         if room is None:
             raise Blocked(f"{b.name} is not hollow: nothing can be put inside; add_container adds a box that is")
@@ -181,7 +160,7 @@ class Planner:
             return False
         if place not in self.packs or self.tries.get((goal, goal.a), 0):
             missing = [state[g.objects[0]] for g in sharing if not g.met(state)]
-            aside = {o.name for o in missing} | {place, *self._below(state, place)}
+            aside = {o.name for o in missing} | {place, *self.below(state, place)}
             others = [o for o in state.objects.values() if o.name not in aside]
             if isinstance(goal, On):
                 others = [o for o in others if o.top > state[place].top + 0.002]
@@ -198,21 +177,21 @@ class Planner:
         away = [n for n in goal.names if np.linalg.norm(state[n].position[:2] - slots[n]) > CLOSE or _lifted(state, n)]
         blockers: list[str] = []
         for name in away:
-            if above := self._load(state, name):
-                return self._aside(state, above, goal, goals, slots)
+            if above := self.load(state, name):
+                return self.aside(state, above, goal, goals, slots)
             blockers = self._in_the_way(state, state[name], slots[name], [name])
             if not blockers:
                 return Move(name, slots[name], None, "place", "its place in the row", goal)
         if not away:
             raise Blocked(f"{goal.name}: all stand in their places, still missed by {goal.miss(state) * 100:.1f} cm")
-        return self._aside(state, blockers[0], goal, goals, slots)
+        return self.aside(state, blockers[0], goal, goals, slots)
 
     def _lay_out(self, state: State, goal: InRow, goals: list[Goal]) -> dict[str, np.ndarray]:
         """Where the row fits: among everything, else only among what is fixed; with the other goals, else without."""
         if crowded := landing.crowded(state, goal):
             raise Blocked(crowded)
         others = [o for o in state.objects.values() if o.name not in goal.names]
-        fixed = [o for o in others if not self._mobile(state, o.name)]
+        fixed = [o for o in others if not self.mobile(state, o.name)]
         about = [
             g for g in goals if g is not goal and set(g.objects) & set(goal.names) and not isinstance(g, On | Inside)
         ]
@@ -231,12 +210,12 @@ class Planner:
 
     def _about(self, state: State, goal: Goal, goals: list[Goal]) -> Move:
         """Goals about places on the table: looks for a place where all goals about that object hold."""
-        names = [n for n in goal.objects if self._mobile(state, n)]
+        names = [n for n in goal.objects if self.mobile(state, n)]
         if not names:
             raise Blocked(f"{goal.objects[0]} stands fast and cannot be moved")
         for name in names:
-            if above := self._load(state, name):
-                return self._aside(state, above, goal, goals)
+            if above := self.load(state, name):
+                return self.aside(state, above, goal, goals)
             move = self._place_for(state, name, goal, goals)
             if move:
                 return move
@@ -276,23 +255,32 @@ class Planner:
                 blockers = [] if possible is free else self._in_the_way(state, thing, points[i], [name])
                 if not blockers:
                     return Move(name, points[i], None, "place", _target(goal), goal)
-                mobile = [n for n in blockers if self._mobile(state, n)]
+                mobile = [n for n in blockers if self.mobile(state, n)]
                 settled = [n for n in mobile if any(g.met(state) for g in goals if n in g.objects)]
                 if len(mobile) == len(blockers) and not settled:
-                    return self._aside(state, blockers[0], goal, goals, {name: points[i]})
+                    return self.aside(state, blockers[0], goal, goals, {name: points[i]})
         return None
 
-    def _aside(
-        self, state: State, name: str, goal: Goal, goals: list[Goal], reserved: dict[str, np.ndarray] | None = None
+    def aside(
+        self,
+        state: State,
+        name: str,
+        goal: Goal,
+        goals: list[Goal],
+        reserved: Mapping[str, np.ndarray] | None = None,
+        keep: Sequence[Object] = (),
     ) -> Move:
-        """Carries something out of the way to the nearest free place that spoils no goal already met."""
+        """Carries something out of the way to the nearest free place that spoils no goal already met.
+
+        Not to the places of `reserved`, by name, nor where the outlines of `keep` lie.
+        """
         top = ([name, *riders(state, name)])[-1]
-        if not self._mobile(state, top):
+        if not self.mobile(state, top):
             raise Blocked(f"{top} is in the way and stands fast")
         thing = state[top]
         points = spots.grid(state.table)
         points = points[spots.standing(points, thing, state.table)]
-        others = [o for o in state.objects.values() if o.name != top]
+        others = [*(o for o in state.objects.values() if o.name != top), *keep]
         taken = [state[n].moved(xy) for n, xy in (reserved or {}).items()] + [
             state[g.a].moved(g.xy) for g in goals if isinstance(g, At) and g.a != top
         ]
@@ -310,11 +298,11 @@ class Planner:
 
     def _clear(self, state: State, walls: list[str], b: Object, a: Object, goal: Goal, goals: list[Goal]) -> Move:
         """Neighbours higher than a base leave no room above it: carry them away, or else the base."""
-        loose = [n for n in walls if self._mobile(state, n) and not any(g.met(state) for g in goals if n in g.objects)]
+        loose = [n for n in walls if self.mobile(state, n) and not any(g.met(state) for g in goals if n in g.objects)]
         if len(loose) == len(walls):
-            return self._aside(state, loose[0], goal, goals)
-        if self._mobile(state, b.name):
-            return self._aside(state, b.name, goal, goals)
+            return self.aside(state, loose[0], goal, goals)
+        if self.mobile(state, b.name):
+            return self.aside(state, b.name, goal, goals)
         raise Blocked(f"{walls[0]} stands too close to {b.name} to set {a.name} down")
 
     def _in_the_way(
@@ -328,26 +316,27 @@ class Planner:
         ]  # fmt: skip
         return [o.name for o in others if not spots.fits(xy[None], thing, [o], 0.003)[0]]
 
-    def _free_top(self, state: State, a: Object, goal: Goal, goals: list[Goal]) -> None:
-        if not self._mobile(state, a.name):
+    def loose(self, state: State, a: Object) -> None:
+        """Raises Blocked where it stands fast."""
+        if not self.mobile(state, a.name):
             raise Blocked(f"{a.name} stands fast and cannot be moved")
 
-    def _load(self, state: State, name: str) -> str | None:
+    def load(self, state: State, name: str) -> str | None:
         """The topmost thing standing on it; None for nothing, or for what lies in a container and comes along."""
         if state[name].container:
             return None
         above = riders(state, name)
         return above[-1] if above else None
 
-    def _below(self, state: State, name: str) -> list[str]:
+    def below(self, state: State, name: str) -> list[str]:
         return [o.name for o in state.objects.values() if o.name != name and name in riders(state, o.name)]
 
-    def _mobile(self, state: State, name: str) -> bool:
+    def mobile(self, state: State, name: str) -> bool:
         return name in self.physics.addresses and not state[name].fixed
 
     def _movable(self, state: State, names: Iterable[str]) -> None:
         for name in names:
-            if not self._mobile(state, name):
+            if not self.mobile(state, name):
                 raise Blocked(f"{name} stands fast and cannot be moved")
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from pipeline.simulation.objects import Object, Region
 
 if TYPE_CHECKING:
+    from pipeline.simulation.moves import Move, Pull
     from pipeline.simulation.physics import Physics
-    from pipeline.simulation.planning import Move
 
 
 class Hand(Protocol):
@@ -26,6 +26,10 @@ class Hand(Protocol):
 
     def place(self, move: "Move") -> str:
         """Carries what is held where the move wants it and lets go; says what went wrong, empty for nothing."""
+        ...
+
+    def pull(self, pull: "Pull") -> str:
+        """Opens or shuts a part of an object; says why not, empty when it did what it could."""
         ...
 
     def retreat(self) -> None:

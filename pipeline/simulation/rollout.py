@@ -86,8 +86,8 @@ class Run:
 
     @cached_property
     def grasps(self) -> tuple[tuple[float, str], ...]:
-        """When the suction took hold of what."""
-        return tuple((e.time, e.object) for e in self.events if e.verb == "pick" and e.ok)
+        """When the suction took hold of what, to carry it or to open or shut it."""
+        return tuple((e.time, e.object) for e in self.events if e.verb in ("pick", "open", "shut") and e.ok)
 
 
 def reward(state: State, stages: Stages, reached: int) -> float:

@@ -9,6 +9,7 @@ from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Ne
 from pipeline.simulation.groups import Count, InRow, Stacked
 from pipeline.simulation.keys import KEYS
 from pipeline.simulation.objects import KitError
+from pipeline.simulation.part_goals import OPEN, SHUT, Closed, InsidePart, Opened
 
 
 def on(a: str, b: str, tolerance: float = 0.02) -> Goal:
@@ -19,6 +20,25 @@ def on(a: str, b: str, tolerance: float = 0.02) -> Goal:
 def inside(a: str, container: str, tolerance: float = 0.01) -> Goal:
     """a is in the container: its centre within the outline, its lowest point below the rim."""
     return Inside(a, _other(a, container), _length(tolerance))
+
+
+def inside_part(a: str, b: str, part: str, tolerance: float = 0.01) -> Goal:
+    """a is in that drawer of b: its centre over the drawer, its lowest point between bottom and rim."""
+    return InsidePart(a, _other(a, b), str(part), _length(tolerance))
+
+
+def opened(a: str, part: str, least: float = OPEN) -> Goal:
+    """That drawer, door or lid of a is open by at least this share of its way; a knob is turned so far."""
+    if not 0.3 <= least <= 1:
+        raise KitError(f"opened: least is {least!r}; a share of 0.3 to 1 is open")
+    return Opened(a, str(part), float(least))
+
+
+def closed(a: str, part: str, most: float = SHUT) -> Goal:
+    """That drawer, door or lid of a is open by at most this share of its way."""
+    if not 0 <= most <= 0.2:
+        raise KitError(f"closed: most is {most!r}; a share of 0 to 0.2 is shut")
+    return Closed(a, str(part), float(most))
 
 
 def stacked(names: Sequence[str], tolerance: float = 0.02) -> Goal:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.simulation import spots
 from pipeline.simulation.goals import Goal
-from pipeline.simulation.objects import KitError, Object, Region, Scene, named, outline
+from pipeline.simulation.objects import KitError, Object, Region, Scene, hull, named, outline
 from pipeline.simulation.oracle import FloatingGripper
 from pipeline.simulation.physics import TIMESTEP, Bench, Physics
 from pipeline.simulation.recipe import recorded
@@ -90,8 +90,13 @@ class Simulation:
         self._new(new_name)
         if name not in self._origins:
             raise KitError(f"{name!r} was not photographed and cannot be copied; there are: {', '.join(self._origins)}")
-        self._origins[new_name] = self._origins[name]
-        self._objects[new_name] = replace(self[name], name=new_name).moved(_xy(xy), z=0.0)
+        origin = self._origins[new_name] = self._origins[name]
+        within = {part.name: part for part in self.scene[origin.source].parts}
+        parts = tuple(
+            replace(p, joint=f"{new_name}/{within[p.name].joint}", body=f"{new_name}/{within[p.name].body}")
+            for p in self[name].parts
+        )
+        self._objects[new_name] = replace(self[name], name=new_name, parts=parts).moved(_xy(xy), z=0.0)
 
     def move(self, name: str, xy: Any = None, z: float | None = None, yaw: float | None = None) -> None:
         """Another start pose; on the table unless z (of its lowest point) is given. What stands on it comes along."""
@@ -122,7 +127,7 @@ class Simulation:
             raise KitError(f"resize {name!r} by {factor}: the factor may be 0.5 to 2")
         grow = factor / self._origins[name].factor
         self._origins[name] = replace(self._origins[name], factor=float(factor))
-        lift = thing.position[2] - thing.bottom
+        lift, foot = thing.position[2] - thing.bottom, np.array([*thing.position[:2], thing.bottom])
         self._objects[name] = replace(
             thing,
             size=thing.size * grow,
@@ -130,7 +135,18 @@ class Simulation:
             position=np.array([*thing.position[:2], thing.bottom + lift * grow]),
             outline=(thing.outline - thing.position[:2]) * grow + thing.position[:2],
             top=thing.bottom + thing.height * grow,
+            parts=tuple(part.moved(np.eye(3), (1 - grow) * foot, grow) for part in thing.parts),
         )
+
+    def set_open(self, name: str, part: str, share: float) -> None:
+        """A drawer, door, lid or knob starts so far open: 0 shut, 1 wholly."""
+        self._open()
+        if not 0 <= share <= 1:
+            raise KitError(f"set_open {name!r} {part!r} to {share}: the share may be 0 (shut) to 1 (wholly open)")
+        thing, chosen = self[name], self[name].part(part)
+        parts = tuple(p.at(share * p.end) if p is chosen else p for p in thing.parts)
+        ground = [thing.outline, *(p.corners[:, :2] for p in parts)]
+        self._objects[name] = replace(thing, parts=parts, outline=hull(np.concatenate(ground)))
 
     def scatter(self, *names: str, gap: float = 0.03, within: str = "") -> None:
         """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed.
@@ -209,6 +225,8 @@ class Simulation:
         for goal in goals:
             for mentioned in goal.objects:
                 self[mentioned]
+            for thing, part in _parts(goal):
+                self[thing].part(part)
             for zone in _zones(goal):
                 if zone not in self._zones:
                     raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
@@ -306,6 +324,12 @@ def _zones(goal: Goal) -> list[str]:
     """Every zone that a goal names."""
     zones = [zone for zone in (getattr(goal, "zone", None),) if zone]
     return zones + [zone for part in getattr(goal, "goals", ()) for zone in _zones(part)]
+
+
+def _parts(goal: Goal) -> list[tuple[str, str]]:
+    """Every moving part that a goal names, after its object."""
+    parts = [(goal.objects[-1], part) for part in (getattr(goal, "part", None),) if part]
+    return parts + [named for one in getattr(goal, "goals", ()) for named in _parts(one)]
 
 
 def _xy(xy: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import re
 
+import cabinet
 import pytest
 
 from pipeline.simulation import kit
@@ -41,9 +42,16 @@ def _end(line: str) -> int:
     return len(line)
 
 
+@pytest.fixture(scope="module")
+def parted(tmp_path_factory):
+    return cabinet.write(tmp_path_factory.mktemp("parted") / "project")
+
+
 @pytest.fixture
-def sim(table):
-    made = kit.Simulation(kit.Scene.load(table), 3)
+def sim(table, parted, request):
+    """The table of simple things, or that with a cabinet for what is about drawers."""
+    of_parts = any(word in request.node.name for word in ("open", "closed", "part"))
+    made = kit.Simulation(kit.Scene.load(parted if of_parts else table), 3)
     made.add_zone("goal_zone", (0.1, 0.1), (0.2, 0.15))
     return made
 

@@ -16,9 +16,9 @@ from pipeline.simulation.arm.kinematics import Kinematics, nearest, pose
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.paths import path
 from pipeline.simulation.goals import Inside
+from pipeline.simulation.moves import Move, Pull
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.planning import Move
 
 LIFT = 0.10
 """How far a thing is lifted straight up, and the gripper comes down straight, in metres."""
@@ -111,6 +111,9 @@ class ArmHand:
             self._line(np.array([0, 0, -(top - low + 0.032)]), (top - low + 0.032) / DOWN, self._touching(move.object))
         self._release()
         return ""
+
+    def pull(self, pull: Pull) -> str:
+        return f"the arm does not {pull.verb} things yet; the floating gripper does: choose it for {pull.target}"
 
     def retreat(self) -> None:
         self._go(self.home, None)

@@ -1,0 +1,169 @@
+"""Drawers and doors: opened, filled and shut by physics alone; goals about them mean what they say."""
+
+from dataclasses import replace
+
+import cabinet
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.simulation import alteration, kit
+from pipeline.simulation.arm.robot import Arm
+from pipeline.simulation.world import equip
+
+DRAWERS = ("top_drawer", "middle_drawer", "bottom_drawer")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return cabinet.write(tmp_path_factory.mktemp("cabinet") / "project")
+
+
+@pytest.fixture
+def sim(folder):
+    return kit.Simulation(kit.Scene.load(folder), 0)
+
+
+def test_parts_are_called_what_a_person_calls_them(sim):
+    assert {part.name for part in sim["cabinet"].parts} == set(DRAWERS)
+    assert [part.name for part in sim["oven"].parts] == ["door"]
+    heights = [sim["cabinet"].part(name).top for name in DRAWERS]
+    assert heights == sorted(heights, reverse=True)
+    with pytest.raises(kit.KitError, match=r"cabinet has no part 'lid'; it has: .*top_drawer"):
+        sim["cabinet"].part("lid")
+
+
+@pytest.mark.parametrize("name, part", [*(("cabinet", drawer) for drawer in DRAWERS), ("oven", "door")])
+def test_the_oracle_opens_it_and_shuts_it_again_and_its_thing_stays(folder, name, part):
+    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim.goal(kit.opened(name, part))
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert run.start(name).part(part).open < 0.05 and run.end(name).part(part).open > 0.6
+    assert run.moved(name) < 0.01 and [grasp for _, grasp in run.grasps] == [name]
+    others = [one for one in run.end(name).parts if one.name != part]
+    assert all(one.open < 0.05 for one in others)
+    steps = np.linalg.norm(np.diff(run.qpos[:, :], axis=0), axis=1)
+    assert steps.max() < 0.2, "nothing jumps between two instants"
+    back = kit.Simulation(kit.Scene.load(folder), 0)
+    back.set_open(name, part, 0.8)
+    back.goal(kit.closed(name, part))
+    assert back.state()[name].part(part).open == pytest.approx(0.8, abs=0.01)
+    run = back.rollout()
+    assert run.solved, run.why
+    assert run.end(name).part(part).open < 0.1
+
+
+def test_a_thing_is_put_into_a_drawer_that_is_opened_for_it_and_shut_over_it(sim):
+    goals = kit.inside_part("red_cube", "cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
+    sim.goal(*goals)
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert [event.verb for event in run.events] == ["open", "pick", "place", "shut"]
+    end, drawer = run.end("red_cube"), run.end("cabinet").part("top_drawer")
+    assert drawer.bottom < end.bottom < end.top < drawer.top + 0.005 and run.moved("cabinet") < 0.01
+
+
+def test_what_stands_before_a_drawer_is_carried_away_first(sim):
+    front = sim["cabinet"].position[:2] - [0, 0.19]
+    sim.move("can", front)
+    sim.goal(kit.opened("cabinet", "bottom_drawer"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert [event.verb for event in run.events] == ["pick", "move aside", "open"]
+
+
+def test_a_copy_that_is_turned_and_made_smaller_opens_too(folder):
+    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim.keep("cabinet", "red_cube")
+    sim.copy("cabinet", "second", (0.2, -0.1))
+    sim.resize("second", 0.8)
+    sim.move("second", (0.2, -0.05), yaw=0.5)
+    sim.goal(kit.opened("second", "middle_drawer"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert run.end("cabinet").part("middle_drawer").open < 0.05
+
+
+def test_a_part_told_beforehand_is_where_the_physics_has_it(folder):
+    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim.move("oven", (0.2, -0.05), yaw=0.7)
+    sim.set_open("oven", "door", 0.5)
+    told, seen = sim["oven"].part("door"), sim.state()["oven"].part("door")
+    np.testing.assert_allclose(told.axis, seen.axis, atol=1e-6)
+    np.testing.assert_allclose(told.corners.min(0), seen.corners.min(0), atol=0.01)
+    np.testing.assert_allclose(told.corners.max(0), seen.corners.max(0), atol=0.01)
+    assert told.open == pytest.approx(seen.open)
+
+
+@given(share=st.floats(0, 1))
+def test_open_and_shut_are_never_both_and_miss_by_the_way_still_to_go(share):
+    part = _part(share)
+    state = {"thing": _Thing(part)}
+    opened, closed = kit.opened("thing", "door"), kit.closed("thing", "door")
+    assert opened.met(state) == (share >= 0.6) and closed.met(state) == (part.open <= 0.1)
+    assert not (opened.met(state) and closed.met(state))
+    assert opened.miss(state) + closed.miss(state) <= part.travel
+
+
+class _Thing:
+    def __init__(self, part):
+        self._part = part
+
+    def part(self, name):
+        return self._part
+
+
+def _part(share):
+    from pipeline.simulation.parts import Part
+
+    corners = np.array([[0, 0, 0], [0.2, 0, 0.1], [0.2, 0.01, 0]])
+    shut = Part("door", "door", "door", "hinge", -2.0, 0.2, 0.0, np.array([0, 0, 1.0]), np.zeros(3), corners)
+    return replace(shut, value=-2.0 * share)
+
+
+@pytest.mark.parametrize("wrong, said", [
+    (lambda: kit.opened("cabinet", "top_drawer", least=0.05), "0.3 to 1 is open"),
+    (lambda: kit.closed("cabinet", "top_drawer", most=0.9), "0 to 0.2 is shut"),
+])  # fmt: skip
+def test_a_goal_that_would_hold_almost_anywhere_is_refused(wrong, said):
+    with pytest.raises(kit.KitError, match=said):
+        wrong()
+
+
+def test_a_goal_about_a_part_that_is_not_there_is_refused_with_those_that_are(sim):
+    with pytest.raises(kit.KitError, match="red_cube has no part 'door'; it has: none that moves"):
+        sim.goal(kit.opened("red_cube", "door"))
+    with pytest.raises(kit.KitError, match="top_drawer"):
+        sim.goal(kit.inside_part("red_cube", "cabinet", "cellar"))
+
+
+@pytest.mark.parametrize("goal, why", [
+    (kit.inside_part("red_cube", "oven", "door"), "holds nothing"),
+    (kit.inside_part("oven", "cabinet", "top_drawer"), "wide"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_told_with_the_reason(sim, goal, why):
+    sim.goal(goal)
+    run = sim.rollout()
+    assert not run.solved and why in run.why
+
+
+def test_the_arm_says_that_it_does_not_open_things(sim):
+    sim.goal(kit.opened("cabinet", "top_drawer"))
+    equip(sim, Arm())
+    run = sim.rollout()
+    assert run.reward == 0 and "the arm does not open things yet" in run.why
+
+
+def test_alterations_of_goals_about_parts_are_noticed_by_looking(folder):
+    """A check that measures the part fails under every alteration that applies; one that reads the reward does not."""
+    kinds = {}
+    for kind in alteration.KINDS:
+        sim = kit.Simulation(kit.Scene.load(folder), 0)
+        sim.goal(kit.opened("cabinet", "top_drawer"))
+        told = alteration.perform(sim, kind)
+        if told["applies"]:
+            kinds[kind] = sim.rollout().end("cabinet").part("top_drawer").open
+    assert {"nothing", "inverted", "another part"} <= set(kinds)
+    assert max(kinds.values()) < 0.1
