@@ -12,6 +12,7 @@ from pipeline.scene.confidence import confidence
 from pipeline.segmentation import Segment
 from studio import in_force
 from studio.alike import alike
+from studio.belonging import belonging, parts
 from studio.fits import likes
 from studio.pictures import stamp
 from studio.session import Session
@@ -57,6 +58,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
             one |= {"mark": "!", "mark_says": " ".join(warnings)}
         facts.append(one)
     equal = alike(facts)
+    facts = belonging(facts, parts(session))
     return [one | {"alike": equal.get(one["id"], [])} for one in facts]
 
 

@@ -80,11 +80,14 @@ export default function mount({ element, trigger, server }) {
   const decided = (id, option) => (option.asset_id ? decide("choose_asset", { id, asset_id: option.asset_id }) : decide("make", { id, way: "best" }));
 
   // ---- drawing
-  const head = h("div.head"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, h("div.wide", {}, stage.element, side), h("div.bar-row", {}, stage.modes, finder.element, others, doing), tiles);
+  const head = h("div.head"), part = h("div.part"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, part, h("div.wide", {}, stage.element, side), h("div.bar-row", {}, stage.modes, finder.element, others, doing), tiles);
   const rest = h("section.rest"), empty = h("div.empty.panel");
   fill(root, empty, panel, rest);
 
+  const merge = ({ id, part_of }) => { select(part_of.id); decide("merge_segments", { ids: [part_of.id, id], into: part_of.id }); };
   const drawHead = (one) => {
+    part.hidden = !one.part_of;
+    fill(part, one.part_of && [h("span", {}, one.part_of.says), h("button.studio-button", { title: "Their masks become one; undo takes it back", onclick: () => merge(one) }, `Merge into ${one.part_of.name}`)]);
     const order = things(), place = order.indexOf(one);
     fill(head, chip(one), h("strong", {}, one.name), badge(one.sure), h("span.why", {}, one.sure?.reason ?? (one.size ? `${one.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "")}, ${sizeText(one.size)}` : one.caption)),
       h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"),

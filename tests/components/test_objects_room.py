@@ -17,6 +17,7 @@ from pipeline.project import Project
 from pipeline.segmentation import DepthSegmenter, SegmentationError
 from studio import comparing, prompts
 from studio.alike import alike
+from studio.belonging import belonging
 from studio.session import Session, SessionError
 
 SAMPLES = Path(__file__).parents[2] / "sample_scenes"
@@ -139,3 +140,14 @@ def test_what_is_no_object_or_not_described_is_equal_to_nothing():
 def test_a_row_of_ever_larger_things_is_no_group():
     row = [thing(id, size=[0.1 * 1.08**id] * 3) for id in range(1, 6)]
     assert max(len(group) for group in alike(row).values()) <= 2
+
+
+def test_a_fleck_is_offered_to_what_it_belongs_to_only_while_it_is_unsure_itself():
+    whole, sure = {"id": 1, "name": "carton", "is_object": True}, {"word": "sure"}
+    fleck = {"id": 2, "name": "fleck", "is_object": True, "warnings": ["Only 40 points were measured."]}
+    told = belonging([whole, fleck], {2: 1})[1]
+    assert (told["part_of"]["id"], told["part_of"]["name"]) == (1, "carton")
+    assert "part of carton" in told["mark_says"] and told["warnings"][1:] == fleck["warnings"]
+    for other in (fleck | {"sure": sure}, fleck | {"is_object": False}):
+        assert "part_of" not in belonging([whole, other], {2: 1})[1]
+    assert "part_of" not in belonging([whole | {"is_object": False}, fleck], {2: 1})[1]
