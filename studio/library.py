@@ -148,7 +148,7 @@ class Shelf:
         ]  # fmt: skip
         here = [
             {"name": pack.name, "about": pack.about, "download": 0, "things": len(pack.models),
-             "licences": [pack.licence]}
+             "licences": [pack.licence or "each has its own, in its folder"]}
             for pack in found()
         ]  # fmt: skip
         return [

@@ -12,7 +12,6 @@ from typing import Any
 
 from gradio.utils import get_upload_folder
 
-from pipeline.assets.found import found
 from pipeline.assets.importing_apart import Happened, bring_apart, install_apart
 from pipeline.assets.importing_mesh import LARGEST, METRES, SMALLEST
 from studio.notices import sentence
@@ -74,12 +73,8 @@ class Jobs:
         """Begins to install a pack, or goes on with it. Raises SessionError."""
         if any(job.title == title and job.state in ("waiting", "running") for job in self._jobs.values()):
             raise SessionError("That pack is on its way already.")
-        job, here = Job(title), next((one for one in found() if one.name == pack), None)
-        if here is None:
-            return self._begin(job, lambda: install_apart(pack, self._libraries(), job.stop))
-        told = {"licence": here.licence, "provenance": here.name}
-        target = self._libraries() / here.name
-        return self._begin(job, lambda: bring_apart(here.models, here.root, target, told, job.stop, skip=True))
+        job = Job(title)
+        return self._begin(job, lambda: install_apart(pack, self._libraries(), job.stop))
 
     def answer(self, name: object, number: object, units: object) -> None:
         """Goes on with a thing whose units a person told; with none of these, it is left out. Raises SessionError."""

@@ -91,21 +91,30 @@ def _stored_mesh(model: mujoco.MjModel, mesh: int, image: Image.Image | None, co
 
 
 def _texture(model: mujoco.MjModel, geom: int) -> Image.Image | None:
-    material = model.geom_matid[geom]
-    if material < 0:
-        return None
-    texture = max(model.mat_texid[material])
+    """The picture that texture coordinates point into."""
+    texture = _texture_of(model, geom)
     if texture < 0 or model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D:
         return None
+    return Image.fromarray(np.ascontiguousarray(_pixels(model, texture)[..., :3]))
+
+
+def _texture_of(model: mujoco.MjModel, geom: int) -> int:
+    material = model.geom_matid[geom]
+    return int(max(model.mat_texid[material])) if material >= 0 else -1
+
+
+def _pixels(model: mujoco.MjModel, texture: int) -> np.ndarray:
     shape = model.tex_height[texture], model.tex_width[texture], model.tex_nchannel[texture]
-    pixels = model.tex_data[model.tex_adr[texture] :][: np.prod(shape)].reshape(shape)
-    return Image.fromarray(np.ascontiguousarray(pixels[..., :3]))
+    return model.tex_data[model.tex_adr[texture] :][: np.prod(shape)].reshape(shape)
 
 
 def _colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
-    """RGBA in [0, 1], of shape (4,)."""
-    material = model.geom_matid[geom]
-    return model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+    """RGBA in [0, 1], of shape (4,): of a texture that is wrapped around without coordinates, its mean."""
+    material, texture = model.geom_matid[geom], _texture_of(model, geom)
+    rgba = np.array(model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom], float)
+    if texture >= 0 and model.tex_nchannel[texture] >= 3:
+        rgba[:3] *= _pixels(model, texture)[..., :3].mean(axis=(0, 1)) / 255
+    return rgba
 
 
 def _plain(count: int, colour: np.ndarray) -> TextureVisuals:

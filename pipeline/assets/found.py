@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FoundPack:
     """A folder of models that some package brought."""
 
@@ -15,30 +15,43 @@ class FoundPack:
     about: str
     root: Path
     """All its files lie below."""
-    models: tuple[Path, ...]
-    licence: str
+    models: tuple[tuple[Path, str], ...]
+    """Each with what it is called."""
+    licence: str = ""
+    """Of all of them; empty where each has its own in a LICENSE beside it."""
 
 
 def found() -> tuple[FoundPack, ...]:
-    """robosuite's objects where it is installed, MuJoCo Menagerie's models where MENAGERIE_ROOT says it lies."""
-    return tuple(pack for pack in _all() if pack.models)
+    """robosuite's objects where it is installed, MuJoCo Menagerie's models where they lie."""
+    return tuple(pack for pack in (*_robosuite(), *_menagerie()) if pack.models)
 
 
-def _all() -> Iterator[FoundPack]:
+def _robosuite() -> Iterator[FoundPack]:
     spec = importlib.util.find_spec("robosuite")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         root = Path(place) / "models" / "assets"
-        models = tuple(sorted((root / "objects").glob("*.xml")))
-        yield FoundPack("robosuite", "robosuite's objects, as installed here", root, models, "MIT (robosuite)")
-    told = os.environ.get("MENAGERIE_ROOT")
-    if told and (root := Path(told)).is_dir():
-        models = tuple(path for folder in sorted(root.iterdir()) if folder.is_dir() for path in _main(folder))
-        about = "MuJoCo Menagerie's robots and grippers, as they lie in MENAGERIE_ROOT"
-        yield FoundPack("menagerie", about, root, models, "see the LICENSE in each model's folder of Menagerie")
+        models = sorted((root / "objects").glob("*.xml"))
+        solid = tuple((one, one.stem) for one in models if not one.stem.endswith("-visual"))  # ghosts that mark goals
+        yield FoundPack("robosuite", "robosuite's objects, as installed here", root, solid, "MIT (robosuite)")
+
+
+def _menagerie() -> Iterator[FoundPack]:
+    """Where MENAGERIE_ROOT says, else where the package robot_descriptions keeps what it fetched."""
+    kept = Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE") or Path.home() / ".cache" / "robot_descriptions")
+    root = Path(os.environ.get("MENAGERIE_ROOT") or kept / "mujoco_menagerie")
+    if root.is_dir():
+        folders = sorted(folder for folder in root.iterdir() if folder.is_dir())
+        models = tuple((path, folder.name) for folder in folders for path in _main(folder))
+        yield FoundPack("menagerie", "MuJoCo Menagerie's robots, arms and grippers, as they lie here", root, models)
 
 
 def _main(folder: Path) -> list[Path]:
-    """The model that a folder is about: named as it is, else the shortest name that is no scene."""
-    models = [path for path in folder.glob("*.xml") if not path.stem.startswith("scene")]
-    same = [path for path in models if path.stem == folder.name]
-    return same or sorted(models, key=lambda path: (len(path.stem), path.stem))[:1]
+    """The model that a folder is about: called as it is, or as a part of it; else the shortest name."""
+    models = [path for path in folder.glob("*.xml") if "scene" not in path.stem and _has_bodies(path)]
+    alike = sorted((path for path in models if path.stem in folder.name), key=lambda path: -len(path.stem))
+    return (alike or sorted(models, key=lambda path: (len(path.stem), path.stem)))[:1]
+
+
+def _has_bodies(path: Path) -> bool:
+    """Whether it is a model: some files are only a part of one."""
+    return "<worldbody" in path.read_text("utf-8", "replace")

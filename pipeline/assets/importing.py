@@ -34,6 +34,7 @@ from pipeline.assets.hollow import opening
 from pipeline.assets.importing_mesh import UP, Units, clean, read_mesh, small
 from pipeline.assets.importing_model import Imported, read_model
 from pipeline.assets.library import read_asset
+from pipeline.assets.licences import licence_beside
 from pipeline.assets.views import look, rotations
 from pipeline.description.colour import name_colour
 
@@ -42,6 +43,8 @@ LIGHTEST, HEAVIEST = 20.0, 8000.0
 """Kg per cubic metre of its box: what lies outside was never weighed."""
 NEAR = 0.03
 """Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
+DEEP = 0.2
+"""The same for the greatest distance: a ring's hull closes its hole."""
 LIES = "its opening faces {}: if it is lying, turn it"
 LARGEST_ZIP, MOST_FILES = 4 << 30, 20_000
 SQUEEZED = 200
@@ -125,10 +128,10 @@ def sources(source: Path) -> list[Path]:
         return [source]
     files = sorted(f for f in source.iterdir() if f.is_file() and f.suffix.lower() in known)
     models = [f for f in files if f.suffix.lower() in MODEL_FORMATS]
+    models = [f for f in models if not f.stem.startswith("scene")] or models  # a scene shows the model beside it
     main = [f for f in files if f.stem in ("mesh", source.name)]
-    if models or files:
-        own = [f for f in models if f.stem == source.name] or models or main or files
-        return own
+    if files:
+        return [f for f in models if f.stem == source.name] or models or main or files
     below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
     found = [one for folder in below for one in sources_or_none(folder)]
     if not found:
@@ -171,7 +174,7 @@ def bring_in(
     category = told.category or category_of(id, told.name or id.replace("_", " "))
     doing("finding its convex parts, up to a minute")
     pieces, opens = _pieces(ready.mesh, ready.library_from_file, model, hollow(category))
-    facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z")
+    facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z", licence_beside(source, root))
     if opens:
         facts["opens"] = opens
     doing("describing it")
@@ -231,7 +234,13 @@ def identifier(text: str) -> str:
 
 
 def _facts(
-    id: str, mesh: trimesh.Trimesh, model: Imported | None, told: Told, category: str, container: bool
+    id: str,
+    mesh: trimesh.Trimesh,
+    model: Imported | None,
+    told: Told,
+    category: str,
+    container: bool,
+    licence: str,
 ) -> tuple[dict, list[str]]:
     """asset.json, and what had to be doubted."""
     name, wrong = told.name or id.replace("_", " "), []
@@ -262,7 +271,7 @@ def _facts(
         "friction_range": [round(end, 3) for end in friction_range(rubs)],
         "friction_from": rubs_source,
         "container": container,
-        "licence": told.licence,
+        "licence": told.licence or licence,
         "provenance": told.provenance,
     }
     if model and model.joints:
@@ -294,7 +303,7 @@ def _pieces(
 
 
 def nearly_convex(mesh: trimesh.Trimesh) -> bool:
-    """Whether its hull lies on it nearly everywhere; holes in the surface do not matter."""
+    """Whether its hull lies on it nearly everywhere, and far from it only over gaps in its surface."""
     import open3d as o3d  # takes a second: not at start-up
 
     scene = o3d.t.geometry.RaycastingScene()
@@ -304,7 +313,8 @@ def nearly_convex(mesh: trimesh.Trimesh) -> bool:
     )
     points = np.asarray(trimesh.sample.sample_surface(mesh.convex_hull, 2000, seed=0)[0])
     away = scene.compute_distance(o3d.core.Tensor.from_numpy(points.astype(np.float32))).numpy()
-    return float(away.mean()) < NEAR * float(mesh.extents.mean())
+    mean = float(mesh.extents.mean())
+    return bool(away.mean() < NEAR * mean and (away.max() < DEEP * mean or not mesh.is_watertight))
 
 
 def decomposed(mesh: trimesh.Trimesh, most: int = 16, faces: int = 1000) -> list[trimesh.Trimesh]:
@@ -322,7 +332,7 @@ def decomposed(mesh: trimesh.Trimesh, most: int = 16, faces: int = 1000) -> list
     coacd.set_log_level("error")
     parts = coacd.run_coacd(
         coacd.Mesh(vertices, triangles), threshold=0.08, max_convex_hull=most, mcts_iterations=12, mcts_nodes=6,
-        mcts_max_depth=2, resolution=500, seed=1, preprocess_resolution=50,
+        mcts_max_depth=2, resolution=500, seed=1, preprocess_resolution=30,
         preprocess_mode="off" if solid.is_watertight and solid.volume > 0 else "on",
     )  # fmt: skip
     return [trimesh.Trimesh(corners, sides).convex_hull for corners, sides in parts]

@@ -46,15 +46,13 @@ class Happened:
 
 
 def bring_apart(
-    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event,
-    skip: bool = False,
-) -> Iterator[Happened]:  # fmt: skip
+    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event
+) -> Iterator[Happened]:
     """Files, folders and zips below `root` into a library, each under an id that is free. Ends when `stop` is set.
 
-    `told` holds fields of importing.Told. A model may name no file outside `root`. With `skip` what the library has
-    already is left alone.
+    `told` holds fields of importing.Told. A model may name no file outside `root`.
     """
-    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told), "skip": skip}
+    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told)}
     yield from _run(request | {"library": str(library)}, library, stop)
 
 

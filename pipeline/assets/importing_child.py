@@ -46,8 +46,8 @@ def _installed(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
     try:
         for step in install(request["pack"], Path(request["library"])):
-            added = {"id": step.added.asset.id, "wrong": list(step.added.wrong)} if step.added else {}
-            yield {"done": step.done, "of": step.of, "message": step.message, **added}
+            said = {"done": step.done, "of": step.of, "message": step.message, "error": step.error}
+            yield said | ({"id": step.added.asset.id, "wrong": list(step.added.wrong)} if step.added else {})
     except AssetError as error:
         yield {"error": str(error)}
 
@@ -67,8 +67,6 @@ def _brought(request: dict[str, Any], tell: Callable[[dict[str, Any]], None]) ->
         except OSError as error:
             yield {"source": given.name, "error": f"{given.name} cannot be read: {error.strerror}"}
     for number, one in enumerate(found):
-        if request.get("skip") and _there(one, Path(request["library"])):
-            continue
         name = one.parent.name if one.stem == "mesh" else one.name
 
         doing = partial(_doing, tell, {"done": number, "of": len(found), "source": name})
@@ -120,12 +118,6 @@ def _free(source: Path, library: Path) -> str:
 
     id = identifier(source.parent.name if source.stem == "mesh" else source.stem)
     return next(free for n in count(1) if not (library / (free := id if n == 1 else f"{id}_{n}")).exists())
-
-
-def _there(source: Path, library: Path) -> bool:
-    from pipeline.assets.importing import identifier
-
-    return (library / identifier(source.stem) / "asset.json").exists()
 
 
 def _new(folder: Path) -> Path:

@@ -47,7 +47,7 @@ def read_model(path: Path, root: Path | None = None) -> Imported:
 
     Where `root` is told, the model may name no file outside of it.
     """
-    tree, mended = mend(path, root or path.parent)
+    tree, mended = mend(path, root or path.parent, root)
     if root is not None:
         _keep_inside(tree, path, root)
     try:
@@ -98,17 +98,17 @@ def _joints(model: mujoco.MjModel) -> Iterator[Joint]:
 # ---------------------------------------------------------------------- mending
 
 
-def mend(path: Path, root: Path) -> tuple[ElementTree.Element, list[str]]:
-    """The model's XML that compiles wherever it lies, and what had to be changed. Raises AssetError."""
-    try:
-        text = path.read_text(encoding="utf-8").replace("package://", "").replace("model://", "")
-        tree = ElementTree.fromstring(text)
-    except (OSError, ValueError, ElementTree.ParseError) as error:
-        raise AssetError(f"{path.name} is no XML that can be read: {error}") from None
+def mend(path: Path, root: Path, within: Path | None = None) -> tuple[ElementTree.Element, list[str]]:
+    """The model's XML in one piece that compiles wherever it lies, and what had to be changed. Raises AssetError.
+
+    Lost files are looked for in `root`. What it includes lies below `within`, where that is told.
+    """
+    tree = _parsed(path)
     if tree.tag == "robot":
         return _urdf(tree, path.parent), []
     if tree.tag != "mujoco":
         raise AssetError(f"{path.name} is <{tree.tag}>; a model starts with <mujoco> or <robot>")
+    _include(tree, path, within, {path.resolve()})
     said: list[str] = []
     for parent in tree.iter():
         known = TOP if parent is tree else None
@@ -121,6 +121,32 @@ def mend(path: Path, root: Path) -> tuple[ElementTree.Element, list[str]]:
     _one_of_each(tree, said)
     _find_files(tree, path.parent, root, said)
     return tree, said
+
+
+def _parsed(path: Path) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(
+            path.read_text(encoding="utf-8").replace("package://", "").replace("model://", "")
+        )
+    except (OSError, ValueError, ElementTree.ParseError) as error:
+        raise AssetError(f"{path.name} is no XML that can be read: {error}") from None
+
+
+def _include(tree: ElementTree.Element, path: Path, within: Path | None, known: set[Path]) -> None:
+    """What other files hold, in the place of their <include>: a model from a string has no folder to look in."""
+    for parent in list(tree.iter()):
+        for one in [child for child in parent if child.tag == "include"]:
+            name = one.get("file", "")
+            file = (path.parent / name).resolve()
+            if within is not None and not file.is_relative_to(within.resolve()):
+                raise AssetError(f"{path.name} includes {name}, which was not given with it; put it beside it")
+            if file in known or not file.is_file():
+                raise AssetError(f"{path.name} includes {name}, {'twice' if file in known else 'which is missing'}")
+            known.add(file)
+            held = _parsed(file)
+            _include(held, path, within, known)
+            at = list(parent).index(one)
+            parent[at : at + 1] = list(held)
 
 
 def _urdf(tree: ElementTree.Element, folder: Path) -> ElementTree.Element:

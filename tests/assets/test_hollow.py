@@ -9,6 +9,8 @@ from pipeline.assets.hollow import BANDS, hollow_pieces
 from pipeline.assets.shapes import RING
 
 LIBRARY = Library.open()
+
+
 @pytest.mark.parametrize("id", ["white_bowl", "blue_mug", "yellow_cup", "white_bin"])
 def test_the_pieces_of_a_hollow_mesh_leave_room_inside_and_close_the_wall(id):
     asset = LIBRARY[id]

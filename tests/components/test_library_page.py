@@ -9,7 +9,6 @@ import pytest
 import trimesh
 from gradio.utils import get_upload_folder
 
-from pipeline.assets import found as found_room
 from pipeline.assets.library import OWN, Library
 from pipeline.matching import Features
 from pipeline.models.rules import RulesModel
@@ -106,12 +105,3 @@ def test_a_dropped_file_is_in_every_projects_library_and_work_that_runs_goes_on(
     assert desk.ask("asset", id="beach_ball_7")["own"]
     assert desk.ask("find", words="beach ball")["items"][0]["id"] == "beach_ball_7"
     assert desk.ask("stand", id="beach_ball_7")["weighs"] > 0
-
-
-def test_models_that_lie_on_this_machine_are_offered(tmp_path, monkeypatch):
-    for name in ("arm/arm.xml", "arm/scene.xml", "hand/left_hand.xml", "hand/right_hand.xml", "README.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
-    menagerie = next(pack for pack in found_room.found() if pack.name == "menagerie")
-    assert [model.name for model in menagerie.models] == ["arm.xml", "left_hand.xml"]
