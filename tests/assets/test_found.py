@@ -21,8 +21,6 @@ BREAD = """<mujoco model="bread"><asset>
   <geom mesh="bread_mesh" type="mesh" density="400" friction="0.95 0.3 0.1" material="bread" group="0" condim="4"/>
 </body><site name="bottom_site" pos="0 0 -0.045" rgba="0 0 0 0" size="0.005"/></body></worldbody></mujoco>"""
 GHOST = '<mujoco><worldbody><body><geom size="0.02" contype="0" conaffinity="0"/></body></worldbody></mujoco>'
-    '<mujoco><worldbody><body name="object"><geom size="0.02" contype="0" conaffinity="0"/></body></worldbody></mujoco>'
-)
 ARM = """<mujoco model="arm">
   <compiler angle="radian" meshdir="assets" autolimits="true"/>
   <include file="shared.xml"/>
