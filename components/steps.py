@@ -43,8 +43,8 @@ class ObjectCards(Component):
 
     It asks `answer` outside Gradio's queue, always {token, seq, kind}; the answer is {seq, ...} or {seq, error}:
     compare {id, assets} gives {photo, gone, aspect, outline, drawn: {asset: {state, image, overlap, depth_error,
-    scale, outline}}}, asked again while a state is "drawing"; the asset "" is what was made from the view; the first
-    is drawn at once. search {words} gives
+    scale, outline}}}, asked again while a state is "drawing"; the asset "" is what was made from the view, "way:box"
+    what would be in that way, with what it `says`; the first is drawn at once. search {words} gives
     {total, every_word, assets: [{asset_id, name, image, size}]}.
     """
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,13 @@ import numpy as np
 from PIL import Image
 
 from pipeline.assets import Asset
+from pipeline.assets.reconstruct import WAYS
+from pipeline.description import Description
 from pipeline.errors import StudioError
 from pipeline.geometry import Pose
-from pipeline.scene import SceneError, candidate
+from pipeline.scene import Placement, SceneError, candidate
 from pipeline.scene.laying import GLANCE
+from pipeline.scene.making import preview
 from pipeline.scene.placing import lay
 from pipeline.segmentation import Segment
 from pipeline.store import digest, read_json, write_json
@@ -31,8 +35,10 @@ from studio.pictures import jpeg, stamp
 from studio.session import Session, SessionError
 from studio.sessions import Sessions
 
-DRAWN = 5
+DRAWN = 6
 """Rises when the same thing is drawn differently."""
+WAY = "way:"
+"""Before the name of a way, where an asset's id stands else: the object made from the view so."""
 MOST = 12
 """Candidates of one object that are asked for at once."""
 FOUND = 48
@@ -187,21 +193,57 @@ def _segment(session: Session, id: object) -> Segment:
 
 
 def _wish(session: Session, segment: Segment, asset_id: str) -> Wish | None:
-    """What is to be drawn for an asset, or for what was made from the view where the id is empty; None where there is
-    none. What the twin shows is drawn as it stands there."""
+    """What is to be drawn for an asset, for what was made from the view where the id is empty, or for what would be
+    in a WAY; None where there is none. What the twin shows is drawn as it stands there."""
     project = session.project
     seen = digest("candidate", DRAWN, project.frame_key, segment.mask)
     scene = session.kept("scene", "scene.json", project.scene)
     placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
     if placed is not None and (placed.asset_id or "") == asset_id:
         p, pose = placed, placed.world_from_object
-        key = digest(seen, p.mesh.name, p.mesh.stat().st_mtime_ns if p.mesh.exists() else 0, p.size, pose.matrix)
-        return Wish(key, lambda: _drawn(session, key, segment, p.mesh, p.size, pose, p.scale))
+        key = digest(seen, _content(p.mesh, session.stamp("scene.json")), p.size, pose.matrix)
+        return Wish(key, lambda: _keep(session, key, _drawn(session, key, segment, p.mesh, p.size, pose, p.scale)))
+    if asset_id.startswith(WAY):
+        return _way(session, segment, asset_id.removeprefix(WAY), seen)
     if asset_id not in session.services.library:
         return None
     asset, scale = session.services.library[asset_id], _scale(session, segment.id, asset_id)
     key = digest(seen, asset.digest or asset.id, scale)
     return Wish(key, lambda: _laid(session, key, segment, asset, scale))
+
+
+@lru_cache(maxsize=64)
+def _content(mesh: Path, stamp: str) -> str:
+    """Of a mesh as it is while the twin is that of the stamp: a twin made anew may hold the same."""
+    return digest(mesh.read_bytes()) if mesh.exists() else stamp
+
+
+def _way(session: Session, segment: Segment, way: str, seen: str) -> Wish | None:
+    """None for a way that there is not, and for a service, which is not asked for a look."""
+    described = _described(session).get(segment.id)
+    if way not in WAYS or way == "provider" or described is None:
+        return None
+    key = digest(seen, WAY, way, described.name, described.attributes.size, described.attributes.shape)
+    return Wish(key, lambda: _made(session, key, segment, described, way))
+
+
+def _made(session: Session, key: str, segment: Segment, described: Description, way: str) -> dict[str, Any]:
+    project, others = session.project, _others(session, segment)
+    folder = project.folder / "cache" / "ways"
+    asset, laid = preview(project.frame, project.support, segment, described, way, others, folder)
+    facts = _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.scale)
+    return _keep(session, key, facts | {"says": asset.provenance})
+
+
+def _described(session: Session) -> dict[int, Description]:
+    known = session.kept("descriptions", "descriptions.json", session.project.descriptions) or ()
+    return {one.segment_id: one for one in known}
+
+
+def _others(session: Session, segment: Segment) -> list[Placement]:
+    """What else stands in the twin."""
+    scene = session.kept("scene", "scene.json", session.project.scene)
+    return [p for p in scene.placements if p.segment_id != segment.id] if scene else []
 
 
 def _scale(session: Session, id: int, asset_id: str) -> float:
@@ -213,14 +255,13 @@ def _scale(session: Session, id: int, asset_id: str) -> float:
 
 def _laid(session: Session, key: str, segment: Segment, asset: Asset, scale: float) -> dict[str, Any]:
     project = session.project
-    described = {d.segment_id: d for d in session.kept("descriptions", "descriptions.json", project.descriptions) or ()}
+    described = _described(session)
     if segment.id not in described:
         raise SceneError("it is not described yet; wait until the objects are")
-    scene = session.kept("scene", "scene.json", project.scene)
-    others = [p for p in scene.placements if p.segment_id != segment.id] if scene else []
-    frame, support = project.frame, project.support
+    frame, support, others = project.frame, project.support, _others(session, segment)
     laid = lay(frame, support, segment, described[segment.id], asset, scale, others, project.folder / "cache", GLANCE)
-    return _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.scale)
+    facts = _drawn(session, key, segment, asset.mesh, asset.size * laid.scale, laid.pose, laid.scale)
+    return _keep(session, key, facts)
 
 
 def _drawn(
@@ -232,7 +273,7 @@ def _drawn(
     pose: Pose,
     scale: float,
 ) -> dict[str, Any]:
-    """Draws it and keeps the picture, then its facts: a reader who finds these finds the picture, too."""
+    """Draws it and keeps the picture; its facts."""
     frame, support = session.project.frame, session.project.support
     made = candidate.draw(frame, support.world_from_camera, segment.mask, mesh, size, pose)
     data = BytesIO()
@@ -242,13 +283,17 @@ def _drawn(
     aside = folder / f".{key}.part"
     aside.write_bytes(data.getvalue())
     aside.replace(folder / f"{key}.png")
-    facts = {
+    return {
         "overlap": round(made.overlap, 4),
         "depth_error": None if made.depth_error is None else round(made.depth_error, 5),
         "scale": round(float(scale), 4),
         "outline": candidate.outline(made.rgba[..., 3] > 128),
     }
-    write_json(folder / f"{key}.json", facts)
+
+
+def _keep(session: Session, key: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Keeps them, last of all: a reader who finds these finds the picture, too."""
+    write_json(folder_of(session) / f"{key}.json", facts)
     return facts
 
 

@@ -30,7 +30,8 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     segments = session.kept("segments", "segments/masks.png", project.segments) or ()
     described = {d.segment_id: d for d in session.kept("descriptions", "descriptions.json", project.descriptions) or ()}
     matched = {m.segment_id: m for m in session.kept("matches", "matches.json", project.matches) or ()}
-    placed = {one.placement.segment_id: one.placement for one in in_force.standing(session)}
+    standing = {one.placement.segment_id: one for one in in_force.standing(session)}
+    placed = {id: one.placement for id, one in standing.items()}
     verdicts = {d.data["id"]: not d.data["value"] for d in project.decided("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
     chosen = project.chosen_assets()
@@ -50,7 +51,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
             one["known_as"] = _known_as(str(one["name"]), one["match"]["asset_name"])
         one["made"] = made.get(id)
         if one["is_object"] and id in placed:
-            one["placed"] = _placed(placed[id])
+            one["placed"] = _placed(placed[id]) | {"changed": standing[id].changed}
         one["moved"] = id in moved
         one["fit"] = fits.get(id)
         one["sure"] = _sure(one, trust.get(id))

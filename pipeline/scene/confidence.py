@@ -187,7 +187,7 @@ def _spoken(id: str) -> str:
 def _weakest(p: Placement, parts: Parts, rival: str, told: tuple[float, float], count: int) -> str:
     """`told` is how much of its outline agrees, and metres off in depth."""
     outline, error = told
-    apart = f"what was seen lies {p.misfit * 100:.1f} cm from it in the mean"
+    apart = f"what was seen lies {p.misfit * 100:.1f} cm from it on average"
     said = {
         "rivals": rival,
         "outline": f"{outline:.0%} of its outline agrees with the mask",

@@ -7,7 +7,7 @@ import { badge } from "/static/studio/sure.js";
 import { Finder, hits } from "./finder.js";
 import { overview } from "./small.js";
 import { Stage } from "./stage.js";
-import { bars, chosen, FIRST, fullName, machineChose, options, tile } from "./tiles.js";
+import { bars, chosen, FIRST, fullName, machineChose, madeSo, options as offers, tile, WAY } from "./tiles.js";
 
 const AGAIN = 300; // milliseconds until it is asked again what has been drawn
 const SETTLE = 150; // an object that is only passed by is not drawn
@@ -20,6 +20,15 @@ export default function mount({ element, trigger, server }) {
   // ---- which object, which candidate
   const things = () => inOrder(value?.token, objects);
   const current = () => objects.find((one) => one.id === selected()) ?? things()[0] ?? objects[0];
+  // A way that was chosen is looked at as the twin has it, as soon as that is made anew.
+  const wished = (one) => {
+    const id = looked.get(one.id);
+    if (!id?.startsWith(WAY)) return undefined;
+    const way = (value?.ways ?? []).find((each) => `${WAY}${each.way}` === id), option = way && madeSo(way, sceneOf(one)?.drawn[id]);
+    if (!way || (chosen(one, option) && one.placed && !one.placed.changed)) { looked.set(one.id, ""); return undefined; }
+    return option;
+  };
+  const options = (one) => offers(one, wished(one));
   const shownTiles = (one) => {
     const list = options(one), last = list.length - 1;
     return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST || place === last || chosen(one, option));
@@ -48,8 +57,8 @@ export default function mount({ element, trigger, server }) {
     const one = current();
     if (!one?.match || !root.offsetParent) return;
     const first = lookedAt(one)?.asset_id ?? "";
-    const rest = options(one).filter(({ asset_id }) => asset_id).slice(0, FIRST).map(({ asset_id }) => asset_id);
-    const view = one.match.asset_id === null ? [""] : [];
+    const rest = options(one).filter(({ asset_id }) => asset_id && !asset_id.startsWith(WAY)).slice(0, FIRST).map(({ asset_id }) => asset_id);
+    const view = one.match.asset_id === null && !first.startsWith(WAY) ? [""] : [];
     asking.ask({ kind: "compare", token: value.token, id: one.id, assets: [...new Set([...(first || view.length ? [first] : []), ...rest, ...view])] });
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(compare, SETTLE); };
@@ -64,7 +73,7 @@ export default function mount({ element, trigger, server }) {
       const [id] = ids;
       looked.set(id, option.asset_id);
       if (ids.length === 1 && !(chosen(current(), option) && current().match.source === "human")) decided(id, option);
-      if (ids.length > 1) trigger("decide", { kind: "several", said: `${option.name} chosen for ${ids.length} alike objects`, decisions: ids.map((one) => ({ kind: "choose_asset", id: one, asset_id: option.asset_id || null })) });
+      if (ids.length > 1) trigger("decide", { kind: "several", said: `${option.name} chosen for ${ids.length} alike objects`, decisions: ids.map((one) => decision(one, option)) });
       finder.clear(draw);
     },
     step: (by) => {
@@ -77,7 +86,8 @@ export default function mount({ element, trigger, server }) {
       root.querySelector(".asset.looked")?.scrollIntoView({ block: "nearest" });
     },
   };
-  const decided = (id, option) => (option.asset_id ? decide("choose_asset", { id, asset_id: option.asset_id }) : decide("make", { id, way: "best" }));
+  const decision = (id, { asset_id }) => (asset_id && !asset_id.startsWith(WAY) ? { kind: "choose_asset", id, asset_id } : { kind: "make", id, way: asset_id.slice(WAY.length) || "best" });
+  const decided = (id, option) => trigger("decide", decision(id, option));
 
   // ---- drawing
   const head = h("div.head"), part = h("div.part"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, part, h("div.wide", {}, stage.element, side), h("div.bar-row", {}, stage.modes, finder.element, others, doing), tiles);
@@ -128,12 +138,15 @@ export default function mount({ element, trigger, server }) {
     fill(tiles, !one.match ? null : finder.searching ? hits(finder, made) : h("div.assets", {}, made));
     fill(others, !finder.searching && (more > 0 || whole.has(one.id)) && h("button.studio-button.plain", { title: "Candidates that fit less well", onclick: () => { whole.has(one.id) ? whole.delete(one.id) : whole.add(one.id); draw(); } }, whole.has(one.id) ? "Fewer" : `${more} more`));
   };
-  const drawDoing = (one) => {
-    const way = one.made;
-    fill(doing,
-      one.match && h("details.menu", { open: doing.querySelector("details")?.open ?? false }, h("summary.studio-button", {}, "Make it from this view ▾"), h("div.sheet", {}, (value.ways ?? []).map((each) =>
-        h(`button.choice${way === each.way ? ".on" : ""}`, { onclick: () => { doing.querySelector("details").open = false; looked.set(one.id, ""); decide("make", { id: one.id, way: each.way }); } }, each.title, way === each.way && " ✓")))));
+  // A way is looked at first, as a candidate is; a service is not asked for a look.
+  const pickWay = (one, way) => {
+    doing.querySelector("details").open = false;
+    if (way === "provider") { looked.set(one.id, ""); return decide("make", { id: one.id, way }); }
+    act.look({ asset_id: `${WAY}${way}` });
   };
+  const drawDoing = (one) => fill(doing,
+    one.match && h("details.menu", { open: doing.querySelector("details")?.open ?? false }, h("summary.studio-button", {}, "Make it from this view ▾"), h("div.sheet", {}, h("p.hint", {}, "Each is shown in the photograph before you choose it."), (value.ways ?? []).map((each) =>
+      h(`button.choice${one.made === each.way ? ".on" : ""}`, { onclick: () => pickWay(one, each.way) }, each.title, one.made === each.way && " ✓")))));
   const draw = () => {
     const one = current();
     panel.hidden = rest.hidden = !one;
@@ -141,7 +154,7 @@ export default function mount({ element, trigger, server }) {
     fill(empty, value?.waiting ?? "");
     if (!one) return;
     const option = one.match ? lookedAt(one) : null;
-    stage.show(sceneOf(one) ?? { photo: one.crop, gone: "", aspect: 4 / 3, outline: [] }, option && drawnOf(one, option), option?.name);
+    stage.show(sceneOf(one) ?? { photo: one.crop, gone: "", aspect: 4 / 3, outline: [] }, option && drawnOf(one, option), option && (option.way || option.name));
     drawHead(one); drawSide(one, option); drawTiles(one, option); drawDoing(one);
     fill(rest, h("h4", {}, "All objects"), overview(things(), objects.filter((each) => !each.is_object), select));
     rest.querySelectorAll("article").forEach((card) => card.classList.toggle("selected", Number(card.dataset.id) === one.id));
@@ -162,7 +175,7 @@ export default function mount({ element, trigger, server }) {
     if ((ready ? wish : null) === hovered) return;
     hovered = ready ? wish : null;
     const option = (ready && among(one, wish)) || lookedAt(one);
-    stage.show(sceneOf(one), option && drawnOf(one, option), option?.name);
+    stage.show(sceneOf(one), option && drawnOf(one, option), option && (option.way || option.name));
     drawSide(one, option);
   };
   tiles.addEventListener("pointermove", over); // not pointerover, which comes as well when tiles are drawn anew

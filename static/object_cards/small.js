@@ -21,5 +21,5 @@ function small(one, pick) {
   return h("article", { "data-id": one.id, tabindex: "0", onclick: () => pick(one.id), onkeydown: (event) => { if (event.key === "Enter") { event.stopPropagation(); pick(one.id); } } },
     h("div.crop", { style: `background-image:url("${one.crop}")` }, chip(one)),
     h("div.stands", { style: asset && `background-image:url("${asset.image}")` }, asset ? "" : one.match ? "from the view" : "…"),
-    h("div.words", {}, h("strong", {}, one.name), h("span.faint", {}, one.is_object ? asset?.name ?? (!one.match ? "not compared yet" : one.match.source === "human" ? "made from the view" : "no asset fits") : "left out of the twin"), badge(one.sure)));
+    h("div.words", {}, h("strong", {}, one.name), h("span.faint", {}, one.is_object ? asset?.name ?? (!one.match ? "not compared yet" : `${one.match.source === "human" ? "made from the view" : "no asset fits"}${one.placed?.made ? `: ${one.placed.made.as}` : ""}`) : "left out of the twin"), badge(one.sure)));
 }

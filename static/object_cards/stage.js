@@ -73,7 +73,7 @@ export class Stage {
     clearInterval(this.clock);
     if (!drawing) return fill(this.note, this.drawn?.why ?? "");
     const seconds = h("span.seconds"), tick = () => { const gone = Math.round((Date.now() - this.since) / 1000); seconds.textContent = gone > 1 ? ` ${gone} s` : ""; };
-    fill(this.note, h("span.spin"), `drawing ${this.name} in this view …`, seconds);
+    fill(this.note, h("span.spin"), `drawing ${this.name === "From the view" ? "it" : this.name} in this view …`, seconds);
     tick();
     this.clock = setInterval(() => (this.element.isConnected ? tick() : clearInterval(this.clock)), 1000);
   }

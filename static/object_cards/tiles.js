@@ -4,19 +4,25 @@ export const FIRST = 4;
 export const NAMES = { appearance: "pattern" };
 
 // What an object may be taken for: the matcher's candidates, what a person chose beside them, and what the view shows.
-export function options(object) {
+// A way that is looked at stands in the place of what the view shows.
+export function options(object, way) {
   const { match } = object, candidates = match?.candidates ?? [];
   if (!match) return [];
   const strange = match.asset && !candidates.some((one) => one.asset_id === match.asset_id) ? [{ ...match.asset, reason: "found by a person, not among the matcher's candidates" }] : [];
   const made = match.asset_id === null && object.placed?.made;
-  return [...strange, ...candidates, { asset_id: "", name: "From the view", way: made ? made.as : "", reason: made ? made.says : "made from what the camera saw of it; the far side is guessed" }];
+  return [...strange, ...candidates, way ?? { asset_id: "", name: "From the view", way: made ? made.as : "", reason: made ? made.says : "made from what the camera saw of it; the far side is guessed" }];
 }
 
 // "From the view: turned profile"
 export const fullName = ({ name, way }) => (way ? `${name}: ${way}` : name);
 
-// Whether this is what stands for the object now.
-export const chosen = (object, one) => (object.match?.asset_id ?? "") === one.asset_id;
+export const WAY = "way:";
+
+// One way to make it from the view, to be looked at before it is chosen; `drawn` as the server told.
+export const madeSo = ({ way, title }, drawn) => ({ asset_id: `${WAY}${way}`, name: "From the view", way: title.split(/ \(|,/)[0].toLowerCase(), reason: drawn?.says ?? "made from what the camera saw of it; the far side is guessed" });
+
+// Whether this is what stands for the object now, or is decided to.
+export const chosen = (object, one) => (one.asset_id.startsWith(WAY) ? object.match?.asset_id === null && object.made === one.asset_id.slice(WAY.length) : (object.match?.asset_id ?? "") === one.asset_id);
 
 export const machineChose = (object, one) => (object.match?.machine?.asset_id ?? "") === one.asset_id;
 

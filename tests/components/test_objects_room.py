@@ -39,6 +39,16 @@ def ask(session: Session, **request) -> dict:
     return comparing.answer(sessions, {"token": session.token, "seq": 7, **request})  # type: ignore[arg-type]
 
 
+def drawn_at_last(session: Session, asset: str) -> dict:
+    """What is told of a candidate of the red cube as soon as it is drawn."""
+    for _ in range(600):
+        drawn = ask(session, kind="compare", id=red(session), assets=[asset])["drawn"][asset]
+        if drawn["state"] != "drawing":
+            return drawn
+        time.sleep(0.1)
+    raise AssertionError(f"{asset} is not drawn")
+
+
 def red(session: Session) -> int:
     """The segment of the red cube, whose middle is there in the photograph."""
     return next(one.id for one in session.project.segments() or () if one.mask[241, 181])
@@ -47,11 +57,7 @@ def red(session: Session) -> int:
 def test_a_candidate_is_drawn_meanwhile_and_kept(session: Session):
     first = ask(session, kind="compare", id=red(session), assets=[RED_CUBE])
     assert first["seq"] == 7 and first["drawn"][RED_CUBE]["state"] in ("drawing", "ready")
-    for _ in range(600):
-        drawn = ask(session, kind="compare", id=red(session), assets=[RED_CUBE])["drawn"][RED_CUBE]
-        if drawn["state"] != "drawing":
-            break
-        time.sleep(0.1)
+    drawn = drawn_at_last(session, RED_CUBE)
     assert drawn["state"] == "ready" and drawn["overlap"] > 0.8 and drawn["depth_error"] < 0.01
     data, media = comparing.picture(session, "candidate", drawn["image"].rsplit("/", 1)[1])
     assert media == "image/png" and Image.open(BytesIO(data)).mode == "RGBA"
@@ -83,8 +89,16 @@ def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: S
     assert reddish[0] > 80 and reddish[1] < 60
 
 
+def test_a_way_to_make_it_is_seen_before_the_twin_is_made_anew(session: Session):
+    box = drawn_at_last(session, "way:box")
+    assert box["state"] == "ready" and box["overlap"] > 0.7
+    assert box["says"].startswith("made from the view as a")
+    assert not (session.project.folder / "scene").exists() and not session.project.decisions
+
+
 def test_what_the_twin_does_not_show_has_no_picture(session: Session):
-    drawn = ask(session, kind="compare", id=red(session), assets=["", "no_such_asset"])["drawn"]
+    none = ["", "no_such_asset", "way:woven", "way:provider"]
+    drawn = ask(session, kind="compare", id=red(session), assets=none)["drawn"]
     assert {one["state"] for one in drawn.values()} == {"none"}
 
 
