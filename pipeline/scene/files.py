@@ -17,7 +17,7 @@ from pipeline.scene.placement import Found, Placement, Scene, SceneError
 from pipeline.store import write_json
 
 _PLAIN = ("name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
-          "fixed", "foot", "misfit", "mass_source", "friction_source", "licence", "provenance")  # fmt: skip
+          "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance")  # fmt: skip
 """Fields of a placement that are JSON values as they are."""
 
 

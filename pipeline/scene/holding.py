@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 
 from pipeline.geometry import Pose
@@ -30,17 +31,17 @@ def holder_of(thing: Seen, below: tuple[Placement, ...]) -> Placement | None:
         p
         for p in below
         if not p.container
-        and thing.low > _top(p) - HELD
-        and thing.top > _top(p) + 0.005
-        and (_covers(p, middle) or (thing.low < _top(p) + 2 * HELD and _covers(p, foot)))
+        and thing.low > p.top - HELD
+        and thing.top > p.top + 0.005
+        and (_covers(p, middle) or (thing.low < p.top + 2 * HELD and _covers(p, foot)))
     ]
-    return max(under, key=_top, default=None)
+    return max(under, key=lambda p: p.top, default=None)
 
 
 def holder_top(thing: Seen, below: tuple[Placement, ...]) -> float:
     """Height of what holds it; 0 for the table."""
     holder = holder_of(thing, below)
-    return _top(holder) if holder is not None else 0.0
+    return holder.top if holder is not None else 0.0
 
 
 def bottoms_of(thing: Seen, below: tuple[Placement, ...]) -> list[float]:
@@ -54,7 +55,7 @@ def bottoms_of(thing: Seen, below: tuple[Placement, ...]) -> list[float]:
 
 
 def reaching_under(holder: Placement, held: Placement) -> Placement:
-    """The holder, made from the view, wide enough for what stands on it: that hides the holder's far side."""
+    """The holder, made from the view, wide and high enough for what stands on it: that hides its far side and top."""
     turn = holder.world_from_object.rotation.T
     at = turn @ (held.world_from_object.pos - holder.world_from_object.pos)
     half = (
@@ -63,12 +64,42 @@ def reaching_under(holder: Placement, held: Placement) -> Placement:
     low = np.minimum(-holder.size / 2, at - STEADY * half)
     high = np.maximum(holder.size / 2, at + STEADY * half)
     low[2], high[2] = -holder.size[2] / 2, holder.size[2] / 2
+    if held.asset_id is not None:
+        high[2] += np.clip(held.bottom - holder.top, 0, 2 * HELD)
     middle = holder.world_from_object.pos + turn.T @ (low + high) / 2
     return replace(holder, size=high - low, world_from_object=Pose(middle, holder.world_from_object.quat_wxyz))
 
 
-def _top(p: Placement) -> float:
-    return float(p.world_from_object.pos[2] + np.abs(p.world_from_object.rotation[2]) @ p.size / 2)
+def propped(placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
+    """With a fixed block under each that was seen high up while nothing was found under it.
+
+    What a person put somewhere falls: they see it do so.
+    """
+    return tuple(replace(p, prop=p.bottom) if _hangs(p, placements) else p for p in placements)
+
+
+def _hangs(p: Placement, placements: tuple[Placement, ...]) -> bool:
+    measured = p.misfit > 0 and p.found is None and not p.fixed
+    return measured and p.bottom > HELD and under_foot(p, placements) is None
+
+
+def under_foot(held: Placement, others: tuple[Placement, ...]) -> Placement | None:
+    """What ends about where a thing's foot is, high above the table, and lies under its middle."""
+    bottom = held.bottom
+    under = [p for p in others if p is not held and _ends(p, bottom) and _stands_over(held, p)]
+    return max(under, key=lambda p: p.top, default=None) if bottom > HELD else None
+
+
+def _ends(q: Placement, height: float) -> bool:
+    """Whether a thing may hold what rests at this height: on its top, or inside it."""
+    return -HELD < height - q.top < 2 * HELD or (q.container and q.bottom < height < q.top)
+
+
+def _stands_over(p: Placement, q: Placement) -> bool:
+    """Whether the middle of one box lies above some of the other."""
+    (at, (a, b), turn), other = (cv2.minAreaRect(one.footprint.astype(np.float32)) for one in (p, q))
+    middle = at, (STEADY * a, STEADY * b), turn
+    return cv2.rotatedRectangleIntersection(middle, other)[0] != cv2.INTERSECT_NONE
 
 
 def _covers(p: Placement, xy: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ from pipeline.assets import Asset
 from pipeline.description import Description
 from pipeline.geometry import Pose
 from pipeline.scene import registration
-from pipeline.scene.holding import bottoms_of
+from pipeline.scene.holding import HELD, bottoms_of
 from pipeline.scene.placement import Placement
 from pipeline.scene.registration import Fit, Sight, Surface
 from pipeline.scene.seen import Seen
@@ -32,6 +32,11 @@ GOOD = 0.004
 """Metres: an upright fit this close is taken without trying others."""
 RESCALED = 0.6
 """Share of the cost in the asset's own size that a scaled fit must reach: most things are as large as they say."""
+HANGS = 0.5
+"""Share of that cost that a fit with nothing known under it must reach: most things stand on the table or on what was
+found."""
+RISES = (-0.008, -0.004, 0.004, 0.008)
+"""Metres by which a thing whose top was seen may stand lower or higher than that says, in turn halved twice."""
 AROUND = (0.94, 1.06)
 """Between these factors of each scale that is tried."""
 FREE = np.geomspace(0.8, 1.25, 11)
@@ -128,7 +133,25 @@ def _lay(asset: Asset, scale: float, thing: Seen, sight: Sight, below: tuple[Pla
     tried = [own, _turned(asset, scale, thing, sight, bottoms, effort)]
     factors = np.geomspace(*AROUND, effort.sizes)
     scaled = min((_resized(asset, laid, by, sight) for laid in tried for by in factors), key=lambda laid: laid.cost)
-    return scaled if scaled.cost < RESCALED * own.cost else own
+    best = scaled if scaled.cost < RESCALED * own.cost else own
+    hung = _hung(asset, thing, sight, bottoms, effort) if best.cost > GOOD else None
+    return hung if hung is not None and hung.cost < min(HANGS * best.cost, GOOD) else best
+
+
+def _hung(asset: Asset, thing: Seen, sight: Sight, bottoms: list[float], effort: Effort) -> Laid | None:
+    """In its own size with its top where the top was seen, on something that was not found; None where none can be."""
+    shape = registration.surface(asset.mesh, asset.size)
+    tops = [(up, thing.top - float(np.ptp((shape.points @ turn.T)[:, 2]))) for up, turn in UPS.items()]
+    free = [(up, z) for up, z in tops if z > HELD and all(abs(z - known) > HELD for known in bottoms)]
+    best = min((_fit(shape, sight, up, z, effort) for up, z in free), key=lambda fit: fit.cost, default=None)
+    if best is None or best.cost > 2 * GOOD:
+        return None
+    for share in (1, 0.5, 0.25):
+        starts = [Pose(best.pose.pos + np.array([0, 0, share * by]), best.pose.quat_wxyz) for by in RISES]
+        best = min(
+            (best, *(registration.register(shape, sight, [start]) for start in starts)), key=lambda fit: fit.cost
+        )
+    return Laid(best.pose, 1.0, best.cost)
 
 
 def _turned(

@@ -26,6 +26,10 @@ FLOOR = -0.75
 LOOK, COLLIDE = 2, 3
 FOOT = 0.004
 """Height in metres of the flat foot given to things that would not stand."""
+PROP = 0.6
+"""Share of a thing's width and depth that the block under it has: it should not be seen, nor touch others."""
+PROP_BIT = 2
+"""Contact bit between such a block and what it holds: nothing else is pushed by what was only guessed."""
 SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
@@ -41,6 +45,8 @@ def build(scene: Scene, looks: bool = True) -> mujoco.MjSpec:
     _room(spec, scene)
     for placement in scene.placements:
         _add(spec, placement, looks)
+        if placement.prop:
+            _put_prop(spec, placement)
     if scene.intrinsics is not None:
         add_camera(spec, scene.intrinsics, scene.world_from_camera)
     return spec
@@ -144,14 +150,9 @@ def contact(friction: float, rolls: bool = False) -> dict:
 
 def table_slab(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
     """Centre (2,), half extents (2,) and turn about z of the least rectangle over the seen table and all on it."""
-    feet = [_footprint(p) for p in scene.placements]
+    feet = [p.footprint for p in scene.placements]
     (x, y), (a, b), turn = cv2.minAreaRect(np.vstack([scene.table, *feet]).astype(np.float32))
     return np.array([x, y]), np.array([a, b]) / 2 + MARGIN, np.radians(turn)
-
-
-def _footprint(p: Placement) -> np.ndarray:
-    corners = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T * p.size / 2
-    return (corners @ p.world_from_object.rotation.T + p.world_from_object.pos)[:, :2]
 
 
 def _options(spec: mujoco.MjSpec) -> None:
@@ -278,6 +279,19 @@ def _put_foot(body: mujoco.MjsBody, p: Placement) -> None:
     body.add_geom(name=f"{p.name}:foot", type=mujoco.mjtGeom.mjGEOM_BOX, size=half, mass=0.3 * p.mass,
                   pos=[0, 0, (FOOT - p.size[2]) / 2], group=COLLIDE, rgba=[0.9, 0.6, 0.2, 0.5],
                   **contact(p.friction))  # fmt: skip
+
+
+def _put_prop(spec: mujoco.MjSpec, p: Placement) -> None:
+    (x, y), (a, b), turn = cv2.minAreaRect(p.footprint.astype(np.float32))
+    turn, half = np.radians(turn) / 2, PROP * np.array([a, b]) / 2
+    spec.worldbody.add_geom(
+        name=f"{p.name}:prop", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[x, y, p.prop / 2], size=[*half, p.prop / 2],
+        quat=[np.cos(turn), 0, 0, np.sin(turn)], rgba=[0.6, 0.6, 0.62, 1],
+        **contact(p.friction) | {"contype": PROP_BIT, "conaffinity": 0},
+    )  # fmt: skip
+    for geom in spec.body(p.name).geoms:
+        if geom.conaffinity:
+            geom.conaffinity |= PROP_BIT
 
 
 def _mtl(name: str, rgb: Sequence[float], textured: bool) -> bytes:

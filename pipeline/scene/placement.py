@@ -50,6 +50,8 @@ class Placement:
     fixed: bool = False
     foot: bool = False
     """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
+    prop: float = 0.0
+    """Height in metres of a fixed block that holds it up, where what holds it was not found; 0: none."""
     misfit: float = 0.0
     """Mean distance in metres between it, as it was laid, and what was seen of it; 0 where a person placed it."""
     mass_range: tuple[float, float] = (0.0, 0.0)
@@ -69,6 +71,22 @@ class Placement:
     """None where the machine's pose stands."""
     also: tuple[str, ...] = ()
     """Other names that mean it: as it was measured, as a person or another asset had it called."""
+
+    @property
+    def footprint(self) -> np.ndarray:
+        """The corners of its box seen from above, of shape (8, 2), in metres."""
+        corners = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T * self.size / 2
+        return (corners @ self.world_from_object.rotation.T + self.world_from_object.pos)[:, :2]
+
+    @property
+    def bottom(self) -> float:
+        """Height of the lowest corner of its box above the table, in metres."""
+        return float(self.world_from_object.pos[2] - np.abs(self.world_from_object.rotation[2]) @ self.size / 2)
+
+    @property
+    def top(self) -> float:
+        """Height of the highest corner."""
+        return float(self.world_from_object.pos[2] + np.abs(self.world_from_object.rotation[2]) @ self.size / 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from pipeline.frame.support import Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.given import Given, weighed
-from pipeline.scene.holding import bottoms_of, holder_of, holder_top, reaching_under
+from pipeline.scene.holding import bottoms_of, holder_of, holder_top, propped, reaching_under, under_foot
 from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, laid_over, refitted, touched_up
 from pipeline.scene.placement import Found, Placement, Scene
 from pipeline.scene.registration import Sight
@@ -66,7 +66,7 @@ def place(
         wanted = (given or {}).get(thing.segment.id, Given())
         below = tuple(placements.values())
         placed = _place(frame, support, thing, library, folder, below, wanted, cache)
-        holder = holder_of(thing, below)
+        holder = holder_of(thing, below) or under_foot(placed, below)
         if holder is not None and wanted.fixed is None and holder.asset_id is None:
             placements[holder.segment_id] = reaching_under(holder, placed)
         placements[thing.segment.id] = placed
@@ -74,7 +74,7 @@ def place(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
         table_rgb=_table_colour(frame, support),
-        placements=tuple(placements[s.segment.id] for s in seen),
+        placements=propped(tuple(placements[s.segment.id] for s in seen)),
         intrinsics=frame.intrinsics,
     )
     return weighed(scene, given or {})

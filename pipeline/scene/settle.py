@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import cv2
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -19,6 +20,8 @@ OVERLAP = 0.0003
 """Metres of overlap that the contacts themselves resolve gently."""
 PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
 """Damping in 1/s and the longest time in s of each phase."""
+BESIDE = 0.005
+"""Metres above the table up to which a thing stands on it, beside what it overlaps and not upon it."""
 SURE = 0.001
 """Metres of misfit below which one thing is no surer than another."""
 STILL = 2e-4
@@ -87,6 +90,17 @@ def _toppled(before: Placement, after: Placement) -> bool:
     return bool(up[2] > 0.9 and up @ now < np.cos(TOPPLED))
 
 
+def _apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The way in which the second footprint leaves the first soonest, of shape (2,): across one of their sides."""
+    ways = []
+    for corners in (first, second):
+        a, b, c, _ = cv2.boxPoints(cv2.minAreaRect(corners.astype(np.float32)))
+        ways += [a - b, b - a, b - c, c - b]
+    units = np.array(ways) / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-9)
+    overlap = (first @ units.T).max(0) - (second @ units.T).min(0)
+    return units[overlap.argmin()]
+
+
 def _sane(p: Placement) -> bool:
     pos = p.world_from_object.pos
     return bool(np.isfinite(pos).all() and pos[2] > -mjcf.THICKNESS)
@@ -119,6 +133,7 @@ class _World:
         self.qpos = {name: int(self.model.joint(name).qposadr[0]) for name in self.free}
         self.dof = {name: int(self.model.joint(name).dofadr[0]) for name in self.free}
         self.body = {name: int(self.model.body(name).id) for name in self.free}
+        self.laid = {p.name: p for p in scene.placements}
         self.loose = {p.name: max(p.misfit, SURE) ** 2 for p in scene.placements}
 
     def placed(self) -> Scene:
@@ -155,14 +170,27 @@ class _World:
     def _pushes(self, joined: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
         """What one contact asks of the two it joins, its normal from the first to the second; None cannot move."""
         first, second = joined
-        if abs(normal[2]) > 0.7:
-            upper = second if normal[2] > 0 else first
-            return [(upper, np.array([0, 0, depth]))] if upper else []
         flat = np.array([normal[0], normal[1], 0.0])
+        if abs(normal[2]) > 0.7:
+            lower, upper = (first, second) if normal[2] > 0 else (second, first)
+            aside = self._beside(lower, upper)
+            if aside is None:
+                return [(upper, np.array([0, 0, depth]))] if upper else []
+            flat = aside if normal[2] > 0 else -aside
         flat *= 1.1 * depth / max(float(np.linalg.norm(flat)), 1e-9)
         loose = {name: self.loose[name] for name in joined if name}
         total = sum(loose.values())
         return [(name, sign * loose[name] / total * flat) for name, sign in ((first, -1), (second, 1)) if name]
+
+    def _beside(self, lower: str | None, upper: str | None) -> np.ndarray | None:
+        """The flat way out for a thing beside one that it overlaps, of shape (3,); None where it lies upon that."""
+        if lower not in self.laid or upper not in self.laid or self.laid[upper].bottom > BESIDE:
+            return None
+        a, b = self.laid[lower], self.laid[upper]
+        hull = cv2.convexHull(a.footprint.astype(np.float32))
+        if cv2.pointPolygonTest(hull, b.world_from_object.pos[:2].tolist(), False) >= 0:
+            return None
+        return np.append(_apart(a.footprint, b.footprint), 0.0)
 
     def fall(self) -> None:
         """Physics until nothing moves, damped first so that nothing is flung."""

@@ -3,6 +3,7 @@
 from components.adjuster import Adjuster
 from components.steps import FitTable
 from components.viewer import Viewer, view
+from pipeline.scene import Placement
 from studio import adjusting
 from studio.facts import objects
 from studio.pages import masks
@@ -39,11 +40,15 @@ def fit(session: Session | None) -> dict:
     error = session.project.error("scene") if session else ""
     return {
         "rows": rows,
-        "notes": [f"{p.name} would have toppled; it was given a flat foot." for p in scene.placements if p.foot]
-        if scene
-        else [],
+        "notes": [note for p in scene.placements for note in _notes(p)] if scene else [],
         "waiting": error,
     }
+
+
+def _notes(p: Placement) -> list[str]:
+    toppled = f"{p.name} would have toppled; it was given a flat foot."
+    hung = f"Nothing was found under {p.name}: a fixed block holds it up. Add a mask for what holds it, or split one."
+    return [note for note, holds in ((toppled, p.foot), (hung, p.prop)) if holds]
 
 
 SHOWN = ("id", "name", "colour", "sure")

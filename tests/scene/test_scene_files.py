@@ -11,7 +11,7 @@ from pipeline.scene import SceneError, files, mjcf
 
 def some(tmp_path):
     box = make.thing(
-        make.box(tmp_path), "box", (0.1, 0), yaw=0.3, asset_id="a", colour="red", rgb=(200, 1, 2), foot=True
+        make.box(tmp_path), "box", (0.1, 0), yaw=0.3, asset_id="a", colour="red", rgb=(200, 1, 2), foot=True, prop=0.05
     )
     return make.scene(box, make.thing(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
 

@@ -56,6 +56,14 @@ def test_what_overlaps_is_parted_without_being_flung(tmp_path):
     assert {s.name for s in told} == {name for name, far in moved.items() if far > 0.01}
 
 
+def test_what_stands_beside_a_thing_is_not_lifted_upon_it(tmp_path):
+    low, wide = make.box(tmp_path, (0.08, 0.2, 0.05)), make.box(tmp_path, (0.2, 0.2, 0.14))
+    measured_too_large = make.thing(low, "low", misfit=0.02)
+    good = make.thing(wide, "good", (0.115, 0.03), number=2, misfit=0.001)
+    settled, _ = settle(make.scene(measured_too_large, good))
+    assert np.linalg.norm(settled.placements[1].world_from_object.pos - good.world_from_object.pos) < 0.005
+
+
 def test_what_rests_already_stays_to_a_tenth_of_a_millimetre(tmp_path):
     things = (make.thing(make.box(tmp_path)), make.thing(make.can(tmp_path), "can", (0.2, 0.1), number=2))
     settled, told = settle(make.scene(*things))
