@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question
 from pipeline.models.rules.aims import Aim, listed, sentences
 
+LEVEL = 0.9
+"""Least upright part of a hinge's axis that the hand turns something about."""
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
@@ -36,7 +39,8 @@ class Task:
     kind: str = ""
     """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
     "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
-    "put_on_table", "arrange" (laid out by hand) or "several"; another model may say others; empty for a person's words
+    "put_on_table", "open", "close", "put_in_drawer",
+    "arrange" (laid out by hand) or "several"; another model may say others; empty for a person's words
     not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
@@ -157,7 +161,16 @@ def _object(thing: Any, about: str) -> dict[str, Any]:
     said = {key: getattr(thing, key) for key in ("name", "category", "shape", "colour", "container")}
     size, position = _numbers(thing.size), _numbers(thing.position)
     said |= {"size": size, "position": position, "volume": round(float(thing.volume), 7)}
+    if parts := getattr(thing, "parts", ()):
+        said["parts"] = [_part(part, thing) for part in parts]
     return said | {"asset": getattr(thing, "asset_id", ""), "caption": about}
+
+
+def _part(part: Any, thing: Any) -> dict[str, Any]:
+    """A drawer, door, lid or knob; `upright` where the hand can move it: it slides, or turns about the vertical."""
+    size = _numbers(np.ptp(part.corners @ thing.rotation, axis=0))
+    upright = part.kind == "slide" or abs(float(part.axis[2])) > LEVEL
+    return {"name": part.name, "kind": part.kind, "open": round(part.open, 2), "size": size, "upright": upright}
 
 
 def _numbers(values: Any) -> list[Any]:

@@ -13,12 +13,13 @@ import numpy as np
 
 from pipeline.models import ModelError, Question
 from pipeline.models.rules import RulesModel
-from pipeline.models.rules.aims import Aim, read, sentence
+from pipeline.models.rules.aims import PARTS, Aim, read, sentence
 from pipeline.models.rules.grammar import PLACES
 from pipeline.simulation import kit
 from pipeline.simulation.alteration import OPPOSITE
 from pipeline.simulation.goals import At, Away, Beside, Goal, Inside, InZone, Near, On, OnTable, Outside, Upright
 from pipeline.simulation.groups import Count, InRow, Stacked
+from pipeline.simulation.part_goals import Closed, InsidePart, Opened
 from pipeline.simulation.recipe import meant
 from pipeline.tasks import Task, UnderstoodAnswer, scene_data
 
@@ -46,6 +47,7 @@ FITTING: Mapping[str, tuple[type[Goal], ...]] = {
     "near": (Near, Beside, At, InZone, InRow),
     "away": (Away, Outside, At, InZone, Beside),
     "upright": (Upright,),
+    "inside_part": (InsidePart,),
     "on_table": (OnTable, InZone, At, Outside, Near, Away, Beside),
     **dict.fromkeys(SIDES, (Beside, At, InZone, InRow)),
 }
@@ -67,6 +69,8 @@ def contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -> str
         wrong = [goal for verdict, goal in said if verdict is False]
         if wrong and not any(verdict for verdict, _ in said):
             return f"the task asks that {sentence(aim)}; the simulation asks for {view.told(wrong[0])}"
+        if aim.verb in PARTS and not any(verdict for verdict, _ in said):
+            return f"the task asks that {sentence(aim)}; no goal of the simulation does"
     return next(_strange(aims, goals), "")
 
 
@@ -115,6 +119,10 @@ class _View:
             return True if True in every else None
         a, b = aim.names[0], aim.names[-1]
         match goal:
+            case Opened() | Closed() if aim.verb in PARTS and goal.a == a and goal.part == b:
+                return isinstance(goal, Opened) == (aim.verb == "opened")
+            case InsidePart() if aim.verb == "inside_part" and goal.a == a:
+                return (goal.b, goal.part) == aim.names[1:]
             case Beside() if aim.verb in SIDES and {goal.a, goal.b} == {a, b}:
                 side = goal.side if goal.a == a else OPPOSITE[goal.side]
                 return None if side not in (SIDES[aim.verb], OPPOSITE[SIDES[aim.verb]]) else side == SIDES[aim.verb]

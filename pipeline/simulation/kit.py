@@ -33,7 +33,7 @@ Object
     .size                                      extents (3,) along its own axes;  .volume of that box, .mass in kg
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
     .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
-    .parts, .part("top_drawer")                what moves on joints: .name .kind ("slide", "hinge"), .open 0 shut to 1
+    .parts, .part("top_drawer")                what moves on joints: .name .top .bottom .corners (N, 3) .open 0 to 1
 
 Simulation: arrange before any rollout. Where a place is taken by something else, choose another or move that away.
     sim = kit.Simulation(scene, seed)          everything as photographed

@@ -58,7 +58,7 @@ class Object:
     asset_id: str = ""
     """The library's asset it was matched with; empty where it was made from the view."""
     parts: tuple[Part, ...] = ()
-    """What of it moves on joints: drawers, doors, lids, knobs."""
+    """What of it moves on joints: drawers, doors, lids, knobs; the highest first."""
 
     def part(self, name: str) -> Part:
         """The part called name; KitError lists the parts there are."""
@@ -245,8 +245,13 @@ def _object(said: dict, described: dict) -> Object:
         container=bool(said.get("container", False)),
         fixed=bool(said.get("fixed", False)),
         asset_id=str(said.get("asset_id") or ""),
-        parts=tuple(_part(row, pos, rotation) for row in said.get("joints") or () if "called" in row),
+        parts=tuple(sorted((_part(row, pos, rotation) for row in _called(said)), key=lambda part: -part.top)),
     )
+
+
+def _called(said: dict) -> list[dict]:
+    """The joints of a placement that a person has a word for."""
+    return [row for row in said.get("joints") or () if "called" in row]
 
 
 def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> Part:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+PARTS = ("opened", "closed")
+"""Verbs of what is done to a part of an object, which nobody carries."""
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -11,7 +14,8 @@ class Aim:
 
     verb: str
     """"on", "stacked", "inside", "in_row", "in_zone", "outside", "where", "mirrored", "near", "away", "left_of",
-    "right_of", "in_front_of", "behind", "upright" or "on_table"; "where" is the kit's `at`, at the place another thing
+    "right_of", "in_front_of", "behind", "upright", "on_table", "opened", "closed" (an object and a part of it) or
+    "inside_part" (a thing, an object and a part of that); "where" is the kit's `at`, at the place another thing
     stood, "mirrored" the same at the image of its own, and "at" the same at the place `xy`."""
     names: tuple[str, ...]
     along: str = ""
@@ -25,13 +29,17 @@ class Aim:
     @property
     def objects(self) -> tuple[str, ...]:
         """The names that are objects of the photograph."""
-        return self.names[:1] if self.verb in ("in_zone", "outside") or self.new else self.names
+        if self.verb == "inside_part":
+            return self.names[:2]
+        return self.names[:1] if self.verb in ("in_zone", "outside", *PARTS) or self.new else self.names
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The names that the robot has to carry."""
         if self.verb == "stacked":
             return self.names[1:]
+        if self.verb in PARTS:
+            return ()
         return self.names if self.verb in ("in_row", "mirrored") else self.names[:1]
 
 
@@ -48,6 +56,9 @@ _PAIRS = {
     "outside": "{} is outside {}, marked on the table",
     "upright": "{} is upright",
     "on_table": "{} is on the table",
+    "opened": "{}'s {} is open",
+    "closed": "{}'s {} is shut",
+    "inside_part": "{} is in {}'s {}",
 }
 _ROWS = {"right": "from left to right", "away": "from near to far"}
 

@@ -17,7 +17,7 @@ VERBS = (
     r"position|keep|stack|pile|build|make|form|sort|order|arrange|rank|organise|organize|align|line|"
     r"gather|collect|group|cluster|assemble|select|pick|choose|give|hand|fetch|get|pass|discard|trash|"
     r"bin|remove|clear|clean|tidy|dispose|eliminate|swap|switch|exchange|trade|interchange|separate|"
-    r"spread|stand|pack|store|return|pull|empty"
+    r"spread|stand|pack|store|return|pull|empty|open|close|shut|turn|switch"
 )
 PUT = (
     r"(?:put|place|move|set|drop|lay|bring|push|slide|shift|carry|take|insert|throw|toss|pop|transfer|position|keep"
@@ -75,7 +75,9 @@ SIDE = re.compile(
 def clauses(text: str) -> list[tuple[int, str]]:
     """The clauses of a text with the stage each belongs to: "then" begins a new one."""
     parts = re.split(
-        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{VERBS})\b))", text
+        rf"(;|,? ?\b(?:and )?(?:then|after that|afterwards|finally|lastly)\b,?|,? \band\b (?=(?:{VERBS})\b)"
+        r"|, (?=(?:put|place|drop|take|open|close|shut)\b))",
+        text,
     )
     found: list[tuple[int, str]] = []
     stage = 0

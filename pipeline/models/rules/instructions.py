@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
+from pipeline.models.rules import openings
 from pipeline.models.rules.aims import Aim
 from pipeline.models.rules.grammar import (
     NEW_CONTAINERS,
@@ -30,6 +31,8 @@ class Instructions:
 
     reader: Reader
     table: Table
+    parts: tuple[openings.Opening, ...] = field(default=())
+    """What was opened, shut or filled last, for "it"."""
 
     def read(self, text: str) -> Plan:
         plain = re.sub(r"[!?.]+(?=\s|$)", ";", " ".join(text.lower().replace("’", "'").split()))
@@ -45,11 +48,17 @@ class Instructions:
             aims += [replace(aim, stage=stage) for aim in found if replace(aim, stage=stage) not in aims]
         if not aims:
             raise Unclear("the words name no action")
-        return Plan(kinds[0] if len(set(kinds)) == 1 else "several", tuple(aims))
+        shut = {aim.names for aim in aims if aim.verb == "closed"}
+        kept = [aim for aim in aims if aim.verb != "opened" or aim.names not in shut]  # else opened on the way
+        first = min(aim.stage for aim in kept)
+        if "put_in_drawer" in kinds and set(kinds) <= {"put_in_drawer", "open", "close"}:
+            kinds = ["put_in_drawer"]
+        kind = kinds[0] if len(set(kinds)) == 1 else "several"
+        return Plan(kind, tuple(replace(aim, stage=aim.stage - first) for aim in kept))
 
     def clause(self, text: str) -> tuple[str, list[Aim]]:
         readings: tuple[Callable[[str], tuple[str, list[Aim]] | None], ...] = (
-            self.swap, self.mirror, self.room, self.sort, self.tower, self.row, self.groups, self.discard,
+            self.opening, self.swap, self.mirror, self.room, self.sort, self.tower, self.row, self.groups, self.discard,
             self.apart, self.related, self.gather, self.select,
         )  # fmt: skip
         for reading in readings:
@@ -66,6 +75,25 @@ class Instructions:
             r"\b(?:up|together|here|them all|all of|of|with|from|out of|on each other|the table|table)\b", " ", phrase
         ).strip(" ,")
         return self.named(bare if re.sub(r"\b(the|all)\b", "", bare).strip() else "everything")
+
+    def opening(self, text: str) -> tuple[str, list[Aim]] | None:
+        said = openings.turned(text)
+        if said is None:
+            return None
+        verb, phrase = said
+        if not re.fullmatch(r"\s*(?:it|them|that|this)\s*", phrase) or not self.parts:
+            self.parts = openings.meant(phrase, self.reader, self.parts)
+        aims = [Aim(verb, (thing.name, part.name)) for thing, part in self.parts]
+        return ("open" if verb == "opened" else "close"), aims
+
+    def drawer(self, what: str, where: str) -> tuple[str, list[Aim]]:
+        objects = self.named(what)
+        if not re.fullmatch(r"it|that", where):
+            self.parts = openings.meant(where, self.reader, self.parts)
+        if len(self.parts) > 1:
+            raise Unclear(f'"{where}" means several drawers: say which')
+        owner, part = self.parts[0]
+        return "put_in_drawer", [Aim("inside_part", (t.name, owner.name, part.name)) for t in objects]
 
     def swap(self, text: str) -> tuple[str, list[Aim]] | None:
         m = re.match(
@@ -240,6 +268,9 @@ class Instructions:
         return self.relation("to", to[1], to[2]) if to else None
 
     def relation(self, verb: str, what: str, where: str) -> tuple[str, list[Aim]]:
+        drawers = openings.names_part(where) and any(thing.parts for thing in self.reader.things)
+        if verb in ("inside", "on", "to") and (drawers or (where == "it" and self.parts and verb == "inside")):
+            return self.drawer(what, where)
         if re.search(r"^(?:each other|one another)$", where) or (verb == "near" and where == "together"):
             return "gather", [Aim("near", (a.name, b.name)) for a, b in combinations(self.named(what), 2)]
         if verb in ("inside", "on", "to", "near", "away") and (

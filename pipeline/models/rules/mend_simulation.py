@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.models.rules import source, writer
-from pipeline.models.rules.aims import Aim, read
+from pipeline.models.rules.aims import PARTS, Aim, read
 from pipeline.models.rules.diagnosis import WIDEST, Fault
 from pipeline.models.rules.plans import tower
 from pipeline.models.rules.things import diagonal, things
@@ -58,6 +58,11 @@ def _crashed(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault)
         spots = [s for s in source.strings(tree) if s.value == missing[1]]
         for name in dict.fromkeys([*near, *wanted]):
             yield source.replaced(text, [(s, f'"{name}"') for s in spots]), f"{missing[1]} is called {name} here"
+    if missing := re.search(r"(\w+) has no part '(\w+)'; it has: ([\w, ]+)", crash):
+        near = difflib.get_close_matches(missing[2], missing[3].split(", "), 1, 0.3)
+        spots = [s for s in source.strings(tree) if s.value == missing[2]]
+        for name in near:
+            yield source.replaced(text, [(s, f'"{name}"') for s in spots]), f"{missing[1]} calls it {name}"
     if missing := re.search(r"name '(\w+)' is not defined", crash):
         module = {"kit": "import kit", "np": "import numpy as np", "math": "import math", "numpy": "import numpy"}.get(
             missing[1]
@@ -73,7 +78,7 @@ def _crashed(text: str, tree: ast.Module, data: Mapping[str, Any], fault: Fault)
     if missing := re.search(r"has no attribute '(\w+)'", crash):
         own = [
             "keep", "remove", "copy", "move", "resize", "scatter",
-            "add_zone", "add_container", "goal", "free_spot", "Simulation", "position",
+            "add_zone", "add_container", "goal", "free_spot", "set_open", "Simulation", "position",
         ]  # fmt: skip
         verbs = sorted({*source.ROLES, *own})
         near = difflib.get_close_matches(missing[1], verbs, 1, 0.5)
@@ -124,7 +129,7 @@ def _regoaled(text: str, tree: ast.Module, aims: tuple[Aim, ...] | None, data: M
     made = {n for c in source.calls(tree, "add_zone", "add_container") for n in source.names(c)[:1]}
     calls = list(source.calls(tree, "goal"))
     plain = all(
-        a.verb not in ("where", "mirrored", "outside")
+        a.verb not in ("where", "mirrored", "outside", "closed")
         and a.stage == 0
         and (not (a.new or a.verb == "in_zone") or a.names[1] in made)
         for a in aims or ()
@@ -158,7 +163,8 @@ def _moved_at_start(text: str, tree: ast.Module, data: Mapping[str, Any]) -> Ite
     first = next(source.calls(tree, "goal"), None)
     if not goals or first is None:
         return
-    movable = [n for n in dict.fromkeys(n for c in goals for n in source.names(c)[:1]) if n in sizes]
+    carried = [c for c in goals if source.verb(c) not in PARTS]
+    movable = [n for n in dict.fromkeys(n for c in carried for n in source.names(c)[:1]) if n in sizes]
     for name in movable:
         line = f'{sim}.move("{name}", xy={sim}.free_spot({sizes[name] + 0.02:.2f}))'
         if line not in text:

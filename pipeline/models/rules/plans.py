@@ -18,9 +18,12 @@ from pipeline.models.rules.things import (
     doubt_on,
     things,
     why_not_in,
+    why_not_in_part,
     why_not_on,
 )
 
+WIDE = 0.6
+"""Share of its way from which a part is open."""
 ROOM = 0.04
 """Free metres beside each object in a zone or a container that the program sets out."""
 
@@ -189,6 +192,17 @@ def _why_no_place(aim: Aim, objects: list[Thing], table: Table) -> str:
     return "" if aim.xy and table.holds(np.asarray(aim.xy), 0.0) else f"the place for {name} lies beside the table"
 
 
+def _why_no_part(aim: Aim, objects: list[Thing], table: Table) -> str:
+    owner, name = objects[0], aim.names[-1]
+    part = next((part for part in owner.parts if part.name == name), None)
+    if part is None:
+        there = ", ".join(part.name for part in owner.parts) or "nothing that opens"
+        return f"{owner.name} has no {name}; it has: {there}"
+    if not part.upright:
+        return f"{name} of {owner.name} turns about a level hinge, and the hand turns things about the vertical only"
+    return f"{name} of {owner.name} is open already" if aim.verb == "opened" and part.share > WIDE else ""
+
+
 _REASONS: dict[str, Callable[[Aim, list[Thing], Table], str]] = {
     "stacked": _why_no_stack,
     "on": lambda aim, objects, table: why_not_on(*objects),
@@ -196,6 +210,9 @@ _REASONS: dict[str, Callable[[Aim, list[Thing], Table], str]] = {
     "in_row": _why_no_row,
     "mirrored": _why_no_mirror,
     "at": _why_no_place,
+    "opened": _why_no_part,
+    "closed": _why_no_part,
+    "inside_part": lambda aim, objects, table: why_not_in_part(objects[0], objects[1], aim.names[2]),
     **dict.fromkeys(("near", "away", "left_of", "right_of", "in_front_of", "behind", "where"), _why_no_pair),
 }
 
@@ -274,6 +291,8 @@ def _doubt(aim: Aim, known: Mapping[str, Thing]) -> float:
     if aim.verb in ("on", "stacked") and len(there) > 1:
         pairs = pairwise(there) if aim.verb == "stacked" else ((there[1], there[0]),)
         return sum(0.1 + doubt_on(up, low) for low, up in pairs)
+    if aim.verb in ("opened", "closed", "inside_part"):
+        return 0.15
     return 0.1 + doubt_in(*there) if aim.verb == "inside" and len(there) > 1 else 0.0
 
 

@@ -19,6 +19,7 @@ from pipeline.models.rules.things import (
     doubt_on,
     things,
     why_not_in,
+    why_not_in_part,
     why_not_on,
 )
 from pipeline.models.rules.words import CLASSES, PLURALS
@@ -27,7 +28,7 @@ SAFE = 0.5
 """Doubt up to which the richer of two plans goes first."""
 RICHES = {
     "sort_by_size": 3, "sort_by_colour": 3, "stack": 3, "gather": 3, "select": 3, "mirror": 3, "make_room": 3,
-    "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "put_in_tray": 1,
+    "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
 }  # fmt: skip
 """How much there is to a kind of task; those that only move one thing have least."""
 SIDES = {
@@ -49,9 +50,13 @@ def proposals(scene: Mapping[str, Any]) -> tuple[Plan, ...]:
     """What these objects can be used for, the surest of each kind: the richest first, as far as they are safe."""
     objects, table = things(scene), Table.of(scene)
     known = {t.name: t for t in objects}
+    loose = [t for t in objects if not t.parts]
+    plans = [p for family in _FAMILIES for p in family(loose, table)]
+    plans += [p for family in (_on_furniture, _parts) for p in family(objects, table)]
     surest: dict[str, Plan] = {}
-    for plan in (p for family in _FAMILIES for p in family(objects, table)):
-        plan = replace(plan, doubt=plan.doubt + max(doubt_carry(known[n]) for a in plan.aims for n in a.moving))
+    for plan in plans:
+        carried = [doubt_carry(known[n]) for a in plan.aims for n in a.moving]
+        plan = replace(plan, doubt=plan.doubt + max(carried, default=0.0))
         if (plan.kind not in surest or plan.doubt < surest[plan.kind].doubt) and not why_not(plan.aims, scene):
             surest[plan.kind] = plan
     return tuple(sorted(surest.values(), key=_place))
@@ -263,6 +268,37 @@ def _places(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
     b = min(calm[1:], key=far)
     away = (Aim("away", (a.name, b.name)),)
     yield Plan("move_away", away, f"Move {a.name} well away from {b.name}.", f"{a.name}_away_from_{b.name}", 0.1)
+
+
+def _on_furniture(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
+    """The smallest thing onto what has drawers or doors."""
+    able = [(t, low) for low in objects if low.parts for t in objects if not t.parts and not why_not_on(t, low)]
+    if able:
+        up, low = min(able, key=lambda p: doubt_on(*p) + doubt_carry(p[0]))
+        aim = Aim("on", (up.name, low.name))
+        words, name = f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}"
+        yield Plan("put_on", (aim,), words, name, 0.3 + doubt_on(up, low))
+
+
+def _parts(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
+    """Drawers and doors to open, to shut, and to put things into."""
+    for owner in objects:
+        for order, part in enumerate(part for part in owner.parts if part.upright):
+            where, said = (owner.name, part.name), part.name.replace("_", " ")
+            name, doubt = "_".join((part.name, "of", owner.name)), 0.1 + 0.01 * order
+            turns = part.name.endswith("knob")
+            opens, shuts = ("Turn", "Turn back") if turns else ("Open", "Shut")
+            words = f"{opens} the {said} of {owner.name}."
+            yield Plan("open", (Aim("opened", where),), words, f"open_{name}", doubt)
+            start = "turned" if turns else "open"
+            words = f"{shuts} the {said} of {owner.name}, which starts {start}."
+            yield Plan("close", (Aim("closed", where),), words, f"shut_{name}", doubt)
+            fits = [t for t in objects if not why_not_in_part(t, owner, part.name) and max(t.size) < 0.9 * part.size[2]]
+            if fits:
+                thing = min(fits, key=lambda t: doubt_carry(t) + t.width)
+                aims = Aim("inside_part", (thing.name, *where)), Aim("closed", where)
+                words = f"Put {thing.name} into the {said} of {owner.name} and shut it."
+                yield Plan("put_in_drawer", aims, words, f"{thing.name}_into_{name}", doubt + 0.1)
 
 
 _FAMILIES = (_shift, _fill, _stack, _sort, _gather, _meant, _mirror, _room, _places)

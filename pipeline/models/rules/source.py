@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.models.rules.aims import Aim
 
 ROLES = {"on", "stacked", "inside", "in_row", "in_zone", "near", "away", "left_of", "right_of", "in_front_of", "behind"}
-ROLES |= {"upright", "on_table", "at", "outside", "sorted_by", "count"}
+ROLES |= {"upright", "on_table", "at", "outside", "sorted_by", "count", "opened", "closed", "inside_part"}
 
 
 def parse(source: str) -> ast.Module | None:

@@ -29,6 +29,26 @@ NARROW_TOPS = {
 
 
 @dataclass(frozen=True)
+class PartThere:
+    """A drawer, door, lid or knob of a thing, from the question's JSON."""
+
+    name: str
+    slides: bool
+    size: tuple[float, float, float]
+    """Extents in metres along the thing's own axes."""
+    share: float
+    """How far it is open: 0 shut, 1 wholly."""
+    upright: bool
+    """It slides, or turns about the vertical: what the hand can do."""
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> "PartThere":
+        x, y, z = (float(v) for v in data.get("size") or (0.1,) * 3)
+        slides = data.get("kind") == "slide"
+        return PartThere(str(data["name"]), slides, (x, y, z), float(data.get("open") or 0), bool(data.get("upright")))
+
+
+@dataclass(frozen=True)
 class Thing:
     """One object, from the question's JSON."""
 
@@ -43,6 +63,8 @@ class Thing:
     container: bool
     about: str
     """Whatever else is known in words: caption, asset."""
+    parts: tuple[PartThere, ...] = ()
+    """What of it opens, shuts or turns. What has such parts is furniture: nobody carries it."""
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> "Thing":
@@ -57,6 +79,7 @@ class Thing:
             (float(position[0]), float(position[1]), float(position[2])),
             bool(data.get("container")),
             words.lower(),
+            tuple(PartThere.of(part) for part in data.get("parts") or ()),
         )
 
     @property
@@ -81,7 +104,7 @@ class Thing:
     def flat(self) -> bool:
         """Flat on top: something can stand on it."""
         odd = self.shape in ("sphere", "bowl", "irregular") or self.category in NARROW_TOPS | OPEN_TOPS
-        return not odd and not self.container
+        return bool(self.parts) or (not odd and not self.container)
 
     @property
     def block(self) -> bool:
@@ -133,10 +156,27 @@ def why_not_in(thing: Thing, container: Thing) -> str:
     room = container.narrow - 2 * WALL
     if thing.name == container.name:
         return f"{thing.name} cannot go into itself"
+    if not container.container and container.parts:
+        drawers = [part.name for part in container.parts if part.slides]
+        which = f"say which drawer: {', '.join(drawers)}" if drawers else "its inside is not reached from above"
+        return f"{container.name} takes nothing from above; {which}"
     if not container.container:
         return f"{container.name} is no container"
     if thing.narrow > room:
         return f"{thing.name} ({cm(thing.narrow)} wide) does not fit into {container.name} ({cm(room)} inside)"
+    return ""
+
+
+def why_not_in_part(thing: Thing, owner: Thing, name: str) -> str:
+    """Why `thing` does not go into a part of `owner`, or nothing."""
+    part = next((part for part in owner.parts if part.name == name), None)
+    if part is None or not part.slides or "drawer" not in name:
+        return f"{name} of {owner.name} is no drawer: the hand puts things in from above"
+    if thing.parts:
+        return f"{thing.name} is furniture: it stays where it stands"
+    room = min(part.size[:2]) - 2 * WALL
+    if thing.narrow > room:
+        return f"{thing.name} ({cm(thing.narrow)} wide) does not fit into {name} of {owner.name} ({cm(room)} inside)"
     return ""
 
 

@@ -4,11 +4,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.models.rules.aims import Aim, listed, objects_of
+from pipeline.models.rules.aims import PARTS, Aim, listed, objects_of
 from pipeline.models.rules.plans import Table, away_distance, cleared, near_distance, place_targets
 from pipeline.models.rules.things import Thing, things
 
 TRAY_HEIGHT = 0.05
+AJAR = 0.8
+"""How far what shall be shut starts open, of its way."""
+OTHERS = 3
+"""Things around that are placed anew where nothing is carried."""
 
 
 def simulation(instruction: str, aims: Sequence[Aim], scene: Mapping[str, Any]) -> str:
@@ -19,6 +23,7 @@ def simulation(instruction: str, aims: Sequence[Aim], scene: Mapping[str, Any]) 
     lines: list[str] = []
     fixed = {a.names[-1] for a in aims if a.verb in ("on", "stacked", "inside") and not a.new}
     loose = [n for n in objects_of(aims) if n in known and (n not in fixed or not known[n].container)]
+    loose = [n for n in loose if not known[n].parts] or _others(aims, objects)
     spots = place_targets(aims, objects, table)
     if spots is None:
         lines += ["# Only these fit on the table beside the targets.", f"sim.keep({quoted(objects_of(aims))})"]
@@ -38,6 +43,7 @@ def simulation(instruction: str, aims: Sequence[Aim], scene: Mapping[str, Any]) 
         inside = [a.names[0] for a in aims if a.verb == "outside" and a.names[1] == name]
         lines += [f'sim.add_zone("{name}", {place})', f'sim.scatter({quoted(inside)}, within="{name}")']
     lines += [f"sim.scatter({quoted(loose)})"] if loose else []
+    lines += _left_open(aims, known)
     lines += [f"image = sim.mirrored({quoted(a.names)})" for a in aims if a.verb == "mirrored"]
     swaps = [a for a in aims if a.verb == "where"]
     if swaps:
@@ -54,6 +60,22 @@ def simulation(instruction: str, aims: Sequence[Aim], scene: Mapping[str, Any]) 
         "import kit\n\n\ndef build(scene, seed):\n"
         f'    """{doc.rstrip(chr(34))}"""\n    sim = kit.Simulation(scene, seed)\n{body}\n    return sim\n'
     )
+
+
+def _others(aims: Sequence[Aim], objects: Sequence[Thing]) -> list[str]:
+    """What is placed anew where only parts are opened and shut: the smallest things around."""
+    if any(aim.verb not in PARTS for aim in aims):
+        return []
+    return [t.name for t in sorted(objects, key=lambda t: t.width) if not t.parts][:OTHERS]
+
+
+def _left_open(aims: Sequence[Aim], known: Mapping[str, Thing]) -> list[str]:
+    """What shall be shut, and is so on the photograph, starts open; but not what something is first put into."""
+    filled = {aim.names[1:] for aim in aims if aim.verb == "inside_part"}
+    wanted = [aim.names for aim in aims if aim.verb == "closed" and aim.names not in filled]
+    shut = [(a, b) for a, b in wanted if any(p.name == b and p.share < 0.5 for p in known[a].parts)]
+    lines = [f'sim.set_open("{a}", "{b}", {AJAR})' for a, b in shut]
+    return ["# Shut on the photograph: it starts open.", *lines] if lines else []
 
 
 def quoted(names: Sequence[str]) -> str:
@@ -82,6 +104,8 @@ def expression(aim: Aim, known: Mapping[str, Thing]) -> str:
         return ", ".join(f'kit.at("{name}", image["{name}"])' for name in aim.names)
     if aim.verb in ("upright", "on_table"):
         return f'kit.{aim.verb}("{a}")'
+    if aim.verb in (*PARTS, "inside_part"):
+        return f"kit.{aim.verb}({quoted(aim.names)})"
     distance = ""
     if aim.verb in ("near", "away") and a in known and b in known:
         metres = (near_distance if aim.verb == "near" else away_distance)(known[a], known[b])
@@ -148,6 +172,10 @@ def _checks_of(aim: Aim) -> list[str]:
         return [_in_zone(a, b)]
     if aim.verb == "outside":
         return [_out_of_zone(a, b)]
+    if aim.verb in PARTS:
+        return [_part(aim)]
+    if aim.verb == "inside_part":
+        return [_inside_part(*aim.names)]
     if aim.verb == "where":
         return [_where(a, b)]
     if aim.verb == "at" and aim.xy:
@@ -196,6 +224,33 @@ def check_{a}_ends_inside_{b}(sim):
     assert aside < reach, f"{a} ends {{aside * 100:.1f}} cm beside the middle of {b}"
     assert thing.bottom < container.top, f"{a} ends {{(thing.bottom - container.top) * 100:.1f}} cm above {b}"
     assert not run.touching("{a}", "table"), "{a} ends on the table"
+'''
+
+
+def _part(aim: Aim) -> str:
+    a, part = aim.names
+    ends, holds, wrong = ("open", "> 0.5", "only {} open") if aim.verb == "opened" else ("shut", "< 0.15", "{} open")
+    return f'''
+def check_{part}_of_{a}_ends_{ends}(sim):
+    """Measured at its joint, and {a} stays where it stands."""
+    run = sim.rollout()
+    share = run.end("{a}").part("{part}").open
+    assert share {holds}, f"{part} of {a} ends {wrong.format("{share:.0%}")}"
+    assert run.moved("{a}") < 0.05, f"{a} was dragged {{run.moved('{a}') * 100:.0f}} cm"
+'''
+
+
+def _inside_part(a: str, b: str, part: str) -> str:
+    return f'''
+def check_{a}_ends_in_{part}_of_{b}(sim):
+    """Between the drawer's bottom and its rim, over its ground."""
+    run = sim.rollout()
+    thing, drawer = run.end("{a}"), run.end("{b}").part("{part}")
+    low, high = drawer.corners.min(0), drawer.corners.max(0)
+    x, y = thing.position[:2]
+    assert low[0] < x < high[0] and low[1] < y < high[1], "{a} ends beside {part}"
+    assert drawer.bottom - 0.01 < thing.bottom < drawer.top, f"{a} ends {{thing.bottom * 100:.1f}} cm above the table"
+    assert run.touching("{a}", "{b}") and not run.touching("{a}", "table"), "{a} does not lie in {b}"
 '''
 
 
