@@ -12,9 +12,9 @@ class LibraryPage(Component):
     It asks `answer` outside Gradio's queue, always {door, token, kind}, and gets an object with "error" where that
     failed: find {words, like, category, licence, place, articulated, smallest, largest, offset, limit}, `like` being
     {object} or {picture}; drawn {ids}; asset {id}; stand {id}; change {id, said}; turn {id, axis, quarters};
-    scale {id, longest}; remove {id}; undo; bring {files}; jobs; units {job, number, units}; halt {job}; packs;
-    install {pack}. Sizes are in metres. It tells `decide` an asset for an object, and `changed` when the library is
-    another one from now on.
+    scale {id, longest}; remove {id}; undo; bring {files}; jobs; units {job, number, units, up}; halt {job}; packs;
+    install {pack}; objaverse {id}; agree {job, number, yes}. Sizes are in metres. It tells `decide` an asset for an
+    object, and `changed` when the library is another one from now on.
     """
 
     folder, tells = "library", ("decide", "changed")

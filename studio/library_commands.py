@@ -66,7 +66,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     seen.set_defaults(work=look)
 
     install = verbs.add_parser("install", help="a pack of assets that others made")
-    install.add_argument("pack", help="libero, or objaverse:ID for one thing of Objaverse")
+    install.add_argument("pack", help="libero, robosuite, menagerie, or objaverse:ID for one thing of Objaverse")
     install.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     install.add_argument("--wheels", type=Path, help="a folder of wheels that were downloaded before")
     install.set_defaults(work=fetch)
@@ -127,12 +127,14 @@ def fetch(arguments: argparse.Namespace) -> int:
 
 
 def from_objaverse(arguments: argparse.Namespace) -> int:
+    """Its terms are told before it is fetched."""
     from pipeline.assets.importing import bring_in
-    from pipeline.assets.objaverse import fetch
+    from pipeline.assets.objaverse import fetch, look_up
 
+    thing = look_up(arguments.pack.removeprefix("objaverse:"))
+    print(f"{thing.name}: {thing.licence}{'; ' if thing.terms else ''}{thing.terms}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="grs-") as folder:
-        source, told = fetch(arguments.pack.removeprefix("objaverse:"), Path(folder))
-        asset = bring_in(source, _folder(arguments) / "objaverse", told).asset
+        asset = bring_in(fetch(thing, Path(folder)), _folder(arguments) / "objaverse", thing.told).asset
     size = " x ".join(f"{100 * extent:.3g}" for extent in asset.size)
     print(f"{asset.id}: {asset.caption} [{asset.licence}]; {size} cm as its file says, which is rarely its true size: "
           "correct the longest side on the library's page")  # fmt: skip

@@ -12,12 +12,15 @@ from typing import Any
 
 from gradio.utils import get_upload_folder
 
-from pipeline.assets.importing_apart import Happened, bring_apart, install_apart
-from pipeline.assets.importing_mesh import LARGEST, METRES, SMALLEST
+from pipeline.assets.importing_apart import Happened, bring_apart, install_apart, objaverse_apart
+from pipeline.assets.importing_mesh import METRES, SMALLEST, UP
+from pipeline.assets.objaverse import uid_in
 from studio.notices import sentence
 from studio.session import SessionError
 
 MOST_FILES, LONGEST_PATH = 4000, 240
+USUAL = 0.6
+"""Longest side in metres of a thing that a hand puts on a table, at most."""
 
 
 @dataclass(eq=False)
@@ -33,11 +36,14 @@ class Job:
     message: str = ""
     done: int = 0
     of: int = 0
+    share: float = 0.0
+    """Of the present thing, from 0 to 1."""
     added: list[dict[str, Any]] = field(default_factory=list)
     """{id, wrong, there}: `there` once the library holds it."""
     errors: list[dict[str, str]] = field(default_factory=list)
     asks: list[dict[str, Any]] = field(default_factory=list)
-    """{number, path, source, longest}: things whose units nobody knows."""
+    """{number, path, source, longest, shapes}: things whose units nobody knows; {number, uid, source, licence, terms,
+    size}: what is fetched once a person agrees."""
     note: str = ""
     runs: int = 0
     """How much of its work has begun and not ended: a question may be answered while the rest goes on."""
@@ -76,20 +82,29 @@ class Jobs:
         job = Job(title)
         return self._begin(job, lambda: install_apart(pack, self._libraries(), job.stop))
 
-    def answer(self, name: object, number: object, units: object) -> None:
+    def look_up(self, text: object) -> str:
+        """Begins to ask what a thing of Objaverse is; a person agrees before it is fetched. Raises AssetError."""
+        uid = uid_in(str(text))
+        job = Job(f"Objaverse {uid[:8]} …")
+        return self._begin(job, lambda: self._offered(job, uid))
+
+    def answer(self, name: object, number: object, units: object, up: object = None) -> None:
         """Goes on with a thing whose units a person told; with none of these, it is left out. Raises SessionError."""
-        job = self._get(name)
-        asked = next((one for one in job.asks if one["number"] == number), None)
-        if asked is None:
-            raise SessionError("That was answered already.")
-        if units is not None and units not in METRES:
-            raise SessionError("Units are m, cm, mm or in.")
-        job.asks.remove(asked)
+        if (units is not None and units not in METRES) or (up is not None and up not in UP):
+            raise SessionError("Units are m, cm, mm or in; x, y or z points up.")
+        job, asked = self._asked(name, number, "longest")
         if units is None:
-            job.errors.append({"source": asked["source"], "error": f"{asked['source']} was left out"})
-            return self._settle(job)
-        told = {"units": units}
+            return self._left_out(job, asked)
+        told = {"units": units} | ({"up": up} if up else {})
         self._begin(job, lambda: self._bring(job, [Path(str(asked["path"]))], told))
+
+    def agree(self, name: object, number: object, yes: bool) -> None:
+        """Fetches what was offered, or leaves it out. Raises SessionError."""
+        job, asked = self._asked(name, number, "uid")
+        if not yes:
+            return self._left_out(job, asked)
+        job.title = str(asked["source"])
+        self._begin(job, lambda: objaverse_apart(asked["uid"], True, self._libraries(), job.stop))
 
     def halt(self, name: object) -> None:
         """Stops a job, or takes one that is over off the list."""
@@ -122,6 +137,25 @@ class Jobs:
         assert job.folder is not None
         said = {"provenance": f"brought in on {time.strftime('%Y-%m-%d')} from {job.title}"[:300], **told}
         return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop)
+
+    def _offered(self, job: Job, uid: str) -> Iterator[Happened]:
+        for step in objaverse_apart(uid, False, self._libraries(), job.stop):
+            yield step
+            if step.offer:
+                job.asks.append({"number": secrets.token_hex(4), "uid": uid, "source": step.source, **step.offer})
+
+    def _asked(self, name: object, number: object, kind: str) -> tuple[Job, dict[str, Any]]:
+        """Takes a question off its job's list. Raises SessionError."""
+        job = self._get(name)
+        asked = next((one for one in job.asks if one["number"] == number and kind in one), None)
+        if asked is None:
+            raise SessionError("That was answered already.")
+        job.asks.remove(asked)
+        return job, asked
+
+    def _left_out(self, job: Job, asked: dict[str, Any]) -> None:
+        job.errors.append({"source": asked["source"], "error": f"{asked['source']} was left out"})
+        self._settle(job)
 
     def _run(self, job: Job, work: Callable[[], Iterator[Happened]]) -> None:
         with self._one:
@@ -162,25 +196,31 @@ class Jobs:
 
 def _take(job: Job, step: Happened) -> None:
     job.done, job.of = (step.done, step.of) if step.of else (job.done, job.of)
-    job.message = step.message or job.message
+    job.message, job.share = step.message or job.message, step.share
     if step.id:
         job.added.append({"id": step.id, "wrong": list(step.wrong), "there": False})
     elif step.longest is not None:
         asked = {"number": secrets.token_hex(4), "path": step.path, "source": step.source, "longest": step.longest}
-        job.asks.append(asked)
+        job.asks.append(asked | {"shapes": step.shapes or {}})
     elif step.error:
         job.errors.append({"source": step.source, "error": step.error})
 
 
 def _plain(job: Job) -> dict[str, Any]:
-    asks = [
-        {key: one[key] for key in ("number", "source", "longest")}
-        | {"units": [{"unit": unit, "size": one["longest"] * factor,
-                      "likely": SMALLEST <= one["longest"] * factor <= LARGEST} for unit, factor in METRES.items()]}
-        for one in job.asks
-    ]  # fmt: skip
-    facts = {key: getattr(job, key) for key in ("name", "title", "state", "message", "done", "of", "note")}
+    facts = {key: getattr(job, key) for key in ("name", "title", "state", "message", "done", "of", "share", "note")}
+    asks = [_question(one) for one in job.asks]
     return facts | {"added": list(job.added), "errors": list(job.errors), "asks": asks, "stopping": job.stop.is_set()}
+
+
+def _question(asked: dict[str, Any]) -> dict[str, Any]:
+    if "longest" not in asked:
+        return asked
+    sizes = [
+        {"unit": unit, "size": size, "likely": SMALLEST <= size <= USUAL}
+        for unit, factor in METRES.items()
+        if (size := asked["longest"] * factor)
+    ]
+    return {key: asked[key] for key in ("number", "source", "longest", "shapes")} | {"units": sizes}
 
 
 # ---------------------------------------------------------------------- files

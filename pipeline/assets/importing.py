@@ -1,7 +1,7 @@
 """Things brought into a library: a mesh, an MJCF or URDF model, a folder or a zip of them becomes an asset folder.
 
 What the file does not say is filled in and marked: mass and friction from a table by category, with a plausible range;
-collision pieces by CoACD (Wei et al., SIGGRAPH 2022) where its hull would close what is open.
+collision pieces where its hull would close what is open.
 """
 
 import json
@@ -29,6 +29,7 @@ from pipeline.assets.categories import (
     usual_friction,
     usual_mass,
 )
+from pipeline.assets.convex import decomposed, nearly_convex
 from pipeline.assets.described import MODEL_FORMATS
 from pipeline.assets.hollow import opening
 from pipeline.assets.importing_mesh import UP, Units, clean, read_mesh, small
@@ -41,10 +42,6 @@ from pipeline.description.colour import name_colour
 MESHES = (".glb", ".gltf", ".obj", ".stl", ".ply")
 LIGHTEST, HEAVIEST = 20.0, 8000.0
 """Kg per cubic metre of its box: what lies outside was never weighed."""
-NEAR = 0.03
-"""Mean distance from its hull to a thing, as a share of its mean extent, up to which the hull will do for collision."""
-DEEP = 0.2
-"""The same for the greatest distance: a ring's hull closes its hole."""
 LIES = "its opening faces {}: if it is lying, turn it"
 LARGEST_ZIP, MOST_FILES = 4 << 30, 20_000
 SQUEEZED = 200
@@ -172,7 +169,7 @@ def bring_in(
     doing("cleaning its mesh")
     ready = clean(mesh, source.name, told.units or units, up)
     category = told.category or category_of(id, told.name or id.replace("_", " "))
-    doing("finding its convex parts, up to a minute")
+    doing("finding its convex parts")
     pieces, opens = _pieces(ready.mesh, ready.library_from_file, model, hollow(category))
     facts, wrong = _facts(id, ready.mesh, model, told, category, opens == "z", licence_beside(source, root))
     if opens:
@@ -300,42 +297,6 @@ def _pieces(
     welded = trimesh.Trimesh(mesh.vertices, mesh.faces)
     welded.merge_vertices(merge_tex=True, merge_norm=True)
     return ([] if nearly_convex(welded) else decomposed(welded)), None
-
-
-def nearly_convex(mesh: trimesh.Trimesh) -> bool:
-    """Whether its hull lies on it nearly everywhere, and far from it only over gaps in its surface."""
-    import open3d as o3d  # takes a second: not at start-up
-
-    scene = o3d.t.geometry.RaycastingScene()
-    scene.add_triangles(
-        o3d.core.Tensor.from_numpy(mesh.vertices.astype(np.float32)),
-        o3d.core.Tensor.from_numpy(mesh.faces.astype(np.uint32)),
-    )
-    points = np.asarray(trimesh.sample.sample_surface(mesh.convex_hull, 2000, seed=0)[0])
-    away = scene.compute_distance(o3d.core.Tensor.from_numpy(points.astype(np.float32))).numpy()
-    mean = float(mesh.extents.mean())
-    return bool(away.mean() < NEAR * mean and (away.max() < DEEP * mean or not mesh.is_watertight))
-
-
-def decomposed(mesh: trimesh.Trimesh, most: int = 16, faces: int = 1000) -> list[trimesh.Trimesh]:
-    """Convex pieces by CoACD, of a mesh thinned to so many faces; measured in docs/library.md.
-
-    What has an inside is taken as it is: making it tight first takes most of the time, and thickens what is thin.
-    """
-    import coacd
-    import open3d as o3d
-
-    dense = o3d.geometry.TriangleMesh(o3d.utility.Vector3dVector(mesh.vertices), o3d.utility.Vector3iVector(mesh.faces))
-    thin = dense.simplify_quadric_decimation(faces) if len(mesh.faces) > faces else dense
-    vertices, triangles = np.asarray(thin.vertices), np.asarray(thin.triangles)
-    solid = trimesh.Trimesh(vertices, triangles)
-    coacd.set_log_level("error")
-    parts = coacd.run_coacd(
-        coacd.Mesh(vertices, triangles), threshold=0.08, max_convex_hull=most, mcts_iterations=12, mcts_nodes=6,
-        mcts_max_depth=2, resolution=500, seed=1, preprocess_resolution=30,
-        preprocess_mode="off" if solid.is_watertight and solid.volume > 0 else "on",
-    )  # fmt: skip
-    return [trimesh.Trimesh(corners, sides).convex_hull for corners, sides in parts]
 
 
 def _caption(asset: Asset, model: Imported | None) -> str:

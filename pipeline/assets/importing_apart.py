@@ -43,6 +43,12 @@ class Happened:
     """Why there is no asset of it, in one line."""
     longest: float | None = None
     """Longest side in the file's units, where nothing says which these are."""
+    shapes: dict[str, Any] | None = None
+    """Its outline then, as it would stand with each axis up; see outline.py."""
+    offer: dict[str, Any] | None = None
+    """What a person shall agree to before it is fetched: {name, licence, terms, size} of a thing of Objaverse."""
+    share: float = 0.0
+    """How much of the present thing is done, from 0 to 1."""
 
 
 def bring_apart(
@@ -59,6 +65,12 @@ def bring_apart(
 def install_apart(pack: str, libraries: Path, stop: threading.Event) -> Iterator[Happened]:
     """A pack into the folder `libraries`/<pack>; begun again after a stop it goes on from there."""
     yield from _run({"pack": pack, "library": str(libraries)}, libraries / pack, stop)
+
+
+def objaverse_apart(uid: str, agreed: bool, libraries: Path, stop: threading.Event) -> Iterator[Happened]:
+    """What a thing of Objaverse is, as an offer; where that is agreed to, the thing into `libraries`/objaverse."""
+    request = {"objaverse": uid, "agreed": agreed, "library": str(libraries / "objaverse")}
+    yield from _run(request, libraries / "objaverse", stop)
 
 
 def _run(request: dict[str, Any], library: Path, stop: threading.Event) -> Iterator[Happened]:

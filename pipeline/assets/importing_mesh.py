@@ -38,6 +38,8 @@ class UnitsInDoubt(AssetError):
         super().__init__(sentence)
         self.longest = longest
         """Its longest side, in units of the file."""
+        self.mesh: trimesh.Trimesh | None = None
+        """What it is about, cleaned, as it lies in its file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,11 @@ def clean(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None)
     mesh.merge_vertices(merge_norm=True)
     mesh, fewer = _thinned(mesh)
     wrong += fewer
-    factor = metres(float(mesh.extents.max()), name, units)
+    try:
+        factor = metres(float(mesh.extents.max()), name, units)
+    except UnitsInDoubt as doubt:
+        doubt.mesh = mesh
+        raise
     turn = np.eye(4)
     turn[:3, :3] = factor * UP[up or "z"]
     mesh.apply_transform(turn)

@@ -16,8 +16,10 @@ export class AssetPanel {
     this.actions = h("div.asset-actions");
     this.inertia = h("span");
     this.element = h("aside.asset", { hidden: true }, this.head, this.scene, this.facts, this.actions);
-    addEventListener("message", ({ source, origin, data }) => {  // what is selected in the viewer shows its joints there
-      if (source === this.frame.contentWindow && origin === location.origin && data?.type === "loaded" && this.one?.joints.length) source.postMessage({ type: "select", name: BODY }, origin);
+    addEventListener("message", ({ source, origin, data }) => {
+      if (source !== this.frame.contentWindow || origin !== location.origin || data?.type !== "loaded") return;
+      source.postMessage({ type: "turntable" }, origin);
+      if (this.one?.joints.length) source.postMessage({ type: "select", name: BODY }, origin); // shows its joints
     });
   }
 

@@ -4,6 +4,7 @@
 // {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
 // Where a twin may be put right, also hears {type: "adjustable", on}, {type: "try", state or null}, {type: "say", text},
 // and says {type: "trying" or "tried", state}: state is {name, pos, quat_wxyz, grown}, grown times its present size.
+// Where something stands alone, hears {type: "turntable"}: it turns by itself until it is touched.
 import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
@@ -13,12 +14,13 @@ import { Labels } from "./labels.js";
 import { Pointer } from "./pointer.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
+import { Turntable } from "./turntable.js";
 import { Twin } from "./twin.js";
 import { Views } from "./views.js";
 
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
-let stage, views, pointer, labels, contacts, adjust, edges, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
+let stage, views, pointer, labels, contacts, adjust, edges, turntable, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
 
 function state(name, message = "") {
   document.body.dataset.state = name;
@@ -77,6 +79,7 @@ function show(next, header) {
   const sphere = twin.bounds();
   stage.illuminate(sphere);
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
+  document.body.classList.toggle("alone", !header.camera);
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
   compared();
@@ -170,6 +173,7 @@ addEventListener("message", ({ source, origin, data }) => {
     offerAdjust();
   }
   if (data?.type === "try") adjust.preview(data.state);
+  if (data?.type === "turntable") turntable.offer();
   if (data?.type === "say") labels.say(data.text ?? "");
   if (data?.type === "load" && data.token !== token) load(data.token);
   if (data?.type === "palette") {
@@ -254,7 +258,7 @@ const KEYS = {
   b: blinkPhoto, 1: () => views.show("free"), 2: () => views.show("top"), 3: () => views.show("front"),
   4: () => views.show("photo"), ArrowLeft: (event) => nudge(event) || timeline.by(-0.1),
   ArrowRight: (event) => nudge(event) || timeline.by(0.1), ArrowUp: nudge, ArrowDown: nudge, PageUp: nudge, PageDown: nudge,
-  "?": () => toggleHelp(), Escape: escape,
+  o: () => $("turntable").hidden || $("turntable").click(), "?": () => toggleHelp(), Escape: escape,
 };
 
 function escape() {
@@ -313,6 +317,7 @@ function begin() {
     onMode: adjusting,
   });
   pointer.occupied = () => adjust.busy;
+  turntable = new Turntable(stage, views, $("canvas"), $("turntable"));
   stage.onResize = (width, height) => {
     if (twin) views.resize(width, height);
     twin?.resize(width, height);
@@ -321,6 +326,7 @@ function begin() {
     document.body.dataset.view = name;
     hover("");
     compared();
+    turntable.set(false);
     for (const button of document.querySelectorAll("button[data-view]")) press(button, button.dataset.view === name);
   };
   views.onBlink = (on) => press($("blink"), on);

@@ -141,7 +141,17 @@ def _undo(_: Shell, shelf: Shelf, request: dict) -> dict:
 
 
 def _units(_: Shell, shelf: Shelf, request: dict) -> dict:
-    shelf.jobs.answer(request.get("job"), request.get("number"), request.get("units"))
+    shelf.jobs.answer(request.get("job"), request.get("number"), request.get("units"), request.get("up"))
+    return {"jobs": shelf.jobs.shown()}
+
+
+def _objaverse(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.jobs.look_up(request.get("id") or "")
+    return {"jobs": shelf.jobs.shown()}
+
+
+def _agree(_: Shell, shelf: Shelf, request: dict) -> dict:
+    shelf.jobs.agree(request.get("job"), request.get("number"), request.get("yes") is True)
     return {"jobs": shelf.jobs.shown()}
 
 
@@ -174,6 +184,8 @@ ANSWERS: dict[str, Callable[[Shell, Shelf, dict], dict]] = {
     "jobs": lambda _, shelf, __: {"jobs": shelf.jobs.shown()},
     "units": _units,
     "halt": _halt,
+    "objaverse": _objaverse,
+    "agree": _agree,
     "packs": lambda _, shelf, __: {"packs": shelf.packs()},
     "install": _install,
 }
