@@ -135,9 +135,9 @@ def test_a_goal_laid_out_by_hand_becomes_a_branch(studio: Studio, page: Page):
     expect(view.locator("body")).to_have_attribute("data-state", "showing")
     view.locator("[data-view=photo]").click()
     project = Project.open(studio.workspace / SCENE)
-    twin, bowl = project.scene(), "white_bowl"
+    twin, bin_ = project.scene(), "white_bin"
     camera = PhotoCamera.calibrated(project.frame.intrinsics, twin.world_from_camera)
-    start = next(p for p in twin.placements if p.name == bowl).world_from_object.pos
+    start = next(p for p in twin.placements if p.name == bin_).world_from_object.pos
     page.wait_for_timeout(500)
     page.mouse.move(*on_screen(page, camera, start - np.array([0, 0, 0.02])))
     page.mouse.down()
@@ -149,8 +149,8 @@ def test_a_goal_laid_out_by_hand_becomes_a_branch(studio: Studio, page: Page):
     expect(timeline.locator("[data-round]")).not_to_have_count(rounds)
     halted(page)
     task = json.loads((studio.workspace / SCENE / "task.json").read_text())
-    assert task["kind"] == "arrange" and task["objects"] == [bowl]
-    assert task["goals"][0].startswith("white_bowl stands at (")
+    assert task["kind"] == "arrange" and task["objects"] == [bin_]
+    assert task["goals"][0].startswith("white_bin stands at (")
     shot(page, "tasks_7_branch")
 
 
