@@ -139,12 +139,13 @@ def _lay(asset: Asset, scale: float, thing: Seen, sight: Sight, below: tuple[Pla
 
 
 def _hung(asset: Asset, thing: Seen, sight: Sight, bottoms: list[float], effort: Effort) -> Laid | None:
-    """In its own size with its top where the top was seen, on something that was not found; None where none can be."""
+    """Upright, in its own size, its top where the top was seen, on something unseen; None where it cannot be so."""
     shape = registration.surface(asset.mesh, asset.size)
-    tops = [(up, thing.top - float(np.ptp((shape.points @ turn.T)[:, 2]))) for up, turn in UPS.items()]
-    free = [(up, z) for up, z in tops if z > HELD and all(abs(z - known) > HELD for known in bottoms)]
-    best = min((_fit(shape, sight, up, z, effort) for up, z in free), key=lambda fit: fit.cost, default=None)
-    if best is None or best.cost > 2 * GOOD:
+    bottom = thing.top - float(np.ptp(shape.points[:, 2]))
+    if bottom < HELD or any(abs(bottom - known) < HELD for known in bottoms):
+        return None
+    best = _fit(shape, sight, "upright", bottom, effort)
+    if best.cost > 2 * GOOD:
         return None
     for share in (1, 0.5, 0.25):
         starts = [Pose(best.pose.pos + np.array([0, 0, share * by]), best.pose.quat_wxyz) for by in RISES]

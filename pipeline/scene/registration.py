@@ -43,17 +43,24 @@ class Surface:
     spacing: float
     """Typical distance between neighbouring points, in metres."""
 
+    @cached_property
+    def planes(self) -> np.ndarray:
+        """How far each point's plane lies from the box's centre, of shape (M,), in metres."""
+        return np.einsum("ij,ij->i", self.normals, self.points)
+
     def facing(self, pose: Pose, eye: np.ndarray) -> np.ndarray:
         """Which points look at an eye at a world position, of shape (M,), bool."""
-        local = pose.inverse().matrix @ np.append(eye, 1)
-        facing = np.einsum("ij,ij->i", self.normals, local[:3] - self.points) > 0
+        return self.facing_from((eye - pose.pos) @ pose.rotation)
+
+    def facing_from(self, eye: np.ndarray) -> np.ndarray:
+        """The same of an eye in the box's axes."""
+        facing = self.normals @ eye > self.planes
         return facing if facing.sum() > 20 else np.ones(len(facing), bool)
 
-    def seen_from(self, pose: Pose, eye: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
-        """The triangles that look at the eye, ready to be asked for their closest points; in the box's axes."""
+    def seen_from(self, local: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
+        """The triangles that look at an eye in the box's axes, ready to be asked for their closest points."""
         import open3d  # takes a second: not at start-up
 
-        local = (pose.inverse().matrix @ np.append(eye, 1))[:3]
         a, b, c = self.triangles.swapaxes(0, 1)
         facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), local - a) > 0
         corners = (self.triangles[facing] if facing.any() else self.triangles).reshape(-1, 3).astype(np.float32)
@@ -77,6 +84,15 @@ class Sight:
         return self.world_from_camera[:3, 3]
 
     @cached_property
+    def camera_from_world(self) -> np.ndarray:
+        return np.linalg.inv(self.world_from_camera)
+
+    @cached_property
+    def tree(self) -> KDTree:
+        """Of the points."""
+        return KDTree(self.points)
+
+    @cached_property
     def nearest(self) -> np.ndarray:
         """The least depth of each pixel and its neighbours, 0 beside a hole: edges are known to a pixel."""
         return cv2.erode(self.frame.depth, np.ones((3, 3), np.uint8))
@@ -84,7 +100,7 @@ class Sight:
     def seen_through(self, points: np.ndarray) -> np.ndarray:
         """Metres by which world points of shape (M, 3) stand in front of what was measured there; 0 where unknown."""
         k = self.frame.intrinsics
-        x, y, z = transform(np.linalg.inv(self.world_from_camera), points).T
+        x, y, z = transform(self.camera_from_world, points).T
         u, v = np.rint(x / z * k.fx + k.cx).astype(int), np.rint(y / z * k.fy + k.cy).astype(int)
         inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height) & (z > 0)
         measured = np.where(inside, self.nearest[v.clip(0, k.height - 1), u.clip(0, k.width - 1)], 0)
@@ -126,10 +142,12 @@ def register(shape: Surface, sight: Sight, starts: list[Pose], exact: int = 3) -
     """
     few, many = (replace(sight, points=_thinned(sight.points, n)) for n in POINTS)
     coarse = replace(shape, points=shape.points[::4], normals=shape.normals[::4], spacing=2 * shape.spacing)
-    rough = [_icp(coarse, few, start, _Samples(coarse, start, few), rounds=8, far=0.03) for start in starts]
-    best = sorted(rough, key=lambda fit: fit.cost)[:exact]
-    fine = [_icp(shape, many, fit.pose, _Exact(shape, fit.pose, many), rounds=30, far=0.01) for fit in best]
-    return min(fine, key=lambda fit: fit.cost)
+    laid = [_Laid(start.rotation, start.pos) for start in starts]
+    rough = [_icp(coarse, few, start, _Samples(coarse, start.eye(few)), rounds=8, far=0.03) for start in laid]
+    best = sorted(rough, key=lambda found: found[1])[:exact]
+    fine = [_icp(shape, many, at, _Exact(shape, at.eye(many)), rounds=30, far=0.01) for at, _ in best]
+    at, cost = min(fine, key=lambda found: found[1])
+    return Fit(Pose.from_rotation(at.pos, at.turn), cost)
 
 
 def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: int = 12) -> list[Pose]:
@@ -145,11 +163,24 @@ def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: i
     return poses
 
 
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """Where a surface lies on the way: a pose without its quaternion, which would take most of the time."""
+
+    turn: np.ndarray
+    """World from the box's axes, of shape (3, 3)."""
+    pos: np.ndarray
+
+    def eye(self, sight: Sight) -> np.ndarray:
+        """The camera in the box's axes, of shape (3,)."""
+        return (sight.eye - self.pos) @ self.turn
+
+
 class _Samples:
     """The closest of the surface's points and their planes. Roughly right, and quick to make."""
 
-    def __init__(self, shape: Surface, pose: Pose, sight: Sight):
-        facing = shape.facing(pose, sight.eye)
+    def __init__(self, shape: Surface, eye: np.ndarray):
+        facing = shape.facing_from(eye)
         self.points, self.normals = shape.points[facing], shape.normals[facing]
         self.tree = KDTree(self.points)
         self.spacing = shape.spacing
@@ -168,8 +199,8 @@ class _Samples:
 class _Exact:
     """The closest point of the surface's triangles that face the camera."""
 
-    def __init__(self, shape: Surface, pose: Pose, sight: Sight):
-        self.scene = shape.seen_from(pose, sight.eye)
+    def __init__(self, shape: Surface, eye: np.ndarray):
+        self.scene = shape.seen_from(eye)
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
         """From the surface to points, both in the box's axes, of shape (N, 3)."""
@@ -179,35 +210,37 @@ class _Exact:
         return points - self.scene.compute_closest_points(asked)["points"].numpy().astype(float)
 
 
-def _icp(shape: Surface, sight: Sight, pose: Pose, closest: _Samples | _Exact, rounds: int, far: float) -> Fit:
-    best = Fit(pose, np.inf)
+def _icp(
+    shape: Surface, sight: Sight, at: _Laid, closest: _Samples | _Exact, rounds: int, far: float
+) -> tuple[_Laid, float]:
+    """The best of the way, and its cost."""
+    best = at, np.inf
     for i in range(rounds):
-        rows, wanted, weights, cost = _equations(shape, closest, sight, pose, far if i < rounds // 2 else far / 3)
-        if cost < best.cost:
-            best = Fit(pose, cost)
+        rows, wanted, weights, cost = _equations(shape, closest, sight, at, far if i < rounds // 2 else far / 3)
+        if cost < best[1]:
+            best = at, cost
         normal = rows.T @ (rows * weights[:, None]) + np.diag([1e-6, 1e-6, 1e-6 * np.ptp(shape.points) ** 2])
         x, y, turn = np.linalg.solve(normal, rows.T @ (weights * wanted))
-        pose = Pose.from_rotation(pose.pos + np.array([x, y, 0]), _about_z(np.clip(turn, -0.3, 0.3)) @ pose.rotation)
+        at = _Laid(_about_z(min(max(turn, -0.3), 0.3)) @ at.turn, at.pos + np.array([x, y, 0]))
         if abs(x) + abs(y) < 2e-6 and abs(turn) < 2e-5:
             break
     return best
 
 
-def _equations(shape: Surface, closest: _Samples | _Exact, sight: Sight, pose: Pose, far: float):
+def _equations(shape: Surface, closest: _Samples | _Exact, sight: Sight, at: _Laid, far: float):
     """Linear equations of one ICP round in (x, y, turn): rows (E, 3), wanted (E,), weights (E,); and the cost now."""
-    turn = pose.rotation
-    gaps = closest.gaps((sight.points - pose.pos) @ turn) @ turn.T
-    model = shape.points[shape.facing(pose, sight.eye)] @ turn.T + pose.pos
+    gaps = closest.gaps((sight.points - at.pos) @ at.turn) @ at.turn.T
+    model = shape.points[shape.facing_from(at.eye(sight))] @ at.turn.T + at.pos
     through = sight.seen_through(model)
     out = model[through > 0]
-    back = sight.points[KDTree(sight.points).query(out)[1]] - out if len(out) else np.zeros((0, 3))
+    back = sight.points[sight.tree.query(out)[1]] - out if len(out) else np.zeros((0, 3))
 
     wanted = np.linalg.norm(np.vstack([gaps, back]), axis=1)
     direction = np.vstack([gaps, back]) / np.maximum(wanted, 1e-12)[:, None]
     wanted[len(gaps) :] = (wanted[len(gaps) :] - shape.spacing).clip(0)
     weights = 1 / (1 + (wanted / far) ** 2)
     weights[len(gaps) :] *= 0.5 * len(gaps) / max(len(model), 1)
-    arm = np.vstack([sight.points, out]) - pose.pos
+    arm = np.vstack([sight.points, out]) - at.pos
     rows = np.stack([direction[:, 0], direction[:, 1], direction[:, 1] * arm[:, 0] - direction[:, 0] * arm[:, 1]], -1)
     cost = wanted[: len(gaps)].clip(0, CAP).mean() + through.mean()
     return rows, wanted, weights, float(cost)
