@@ -12,8 +12,6 @@ from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question
 from pipeline.models.rules.aims import Aim, listed, sentences
 
-LEVEL = 0.9
-"""Least upright part of a hinge's axis that the hand turns something about."""
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
@@ -39,9 +37,8 @@ class Task:
     kind: str = ""
     """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
     "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
-    "put_on_table", "open", "close", "put_in_drawer",
-    "arrange" (laid out by hand) or "several"; another model may say others; empty for a person's words
-    not yet understood."""
+    "put_on_table", "open", "close", "put_in_drawer", "arrange" (laid out by hand) or "several"; another model may say
+    others; empty for a person's words not yet understood."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
     difficulty: float | None = None
@@ -167,10 +164,10 @@ def _object(thing: Any, about: str) -> dict[str, Any]:
 
 
 def _part(part: Any, thing: Any) -> dict[str, Any]:
-    """A drawer, door, lid or knob; `upright` where the hand can move it: it slides, or turns about the vertical."""
+    """A drawer, door, lid or knob; `upright` where the hand can move it."""
     size = _numbers(np.ptp(part.corners @ thing.rotation, axis=0))
-    upright = part.kind == "slide" or abs(float(part.axis[2])) > LEVEL
-    return {"name": part.name, "kind": part.kind, "open": round(part.open, 2), "size": size, "upright": upright}
+    said = {"name": part.name, "kind": part.kind, "open": round(part.open, 2), "size": size}
+    return said | {"upright": part.upright}
 
 
 def _numbers(values: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from pipeline.frame import Frame
 from pipeline.frame.support import Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
+from pipeline.scene.fronts import facing
 from pipeline.scene.given import Given, weighed
 from pipeline.scene.holding import bottoms_of, holder_of, holder_top, propped, reaching_under, under_foot
 from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, laid_over, refitted, touched_up
@@ -124,6 +125,7 @@ def _place(
     if thing.match is not None and thing.match.asset_id is not None and given.way is None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
         laid = laid_over(thing, asset, scale, sight, below, cache)
+        laid = facing(laid, asset, thing, sight, cache) if asset.joints else laid
         fits = laid.cost < GOOD and laid.scale == 1
         sure = thing.match.source == "human" or fits or shape not in PLAIN
         if sure or not _belied(asset, laid, make(PLAIN[shape])[1], _likely(thing.match)):

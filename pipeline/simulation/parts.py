@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+LEVEL = 0.9
+"""Least upright part of the axis of a hinge that counts as upright."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -34,6 +37,11 @@ class Part:
     def open(self) -> float:
         """How far it is open: 0 shut, 1 wholly."""
         return float(np.clip(self.value / self.end, 0.0, 1.0)) if self.end else 0.0
+
+    @property
+    def upright(self) -> bool:
+        """It slides, or turns about the vertical: what the hand can do."""
+        return self.kind == "slide" or abs(float(self.axis[2])) > LEVEL
 
     @property
     def travel(self) -> float:

@@ -16,8 +16,6 @@ SPEED = 0.15
 """Mean speed of the place that is held, in m/s."""
 TIP = 0.006
 """Metres from the cup's tip to its middle, where it touches a side."""
-LEVEL = 0.9
-"""Least upright part of a hinge's axis: this hand turns about the vertical only."""
 BACK = 0.06
 """Metres that the hand goes back when it has let go."""
 
@@ -26,7 +24,7 @@ def pull(hand: Gripper, name: str, part: str, share: float, ceiling: float) -> s
     """Opens or shuts a part until it is open by that share; says why not, empty when it holds on and has gone there."""
     physics = hand.physics
     now = physics.state()[name].part(part)
-    if now.kind == "hinge" and abs(now.axis[2]) < LEVEL:
+    if not now.upright:
         return f"{part} of {name} turns about a level hinge, and this gripper turns things about the vertical only"
     places = holds(physics, name, now)
     if not places:
