@@ -131,8 +131,8 @@ def _got(address: str, file: Path, what: str, doing: Telling) -> Path:
             while max(there, whole) <= LARGEST and (part := reply.read(CHUNK)):
                 there += len(part)
                 kept.write(part)
-                doing(f"fetching {what}, {there / 1e6:.1f}{f' of {whole / 1e6:.1f}' if whole else ''} MB",
-                      there / whole if whole else 0.0)  # fmt: skip
+                much = f", {there / 1e6:.1f}{f' of {whole / 1e6:.1f}' if whole else ''} MB" if there > CHUNK else ""
+                doing(f"fetching {what}{much}", there / whole if whole else 0.0)
             if max(there, whole) > LARGEST:
                 raise AssetError(f"{what} has more than {LARGEST >> 20} MB, which is more than is fetched")
             if there < whole:

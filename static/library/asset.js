@@ -18,7 +18,6 @@ export class AssetPanel {
     this.element = h("aside.asset", { hidden: true }, this.head, this.scene, this.facts, this.actions);
     addEventListener("message", ({ source, origin, data }) => {
       if (source !== this.frame.contentWindow || origin !== location.origin || data?.type !== "loaded") return;
-      source.postMessage({ type: "turntable" }, origin);
       if (this.one?.joints.length) source.postMessage({ type: "select", name: BODY }, origin); // shows its joints
     });
   }
@@ -58,7 +57,7 @@ export class AssetPanel {
     this.made = made;
     this.veil.hidden = true;
     if (this.frame.getAttribute("src")?.startsWith("/viewer/")) this.frame.contentWindow.postMessage({ type: "load", token: made.view }, location.origin);
-    else this.frame.src = `/viewer/#${made.view}`;
+    else this.frame.src = `/viewer/?alone#${made.view}`;
     this.drawInertia();
   }
 

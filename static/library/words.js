@@ -1,5 +1,5 @@
 // Numbers and sources as a person reads them.
-export const mass = (kg) => (kg >= 1 ? `${kg.toFixed(2)} kg` : `${(kg * 1000).toFixed(kg < 0.01 ? 1 : 0)} g`);
+export const mass = (kg) => (kg >= 1 ? `${kg.toFixed(kg < 10 ? 2 : 0)} kg` : `${(kg * 1000).toFixed(kg < 0.01 ? 1 : 0)} g`);
 export const length = (m) => (m >= 1 ? `${m.toFixed(2)} m` : m >= 0.01 ? `${(m * 100).toFixed(1)} cm` : `${(m * 1000).toFixed(1)} mm`);
 export const PLACES = { own: "my own", studio: "the studio's" };
 export const place = (name) => PLACES[name] ?? name;

@@ -4,7 +4,7 @@
 // {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
 // Where a twin may be put right, also hears {type: "adjustable", on}, {type: "try", state or null}, {type: "say", text},
 // and says {type: "trying" or "tried", state}: state is {name, pos, quat_wxyz, grown}, grown times its present size.
-// Where something stands alone, hears {type: "turntable"}: it turns by itself until it is touched.
+// With "?alone" in its address what it shows turns by itself until it is touched, and there is no photograph.
 import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
@@ -20,6 +20,8 @@ import { Views } from "./views.js";
 
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
+const ALONE = new URLSearchParams(location.search).has("alone");
+const HEADROOM = 44; // pixels that the tools take, where the view is small
 let stage, views, pointer, labels, contacts, adjust, edges, turntable, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
 
 function state(name, message = "") {
@@ -79,7 +81,6 @@ function show(next, header) {
   const sphere = twin.bounds();
   stage.illuminate(sphere);
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
-  document.body.classList.toggle("alone", !header.camera);
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
   compared();
@@ -103,6 +104,7 @@ function connect() {
         stage.onDrawn = null;
         state("showing");
         tell({ type: "loaded", token: mine });
+        if (ALONE) turntable.offer();
         if (!shaded) setTimeout(() => stage.castShadows((shaded = true)), 100);
       };
     },
@@ -173,7 +175,6 @@ addEventListener("message", ({ source, origin, data }) => {
     offerAdjust();
   }
   if (data?.type === "try") adjust.preview(data.state);
-  if (data?.type === "turntable") turntable.offer();
   if (data?.type === "say") labels.say(data.text ?? "");
   if (data?.type === "load" && data.token !== token) load(data.token);
   if (data?.type === "palette") {
@@ -302,6 +303,8 @@ function begin() {
     return state("failed", "This browser offers no WebGL 2, which the 3D view needs. Turn on hardware acceleration or try another browser.");
   }
   views = new Views(stage, $("canvas"), $("photo"), $("difference"));
+  document.body.classList.toggle("alone", ALONE);
+  views.headroom = ALONE ? HEADROOM : 0;
   labels = new Labels($("labels"), stage, views);
   contacts = new Contacts(stage.scene);
   pointer = new Pointer(stage, views, $("canvas"), {

@@ -8,7 +8,7 @@ const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -
 
 export class Views {
   constructor(stage, canvas, photo, difference) {
-    Object.assign(this, { stage, canvas, photo, difference, name: "free", blend: 0.6, blinking: null, compare: "blend" });
+    Object.assign(this, { stage, canvas, photo, difference, name: "free", blend: 0.6, blinking: null, compare: "blend", headroom: 0 });
     this.camera = new THREE.PerspectiveCamera(ANGLE, 1, NEAR, FAR);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -72,6 +72,7 @@ export class Views {
     else {
       this.camera.fov = ANGLE;
       this.camera.aspect = width / height;
+      this.camera.setViewOffset(width, height, 0, -this.headroom / 2, width, height); // the tools lie over the top
       this.camera.updateProjectionMatrix();
     }
     this.#mix();
@@ -101,7 +102,7 @@ export class Views {
     const side = new THREE.Vector3(away.y, -away.x, 0);
     const direction = side.multiplyScalar(right).addScaledVector(away, back).add(new THREE.Vector3(0, 0, up)).normalize();
     const [width, height] = this.stage.size;
-    const narrow = Math.min(1, (width || 1) / (height || 1));
+    const open = Math.max(0.4, 1 - this.headroom / (height || 1)), narrow = Math.min(1, (width || 1) / (height || 1)) * open;
     const distance = (Math.max(radius, 0.08) / Math.sin((this.camera.fov / 2) * Math.PI / 180) / narrow) * 0.86;
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(direction, distance);
