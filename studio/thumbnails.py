@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from starlette.requests import HTTPConnection
 
 from pipeline.assets import Asset
-from pipeline.assets.cards import VIEWS, card
+from pipeline.assets.cards import readable_card
 from studio.pictures import jpeg
 from studio.services import cache_folder
 
@@ -24,7 +24,7 @@ class Thumbnails:
     """May be asked from any thread; OpenGL has one of its own."""
 
     def __init__(self, folder: Path | None = None):
-        self.folder = folder or cache_folder() / "thumbnails"
+        self.folder = folder or cache_folder() / "shelf"
         self._lock = threading.Lock()
         self._waiting: OrderedDict[str, Asset] = OrderedDict()
         self._failed: set[str] = set()
@@ -63,7 +63,7 @@ class Thumbnails:
                     self._failed.add(asset.digest)
 
     def _draw(self, asset: Asset) -> None:
-        (picture,) = card(asset, VIEWS[:1], cache=cache_folder() / "cards")
+        picture = readable_card(asset)
         file = self._file(asset.digest)
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(f".{threading.get_ident()}.part")

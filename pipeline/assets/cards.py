@@ -24,6 +24,11 @@ FIELD_OF_VIEW = np.deg2rad(24)
 GROUND = (0.93, 0.93, 0.92)
 """What lies behind the object, linear RGB."""
 
+PLASTER = (0.95, 0.95, 0.95, 1.0)
+"""What a thing's form is drawn in, linear RGBA."""
+SHINE, LIFTED = 0.13, 1.25
+"""How much of the light on its form a black thing throws back; the gamma that lifts its shadows."""
+
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cards")
 
 
@@ -73,12 +78,24 @@ def render_view(asset: Asset, rotation: np.ndarray, size: int = 224) -> np.ndarr
     return drawing(_draw, asset, rotation, size)
 
 
+def readable_card(asset: Asset, view: tuple[float, float] = VIEWS[0], size: int = 224) -> np.ndarray:
+    """One view for a small picture, (size, size, 3), uint8: what is dark is shone upon, so that its form can be seen.
+
+    For people only: what a model is shown, and what is compared, keeps its colours.
+    """
+    rotation = camera_rotation(*view)
+    own = drawing(_draw, asset, rotation, size) / 255
+    form = drawing(_draw, asset, rotation, size, PLASTER) / 255
+    lit = own + SHINE * (1 - own.max(axis=2, keepdims=True)) ** 3 * form**2
+    return np.round(255 * np.minimum(lit, 1) ** (1 / LIFTED)).astype(np.uint8)
+
+
 def drawing(function: Callable[..., R], *arguments: Any) -> R:
     """Calls a function that draws with `opengl()` in the thread kept for that, and waits for its answer."""
     return _worker.submit(function, *arguments).result()
 
 
-def _draw(asset: Asset, rotation: np.ndarray, size: int) -> np.ndarray:
+def _draw(asset: Asset, rotation: np.ndarray, size: int, paint: Sequence[float] | None = None) -> np.ndarray:
     gl = opengl()
     radius = float(np.linalg.norm(asset.size)) / 2
     distance = 1.04 * radius / np.sin(FIELD_OF_VIEW / 2)
@@ -86,7 +103,8 @@ def _draw(asset: Asset, rotation: np.ndarray, size: int) -> np.ndarray:
     pose[:3, :3] = rotation * [1, -1, -1]  # OpenGL's camera looks along -z with y up
     pose[:3, 3] = -rotation[:, 2] * distance
     scene = gl.Scene(bg_color=(*GROUND, 1.0), ambient_light=(0.42, 0.42, 0.42))
-    scene.add(gl.Mesh.from_trimesh(load_mesh(asset), smooth=True))
+    plain = gl.MetallicRoughnessMaterial(baseColorFactor=paint, metallicFactor=0.0) if paint else None
+    scene.add(gl.Mesh.from_trimesh(load_mesh(asset), material=plain, smooth=True))
     scene.add(gl.PerspectiveCamera(FIELD_OF_VIEW, znear=distance / 10, zfar=distance * 10), pose=pose)
     for strength, turn in ((2.6, (-0.5, -0.6)), (1.1, (-0.2, 0.9))):
         scene.add(gl.DirectionalLight(intensity=strength), pose=pose @ _turn(*turn))

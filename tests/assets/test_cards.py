@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from pipeline.assets import Library
-from pipeline.assets.cards import GROUND, VIEWS, camera_rotation, card, card_file
+from pipeline.assets.cards import GROUND, VIEWS, camera_rotation, card, card_file, readable_card
 from pipeline.assets.views import look, rotations
 
 LIBRARY = Library.open()
@@ -44,6 +44,19 @@ def test_what_is_red_looks_red_and_the_ground_does_not():
     picture = card(LIBRARY["red_cube"], VIEWS[:1], 64)[0]
     red, green, blue = picture[shown(picture)].mean(axis=0)
     assert red > 2 * green and red > 2 * blue and np.ptp(picture[0, 0]) < 12 and min(GROUND) > 0.9
+
+
+def test_the_form_of_dark_things_is_seen_in_small_pictures_and_colours_stay():
+    def tones(id: str, picture: np.ndarray) -> np.ndarray:
+        return picture[shown(card(LIBRARY[id], VIEWS[:1], 224)[0])].mean(axis=1)
+
+    before, now = (
+        tones("blue_mug", one) for one in (card(LIBRARY["blue_mug"], VIEWS[:1])[0], readable_card(LIBRARY["blue_mug"]))
+    )
+    assert now.mean() > 1.3 * before.mean() and np.percentile(now, 95) < 200
+    assert np.ptp(np.percentile(now, [5, 95])) > np.ptp(np.percentile(before, [5, 95]))
+    red = readable_card(LIBRARY["red_cube"])
+    assert red[shown(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
 
 
 def test_rays_and_opengl_see_the_same_outline():

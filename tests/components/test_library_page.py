@@ -1,5 +1,7 @@
 """What the library's page may ask, and what a browser that is not ours gets for asking it."""
 
+import gzip
+import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,6 +86,52 @@ def test_files_dropped_together_are_told_apart_by_folder_and_zip(tmp_path):
     assert given(tmp_path) == [tmp_path / "bowl", tmp_path / "many.zip", tmp_path]
 
 
+def over(desk: Any) -> dict[str, Any]:
+    """The newest job once nothing runs."""
+    for _ in range(1200):
+        job = desk.ask("jobs")["jobs"][0]
+        if job["state"] not in ("waiting", "running"):
+            return job
+        time.sleep(0.1)
+    raise AssertionError("it never ends")
+
+
+def test_a_thing_of_objaverse_waits_for_its_terms_to_be_agreed_to(desk, tmp_path, monkeypatch):
+    uid, top = "0123456789abcdef0123456789abcdef", tmp_path / "objaverse"
+    (top / "metadata").mkdir(parents=True)
+    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
+    about = {uid: {"name": "Tea tin", "license": "by"}}
+    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
+    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+    assert "no id of Objaverse" in desk.ask("objaverse", id="mug")["error"]
+    assert "error" not in desk.ask("objaverse", id=uid)
+    job = over(desk)
+    (offer,) = job["asks"]
+    assert (job["state"], offer["name"], offer["terms"]) == ("asks", "Tea tin", "its author must be named")
+    assert "error" in desk.ask("units", job=job["name"], number=offer["number"], units="m"), "it is another question"
+    desk.ask("agree", job=job["name"], number=offer["number"], yes=False)
+    job = over(desk)
+    assert job["state"] == "done" and "left out" in job["errors"][0]["error"] and not job["added"]
+    assert "error" in desk.ask("agree", job=job["name"], number=offer["number"], yes=True)
+
+
+def test_units_are_asked_with_the_outline_and_answered_with_the_side_that_is_up(desk):
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.box([80, 120, 20]).export(uploads / "flat_slab_9.stl")
+    desk.ask("bring", files=[{"path": str(uploads / "flat_slab_9.stl"), "name": "flat_slab_9.stl"}])
+    job = over(desk)
+    (asked,) = job["asks"]
+    assert [one["unit"] for one in asked["units"] if one["likely"]] == ["mm"]
+    seen = {up: (shape["wide"], shape["tall"]) for up, shape in asked["shapes"].items()}
+    assert seen == {"z": (1.0, 0.167), "y": (0.667, 1.0), "x": (1.0, 0.667)}
+    assert all(shape["path"].startswith("M") for shape in asked["shapes"].values())
+    assert "error" in desk.ask("units", job=job["name"], number=asked["number"], units="mm", up="w")
+    desk.ask("units", job=job["name"], number=asked["number"], units="mm", up="y")
+    assert over(desk)["added"][0]["id"] == "flat_slab_9"
+    assert [round(side, 3) for side in desk.ask("asset", id="flat_slab_9")["size"]] == [0.08, 0.02, 0.12]
+
+
 def test_a_dropped_file_is_in_every_projects_library_and_work_that_runs_goes_on(desk):
     resting = SimpleNamespace(work=None, services=None, project=SimpleNamespace(segments=lambda: ()), begun=0)
     resting.bring_up_to_date = lambda: setattr(resting, "begun", resting.begun + 1)
@@ -92,13 +140,8 @@ def test_a_dropped_file_is_in_every_projects_library_and_work_that_runs_goes_on(
     uploads = Path(get_upload_folder())
     uploads.mkdir(parents=True, exist_ok=True)
     trimesh.creation.icosphere(2, 0.03).export(uploads / "beach_ball_7.stl")
-    said = desk.ask("bring", files=[{"path": str(uploads / "beach_ball_7.stl"), "name": "beach_ball_7.stl"}])
-    for _ in range(1200):
-        if said["jobs"][0]["state"] not in ("waiting", "running"):
-            break
-        time.sleep(0.1)
-        said = desk.ask("jobs")
-    (job,) = said["jobs"]
+    desk.ask("bring", files=[{"path": str(uploads / "beach_ball_7.stl"), "name": "beach_ball_7.stl"}])
+    job = over(desk)
     assert job["state"] == "done" and not job["errors"] and [one["id"] for one in job["added"]] == ["beach_ball_7"]
     assert "beach_ball_7" in desk.shelf.library
     assert resting.services is busy.services is desk.sessions.services and resting.begun == 1
