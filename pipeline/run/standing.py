@@ -10,8 +10,9 @@ from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import files, given, naming
+from pipeline.scene.placement import Scene
 from pipeline.scene.placing import place
-from pipeline.scene.settle import settle
+from pipeline.scene.resting import rest
 from pipeline.segmentation import Segment
 
 
@@ -22,7 +23,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield from _provided(project, services, [id for id, one in wanted.items() if one.way == "provider"])
     yield Progress("scene", "placing the objects", 0, 3)
     descriptions, matches = project.descriptions() or (), project.matches() or ()
-    scene = place(
+    what = (
         project.frame,
         project.support,
         segments,
@@ -33,9 +34,13 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         wanted,
         project.folder / "cache",
     )
-    scene = naming.named(scene, descriptions, matches, services.library, project.decided(*naming.KINDS))
+
+    def named(scene: Scene) -> Scene:
+        return naming.named(scene, descriptions, matches, services.library, project.decided(*naming.KINDS))
+
+    scene = named(place(*what))
     yield Progress("scene", "letting them settle", 1, 3)
-    scene, settled = settle(scene)
+    scene, settled = rest(scene, *what, named)
     yield Progress("scene", "writing the model", 2, 3)
     files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects stand", 3, 3, settled)

@@ -66,11 +66,11 @@ def place(
     for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
         wanted = (given or {}).get(thing.segment.id, Given())
         below = tuple(placements.values())
-        placed = _place(frame, support, thing, library, folder, below, wanted, cache)
-        holder = holder_of(thing, below) or under_foot(placed, below)
+        one = placed(frame, support, thing, library, folder, below, wanted, cache)
+        holder = holder_of(thing, below) or under_foot(one, below)
         if holder is not None and wanted.fixed is None and holder.asset_id is None:
-            placements[holder.segment_id] = reaching_under(holder, placed)
-        placements[thing.segment.id] = placed
+            placements[holder.segment_id] = reaching_under(holder, one)
+        placements[thing.segment.id] = one
     scene = Scene(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
@@ -102,7 +102,7 @@ def lay(
     return laid_over(thing, asset, scale, sight, tuple(below), cache, effort)
 
 
-def _place(
+def placed(
     frame: Frame,
     support: Support,
     thing: Seen,
@@ -112,6 +112,7 @@ def _place(
     given: Given,
     cache: Path | None,
 ) -> Placement:
+    """One object as it was seen, on the table or on what is already placed `below`."""
     sight = Sight(thing.points, frame, support.world_from_camera)
     shape, laid, asset = thing.description.attributes.shape, None, None
     bottom = holder_top(thing, below)

@@ -150,6 +150,14 @@ def register(shape: Surface, sight: Sight, starts: list[Pose], exact: int = 3) -
     return Fit(Pose.from_rotation(at.pos, at.turn), cost)
 
 
+def misfit(shape: Surface, sight: Sight, pose: Pose) -> float:
+    """The cost of a surface where it lies, in metres, as of a Fit; 0 where too little was seen to tell."""
+    if len(sight.points) < 30:
+        return 0.0
+    many, at = replace(sight, points=_thinned(sight.points, POINTS[1])), _Laid(pose.rotation, pose.pos)
+    return _equations(shape, _Exact(shape, at.eye(many)), many, at, CAP)[-1]
+
+
 def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: int = 12) -> list[Pose]:
     """Poses all around: the shape turned by `up`, (3, 3), resting at z = bottom, its near side where it was seen."""
     lift = bottom - (shape.points @ up.T)[:, 2].min()
