@@ -1,5 +1,6 @@
 """The library as a person uses it: found, seen, brought in, changed, taken back, used for an object."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -11,17 +12,30 @@ from conftest import Studio
 from playwright.sync_api import Page, expect
 from test_studio import settled, shot
 
-SCENE = "sizes"
+SCENE, UID = "sizes", "0123456789abcdef0123456789abcdef"
 expect.set_options(timeout=120_000)
 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """One with a library of its own, so that nothing comes into the user's."""
-    running = Studio(tmp_path_factory.mktemp("workspace"), GRS_LIBRARY=str(tmp_path_factory.mktemp("library")))
+    stand_in = objaverse(tmp_path_factory.mktemp("objaverse"))
+    library = str(tmp_path_factory.mktemp("library"))
+    running = Studio(tmp_path_factory.mktemp("workspace"), GRS_LIBRARY=library, GRS_OBJAVERSE=stand_in)
     yield running
     running.process.terminate()
     running.process.wait(60)
+
+
+def objaverse(top: Path) -> str:
+    """The address of a stand-in for Objaverse that holds one thing."""
+    (top / "metadata").mkdir()
+    (top / "glbs" / "a").mkdir(parents=True)
+    trimesh.creation.box((0.08, 0.1, 0.05)).export(top / "glbs" / "a" / f"{UID}.glb")
+    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({UID: f"glbs/a/{UID}.glb"}).encode()))
+    about = {UID: {"name": "Tea tin", "license": "by-nc", "user": {"displayName": "Ada"}}}
+    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
+    return top.as_uri()
 
 
 def library(page: Page):
@@ -74,6 +88,8 @@ def test_files_come_in_together_and_units_are_asked_where_nobody_knows(studio: S
     expect(asks).to_contain_text("How large is tea carton.stl?")
     shot(page, "library_1_units")
     expect(asks.locator(".option").first).to_contain_text("12.0 cm")
+    expect(asks.locator(".option.unlikely")).to_have_count(3)
+    expect(asks.locator(".option .thing path").first).to_have_attribute("d", re.compile("^M"))
     asks.locator(".option").first.click()
     job = library(page).locator(".job")
     expect(job).to_contain_text("2 assets came in")
@@ -105,6 +121,49 @@ def test_one_asset_is_changed_and_every_change_is_taken_back(studio: Studio, pag
         undo.click()
         expect(library(page).locator(f"[data-act=undo][title='{told}']")).to_have_count(0)
     assert before.read_text() == kept and own(studio) == ["bath_ball", "tea_carton"]
+
+
+def test_a_thing_of_objaverse_tells_its_terms_before_it_is_fetched(studio: Studio, page: Page):
+    library(page).locator("[data-act=packs]").click()
+    packs, job = library(page).locator(".packs"), library(page).locator(".job")
+    packs.get_by_label("Objaverse id").fill("a tea tin")
+    packs.get_by_label("Objaverse id").press("Enter")
+    expect(packs.get_by_role("alert")).to_contain_text("no id of Objaverse")
+    packs.get_by_label("Objaverse id").fill(f"https://sketchfab.com/3d-models/tea-tin-{UID}")
+    packs.get_by_role("button", name="Look it up").click()
+    expect(job.locator(".asks")).to_contain_text("CC BY-NC 4.0 (Ada, by way of Objaverse)")
+    expect(job.locator(".asks")).to_contain_text("not for commercial use")
+    shot(page, "library_3_objaverse")
+    job.locator("[data-act=agree]").click()
+    expect(job).to_contain_text("1 asset came in")
+    job.get_by_role("button", name="objaverse").click()
+    expect(library(page).locator(".asset").get_by_label("Name")).to_have_value("Tea tin")
+    job.get_by_role("button", name="Dismiss").click()
+
+
+def test_an_asset_turns_on_its_stand_until_it_is_touched(page: Page):
+    stand = page.frame_locator(".library iframe.stand")
+    expect(stand.locator("body")).to_have_attribute("data-state", "showing")
+    expect(stand.locator("#turntable")).to_have_attribute("aria-pressed", "true")
+    canvas = stand.locator("#canvas")
+    before = canvas.screenshot()
+    page.wait_for_timeout(1500)
+    assert canvas.screenshot() != before
+    canvas.click(position={"x": 12, "y": 120})
+    expect(stand.locator("#turntable")).to_have_attribute("aria-pressed", "false")
+    stand.locator("#turntable").click()
+    expect(stand.locator("#turntable")).to_have_attribute("aria-pressed", "true")
+    canvas.click(position={"x": 12, "y": 120})
+    expect(stand.locator("#turntable")).to_have_attribute("aria-pressed", "false")
+
+
+def test_who_wants_no_motion_gets_none(page: Page):
+    page.emulate_media(reduced_motion="reduce")
+    library(page).get_by_label("Search assets").fill("soup can")
+    cards(page).first.click()
+    stand = page.frame_locator(".library iframe.stand")
+    expect(stand.locator("#turntable")).to_be_visible()
+    expect(stand.locator("#turntable")).to_have_attribute("aria-pressed", "false")
 
 
 def test_what_comes_with_the_studio_is_changed_as_a_version_of_ones_own(studio: Studio, page: Page):
