@@ -15,6 +15,8 @@ ZOOMS = np.arange(-0.04, 0.041, 0.01)
 LEAST = 4.0
 """Pixels at working width: less than this the edges cannot tell, and a mask does not feel."""
 EDGES = 1000
+PARTS, FEW = 6, 15
+"""Parts of the picture along each side, and spots without which a part has no say."""
 
 
 def register(frame: Frame) -> Frame:
@@ -53,7 +55,30 @@ def depth_warp(frame: Frame) -> np.ndarray | None:
     sure = scores[z, i, j] > 1.2 * scores[len(ZOOMS) // 2, REACH, REACH]
     if not sure or np.quantile(moves, 0.9) < LEAST or max(abs(shift)) >= REACH:
         return None
+    if not _mostly_nearer(edges, spots, spots + zoom * (spots - middle) + shift, across):
+        return None
     return np.column_stack([np.eye(2) * (1 + zoom), step * (shift - zoom * middle)])
+
+
+def _mostly_nearer(edges: np.ndarray, spots: np.ndarray, moved: np.ndarray, across: np.ndarray) -> bool:
+    """Whether the spots (N, 2) of most parts of the picture lie on stronger edges once moved.
+
+    The edge of a table beside one plank's seam outweighs all that stands on it, and says nothing of it.
+    """
+    soft = cv2.GaussianBlur(edges, (3, 3), 0)
+    h, w = edges.shape[:2]
+    before, after = (_strength(soft, places, across) for places in (spots, moved))
+    parts = (spots * PARTS // [w, h]).astype(int) @ [1, PARTS]
+    counted = [one for one in range(PARTS**2) if (parts == one).sum() >= FEW]
+    gaining = sum(bool(after[parts == one].mean() > before[parts == one].mean()) for one in counted)
+    return 2 * gaining > len(counted)
+
+
+def _strength(edges: np.ndarray, spots: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """Of the colour's edges across each spot, of shape (N,)."""
+    h, w = edges.shape[:2]
+    cols, rows = np.rint(spots).astype(int).T
+    return np.abs((edges[np.clip(rows, 0, h - 1), np.clip(cols, 0, w - 1)] * across).sum(1))
 
 
 def _agreement(edges: np.ndarray, spots: np.ndarray, across: np.ndarray) -> np.ndarray:
