@@ -70,7 +70,7 @@ def live(services: Services, session: Session | None = None) -> list[dict[str, A
 
 def _rest(session: Session, last: str) -> str:
     """What the status bar says while nothing is worked out."""
-    if last.startswith(f"{STAGES['task']} · "):
+    if last.startswith((f"{STAGES['task']} · ", f"{STAGES['scene']} · ")) and session.project.tasks() is not None:
         tasks = len(session.project.tasks() or ())
         proposed = f"Ready. {tasks} {'task is' if tasks == 1 else 'tasks are'} proposed: choose one, or write your own."
         return f"{proposed} {spending.generating(getattr(session.services.model, 'settings', None), 0)}".strip()

@@ -70,14 +70,16 @@ export default function mount({ element, props, trigger, server }) {
     fill(panel,
       h("div.line", {}, chip(object), h("strong", {}, object.name), said, buttons(object)),
       place,
-      object.settled && h("p.settled", {}, object.settled),
       h("div.line.weights", {}, weights(object, decide)),
-      h("div.line", {}, inertia(object), model(object), h("span.grow"), h("span.what", {}, "Take it away"), ["URDF", "MJCF"].map((form) => h("a.studio-button", { href: `${object.files}_${form.toLowerCase()}.zip`, download: "", title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone` }, `↓ ${form}`))));
+      h("div.line", {}, inertia(object), model(object), h("span.grow"), object.settled ? h("span.settled", { title: object.settled, role: "status" }, shortly(object.settled)) : h("span.what", {}, "Take it away"), ["URDF", "MJCF"].map((form) => h("a.studio-button", { href: `${object.files}_${form.toLowerCase()}.zip`, download: "", title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone` }, `↓ ${form}`))));
     numbers();
     tell();
     const { id, pos, quat_wxyz, scale } = object;
     asking.ask({ token: value.token, id, pos, quat_wxyz, scale }); // against the machine's, now that it rests
   }
+
+  // In the row it stands in, so that the panel keeps its height.
+  const shortly = (sentence) => sentence.replace(/^Settling moved it /, "Settling: ").replace(/ from where you put it\.$/, "");
 
   function buttons(object) {
     const from = () => {

@@ -32,7 +32,7 @@ function weight(name, { value, range: [low, high], source }, factor, unit, digit
       onchange: ({ target }) => Number(target.value) > 0 && set(Number(target.value) / factor),
     }), unit),
     known && bar(value, low, high, plausible),
-    h("span.why", { title: plausible }, outside ? [h("span.tag.warn", {}, `! outside ${shown(low)}–${shown(high)}`), " "] : `${shown(low)}–${shown(high)} ${unit}`, outside ? "" : " · ", SOURCES[source] ?? source));
+    h("span.why", { title: plausible }, outside ? h("span.tag.warn", {}, `! outside ${shown(low)}–${shown(high)}`) : `${shown(low)}–${shown(high)} ${unit} · `, outside && source === "person" ? "" : SOURCES[source] ?? source));
 }
 
 // From half the least to half as much again as the most, by ratio, so that 10 g and 1 kg are read alike.

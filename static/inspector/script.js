@@ -1,5 +1,6 @@
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
 import { badge } from "/static/studio/sure.js";
+import { folding } from "./folding.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 
 const SOURCES = { measured: "measured in the frame", human: "said by a person", rules: "offline rules" };
@@ -11,17 +12,20 @@ export default function mount({ element, trigger }) {
   const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
 
   const caption = (object) => (object.size ? object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "") : object.caption);
+  // What stands for it is an asset: then what was measured of it may be called by another name.
+  const stands = (one) => one.source === "measured" && one.placed?.asset_id && one.size;
+  const fold = folding(element, panel);
   const draw = () => {
     const one = objects.find((object) => object.id === selected());
-    if (!one) return fill(panel, h("div.empty", {}, objects.length ? "Select an object in the list, the image or the viewer to see all that is known of it." : "What is known of the selected object stands here."));
-    fill(panel,
+    if (!one) return fill(panel, fold, h("div.empty", {}, objects.length ? "Select an object in the list, the image or the viewer to see all that is known of it." : "What is known of the selected object stands here."));
+    fill(panel, fold,
       h("div.title", {}, chip(one), h("input.name", {
         value: one.name, "aria-label": "Name", title: "Rename: type and press Enter", spellcheck: false,
         onkeydown: (event) => { if (event.key === "Enter") event.target.blur(); if (event.key === "Escape") { event.target.value = one.name; event.target.blur(); } event.stopPropagation(); },
         onchange: (event) => event.target.value.trim() && event.target.value !== one.name && decide("rename", { id: one.id, name: event.target.value.trim() }),
       })),
       one.crop && h("img.crop", { src: one.crop, alt: `The photograph of ${one.name}` }),
-      h("p.caption", {}, one.known_as ? [h("strong", {}, one.known_as), ` · ${caption(one)}`] : caption(one)),
+      h("p.caption", {}, one.known_as ? [h("strong", {}, one.known_as), " · "] : "", stands(one) ? `measured as ${/^[aeiou]/.test(caption(one)) ? "an" : "a"} ${caption(one)}` : caption(one)),
       one.sure && h("p.sure", {}, badge(one.sure), " ", one.sure.reason),
       one.size && [
         h("h4", {}, "Measured"),

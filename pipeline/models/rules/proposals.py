@@ -174,7 +174,7 @@ def _meant(objects: Sequence[Thing], table: Table) -> Iterator[Plan]:
     """By meaning: what the names and captions tell of, and no camera measures."""
     for word, members in CLASSES.items():
         group = [t for t in objects if set(members.split()) & tokens(t)]
-        if 0 < len(group) < len(objects):
+        if 1 < len(group) < len(objects):
             front = tuple(Aim("in_zone", (t.name, "near_zone")) for t in group)
             words = f"Bring the {PLURALS[word]} into the zone at the front."
             yield Plan("select", front, words, f"bring_the_{PLURALS[word]}", 0.15 + 0.05 * len(group))
