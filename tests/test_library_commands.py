@@ -1,5 +1,8 @@
 """A person keeps a library from the command line: brings things in, finds them, takes them out, takes that back."""
 
+import gzip
+import json
+
 import pytest
 import trimesh
 
@@ -45,6 +48,8 @@ def test_an_own_asset_is_taken_out_and_brought_back(capsys):
         (["remove", "--pack", "own"], "no pack own"),
         (["remove", "--pack", "../library"], "no pack"),
         (["search", "--like", "nowhere.png"], "no picture"),
+        (["install", "objaverse:mug"], "no id of Objaverse"),
+        (["install", "toys"], "there is no pack toys"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(capsys, asked, told):
@@ -58,3 +63,20 @@ def test_a_pack_is_taken_out_as_a_whole(library):
     (library / "toys" / "a").mkdir(parents=True)
     assert main(["library", "remove", "--pack", "toys"]) == 0
     assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
+
+
+def test_a_thing_of_objaverse_is_installed_after_its_terms_were_told(library, tmp_path, monkeypatch, capsys):
+    uid, top = "ab" * 16, tmp_path / "objaverse"
+    (top / "metadata").mkdir(parents=True)
+    (top / "glbs" / "a").mkdir(parents=True)
+    trimesh.creation.box([0.1, 0.2, 0.1]).export(top / "glbs" / "a" / f"{uid}.glb")
+    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
+    (top / "metadata" / "a.json.gz").write_bytes(
+        gzip.compress(json.dumps({uid: {"name": "Crate", "license": "by"}}).encode())
+    )
+    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+    capsys.readouterr()
+    assert main(["library", "install", f"objaverse:{uid}"]) == 0
+    told = capsys.readouterr()
+    assert "its author must be named" in told.err and "CC BY 4.0" in told.out
+    assert (library / "objaverse" / "objaverse_abababab" / "mesh.obj").exists()
