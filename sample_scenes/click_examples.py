@@ -11,7 +11,7 @@ from patterns import reprinted
 from torch import nn
 
 from pipeline.evaluation import read_labelled
-from pipeline.frame import find_support, register
+from pipeline.frame import Frame, find_support, register
 from pipeline.segmentation.crops import CELLS, Square, geometry
 from pipeline.segmentation.learned import FIRST
 from pipeline.segmentation.standing import heights
@@ -46,6 +46,18 @@ class Example:
 
 def opened(folder: Path, backbone: nn.Module, printed: bool, random: np.random.Generator) -> Opened:
     """A labelled frame; `printed` gives its things other print and its depth more faults."""
+    frame, labels = labelled(folder, printed, random)
+    view = heights(frame, find_support(frame))
+    colour = torch.from_numpy((view.rgb.astype(np.float32) - 127) / 128).permute(2, 0, 1)[None]
+    with torch.no_grad():
+        taps = tuple(tap[0].half().numpy() for tap in backbone(colour))
+    small = labels[:: view.step, :: view.step][: view.depth.shape[0], : view.depth.shape[1]]
+    return Opened(taps, geometry(view, view.right), small, np.asarray(view.depth), view.focal)
+
+
+def labelled(folder: Path, printed: bool, random: np.random.Generator) -> tuple[Frame, np.ndarray]:
+    """A drawn frame, other print on its things and more faults in its depth if so wished, and which thing each pixel
+    shows, 0 none, of shape (H, W), uint8."""
     seen = read_labelled(folder)
     labels = np.zeros(seen.frame.depth.shape, np.uint8)
     for number, mask in enumerate(seen.truth.values(), 1):
@@ -53,12 +65,7 @@ def opened(folder: Path, backbone: nn.Module, printed: bool, random: np.random.G
     frame = register(seen.frame)
     if printed:
         frame = replace(frame, rgb=reprinted(frame.rgb, labels, random), depth=_worse(frame.depth, random))
-    view = heights(frame, find_support(frame))
-    colour = torch.from_numpy((view.rgb.astype(np.float32) - 127) / 128).permute(2, 0, 1)[None]
-    with torch.no_grad():
-        taps = tuple(tap[0].half().numpy() for tap in backbone(colour))
-    small = labels[:: view.step, :: view.step][: view.depth.shape[0], : view.depth.shape[1]]
-    return Opened(taps, geometry(view, view.right), small, np.asarray(view.depth), view.focal)
+    return frame, labels
 
 
 def _worse(depth: np.ndarray, random: np.random.Generator) -> np.ndarray:

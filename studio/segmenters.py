@@ -93,6 +93,11 @@ class Views:
         with self._locks[name]:
             return view.segment(prompt)
 
+    def parted(self, mask: np.ndarray) -> list[np.ndarray]:
+        """What a mask (H, W) may be made of, as the embedded segmenter sees it; itself alone where it is one thing."""
+        view = self.open("depth")
+        return view.parted(mask) if isinstance(view, DepthView) else [mask]
+
     def compare(self, mask: np.ndarray) -> list[tuple[str, Segment | str]]:
         """What each segmenter takes for the thing whose mask (H, W) this is, asked with its box; or why it cannot."""
         rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))

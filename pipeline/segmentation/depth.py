@@ -7,12 +7,19 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support, find_support, register
+from pipeline.segmentation.edit import SMALLEST_SHARE, divided
+from pipeline.segmentation.kinship import presence
 from pipeline.segmentation.learned import Learned
 from pipeline.segmentation.parts import Parts, taken_apart
 from pipeline.segmentation.prompted import Prompted
-from pipeline.segmentation.refine import refine
+from pipeline.segmentation.refine import enlarge, refine
 from pipeline.segmentation.segment import Prompt, Segment
 from pipeline.segmentation.standing import heights, standing
+
+THERE = 0.5
+"""Mean likelihood of showing a thing at all below which a mask is dropped: shadows, the table's unevenness."""
+DOUBTED = 0.5
+"""Score of a mask that may hold several things."""
 
 
 class DepthSegmenter:
@@ -36,12 +43,17 @@ class DepthView:
 
     @cached_property
     def _parts(self) -> list[Parts]:
-        return [taken_apart(self._heights, mask) for mask in standing(self._heights)]
+        return [taken_apart(self._heights, mask, self._learned.kin) for mask in standing(self._heights)]
+
+    @cached_property
+    def _learned(self) -> Learned:
+        return Learned(self._heights)
 
     @cached_property
     def pieces(self) -> tuple[np.ndarray, ...]:
         """What stands on the table, a mask each of shape (H, W), bool, not overlapping."""
-        rough = [thing for parts in self._parts for thing in parts.things]
+        there = presence(self._learned.kin, self._heights.depth.shape)
+        rough = [thing for parts in self._parts for thing in parts.things if there[thing].mean() > THERE]
         owner = np.zeros(self._heights.depth.shape, np.uint16)
         for i, mask in enumerate(rough, 1):
             owner[mask & (owner == 0)] = i
@@ -62,7 +74,21 @@ class DepthView:
         with self._alone:
             pieces = self.pieces
         masks = sorted(pieces, key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
-        return tuple(Segment(i, mask, 1.0, "depth") for i, mask in enumerate(masks, 1))
+        scores = [DOUBTED if len(self._halves(mask)) > 1 else 1.0 for mask in masks]
+        return tuple(Segment(i, *one, "depth") for i, one in enumerate(zip(masks, scores, strict=True), 1))
+
+    def parted(self, mask: np.ndarray) -> list[np.ndarray]:
+        """What a mask (H, W) may be made of, largest first; itself alone where nothing speaks for several things."""
+        with self._alone:
+            halves = self._halves(mask)
+        return divided(mask, [enlarge(half, mask.shape, self._heights.step) & mask for half in halves])
+
+    def _halves(self, mask: np.ndarray) -> list[np.ndarray]:
+        """The fair shares of a mask (H, W) that may be things of their own, at working size (h, w)."""
+        h, w = self._heights.depth.shape
+        small = mask[:: self._heights.step, :: self._heights.step][:h, :w]
+        shares = [half & small for parts in self._parts for half in parts.halves]
+        return [one for one in shares if np.count_nonzero(one) > SMALLEST_SHARE * np.count_nonzero(small)]
 
     def prepare(self) -> None:
         """All that the first click would wait for; may run in the background, after what else is asked."""
@@ -77,4 +103,4 @@ class DepthView:
     @cached_property
     def _prompted(self) -> Prompted:
         fine = [part for parts in self._parts for part in parts.fine]
-        return Prompted(self._heights, self.pieces, Learned(self._heights), fine)
+        return Prompted(self._heights, self.pieces, self._learned, fine)

@@ -19,13 +19,17 @@ def merge(segments: Sequence[Segment], source: str = "human") -> Segment:
     return Segment(segments[0].id, mask, min(segment.score for segment in segments), source)
 
 
-def split(segment: Segment, first_id: int, source: str = "human") -> tuple[Segment, ...]:
+def split(
+    segment: Segment, first_id: int, source: str = "human", seen: Sequence[np.ndarray] = ()
+) -> tuple[Segment, ...]:
     """The segment's parts, largest first: the largest keeps the id, others get first_id, first_id + 1, ...
 
-    Separate parts come apart; one part comes apart at its narrowest neck. Raises SegmentationError where it has none.
+    Separate parts come apart; one part comes apart into what a segmenter has `seen` in it, masks (H, W), or at its
+    narrowest neck. Raises SegmentationError where it has none.
     """
     parts = islands(segment.mask)
-    parts = parts if len(parts) > 1 else at_neck(segment.mask)
+    if len(parts) < 2:
+        parts = list(seen) if len(seen) > 1 else at_neck(segment.mask)
     if len(parts) < 2:
         raise SegmentationError(
             f"Segment {segment.id} is one compact piece: there is no neck to split it at. Use minus clicks instead."
@@ -41,6 +45,12 @@ def islands(mask: np.ndarray) -> list[np.ndarray]:
     area[0] = 0
     kept = np.flatnonzero(area >= max(8, SMALLEST_SHARE * mask.sum()))
     return _grown([labels == i for i in kept], mask) if len(kept) else []
+
+
+def divided(mask: np.ndarray, cores: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The mask's pixels given to the nearest of the cores that have a fair share of it, largest first."""
+    fair = [core for core in cores if np.count_nonzero(core) >= SMALLEST_SHARE * np.count_nonzero(mask)]
+    return _grown(fair, mask) if len(fair) > 1 else [mask]
 
 
 def at_neck(mask: np.ndarray) -> list[np.ndarray]:

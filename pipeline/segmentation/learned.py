@@ -12,6 +12,7 @@ from threading import Lock
 import cv2
 import numpy as np
 
+from pipeline.segmentation import kinship
 from pipeline.segmentation.crops import CELLS, STRIDE, Click, Square, around, click_maps, geometry, seen_from
 from pipeline.segmentation.standing import Heights
 
@@ -60,6 +61,11 @@ class Learned:
     @cached_property
     def _geometry(self) -> np.ndarray:
         return geometry(self._view, self._view.right)
+
+    @cached_property
+    def kin(self) -> np.ndarray:
+        """Which places belong to one thing: log odds as kinship.odds gives them."""
+        return kinship.odds(kinship.seen(self._geometry), self._features)
 
     def guess(self, clicks: list[Click], before: np.ndarray | None = None) -> np.ndarray:
         """Log odds (h, w) that a pixel belongs to what the clicks (pixels at working size) mean.

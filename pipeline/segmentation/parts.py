@@ -1,26 +1,28 @@
-"""Touching and stacked things told apart: small patches merged while their borders look like the inside of a thing.
+"""Touching and stacked things told apart: small patches merged while they seem to be one thing.
 
-A border is judged by a network of 14 numbers in, 24, 24, one out (borders.npz), which learned on drawn heaps, stacks,
-full bowls and touching cartons what the border of two things looks like; it has seen no real photograph. Patches then
-merge by the mean of those judgements over their common border, the surest first (average linkage; Bailoni et al.,
-"GASP", 2022).
+Whether two patches are one thing is judged by what is known of places in them, near and far (kinship.py), and a little
+by what their border looks like: a network of 14 numbers in, 24, 24, one out (borders.npz), which alone decides what
+small parts a click may mean. Both learned on drawn tables; neither has seen a real photograph.
 """
 
-import heapq
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from pipeline.segmentation.borders import Borders, borders, patches, surface
+from pipeline.segmentation.borders import borders, patches, surface
+from pipeline.segmentation.kinship import akin, between
+from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 from pipeline.segmentation.standing import Heights, crop, joined
 
-SURE, FINE = 0.5, 2.5
-"""Log odds, on average over a border, from which two parts are one thing; higher keeps smaller parts."""
-CRUMB, SLIM = 300, 4.0
-"""Pixels at working size, and pixels from edge to middle, below which a part is no thing of its own."""
+SURE, SAFE, FINE = 0.0, 1.0, 2.5
+"""Log odds from which two parts are one thing, from which they are without a doubt, and, by their borders alone, from
+which they are when a click may mean a small part."""
+UNLIKE = -1.0
+"""Log odds up to which two parts are two things, whatever else speaks for joining them."""
+LOCAL = 0.075
+"""How many places a pixel of border counts for, beside the pairs of places that kinship judges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,24 +31,36 @@ class Parts:
 
     things: list[np.ndarray]
     """A mask each, of shape (h, w), bool."""
+    halves: list[np.ndarray]
+    """The same pixels in what they are made of if nothing doubtful is joined."""
     fine: list[np.ndarray]
     """The same pixels in smaller parts: what a click may mean."""
 
 
-def taken_apart(view: Heights, mask: np.ndarray) -> Parts:
-    """What a rough mask (h, w) is made of."""
+def taken_apart(view: Heights, mask: np.ndarray, kin: np.ndarray) -> Parts:
+    """What a rough mask (h, w) is made of; `kin` is what kinship.odds said of the frame."""
     window = crop(mask, 4)
     seen = surface(view, window)
     labels = patches(seen, mask[window])
     if labels.max() < 2:
-        return Parts([mask], [mask])
+        return Parts([mask], [mask], [mask])
     edges = borders(seen, labels)
-    judged = same_thing(edges.features)
-    fine = labels_merged(labels, edges, judged, FINE)
-    coarse = labels_merged(labels, edges, judged, SURE)
-    coarse = without_crumbs(coarse, labels, edges, judged)
-    things = joined(view, _masks(coarse, mask, window))
-    return Parts(things or [mask], _masks(fine, mask, window))
+    local = Evidence(edges.pairs, same_thing(edges.features) * edges.length, edges.length)
+    count = int(labels.max()) + 1
+    fine = merged(count, [local], FINE)[labels]
+    evidence = [local.scaled(LOCAL), _kin(labels, kin, window, mask.shape)]
+    things, halves = (
+        _masks(without_crumbs(merged(count, evidence, stop), labels, evidence)[labels], mask, window)
+        for stop in (SURE, SAFE)
+    )
+    together = joined(view, things, lambda one, other: akin(kin, one, other) > UNLIKE)
+    return Parts(together or [mask], halves, _masks(fine, mask, window))
+
+
+def _kin(labels: np.ndarray, kin: np.ndarray, window: tuple[slice, slice], shape: tuple[int, ...]) -> Evidence:
+    whole = np.zeros(shape, np.int32)
+    whole[window] = labels
+    return between(whole, kin)
 
 
 def _masks(labels: np.ndarray, mask: np.ndarray, window: tuple[slice, slice]) -> list[np.ndarray]:
@@ -69,65 +83,3 @@ def same_thing(features: np.ndarray) -> np.ndarray:
     w0, b0, w1, b1, w2, b2 = _weights()
     hidden = np.tanh(np.tanh(features @ w0 + b0) @ w1 + b1)
     return np.clip((hidden @ w2 + b2)[:, 0], -8, 8)
-
-
-def labels_merged(labels: np.ndarray, edges: Borders, judged: np.ndarray, stop: float) -> np.ndarray:
-    """The labels (h, w) after merging, the surest border first, until none is as sure as `stop`."""
-    count = int(labels.max()) + 1
-    into, alive = list(range(count)), [True] * count
-    touching: list[dict[int, tuple[float, int]]] = [{} for _ in range(count)]
-    heap = []
-    for (a, b), length, odds in zip(edges.pairs.tolist(), edges.length.tolist(), judged.tolist(), strict=True):
-        touching[a][b] = touching[b][a] = (odds * length, length)
-        heap.append((-odds, a, b, length))
-    heapq.heapify(heap)
-    while heap and -heap[0][0] >= stop:
-        _, a, b, length = heapq.heappop(heap)
-        if not (alive[a] and alive[b]) or touching[a][b][1] != length:  # judged anew since
-            continue
-        if len(touching[a]) < len(touching[b]):
-            a, b = b, a
-        alive[b], into[b] = False, a
-        del touching[a][b]
-        for other, (total, shared) in touching[b].items():
-            if other != a:
-                del touching[other][b]
-                before, long = touching[a].get(other, (0.0, 0))
-                touching[a][other] = touching[other][a] = (total + before, shared + long)
-                heapq.heappush(heap, (-(total + before) / (shared + long), a, other, shared + long))
-    for i in range(count):
-        while into[into[i]] != into[i]:
-            into[i] = into[into[i]]
-        into[i] = into[into[i]]
-    return np.array(into)[labels]
-
-
-def without_crumbs(coarse: np.ndarray, labels: np.ndarray, edges: Borders, judged: np.ndarray) -> np.ndarray:
-    """Merged labels (h, w) with the parts too small or too slim to be a thing given to the neighbour most like them."""
-    home = np.zeros(int(labels.max()) + 1, int)
-    home[labels] = coarse
-    refused: set[int] = set()
-    while True:
-        crumbs = [label for label in np.unique(home[1:]) if label not in refused and _is_crumb(home[labels] == label)]
-        if not crumbs:
-            return home[labels]
-        crumb = min(crumbs, key=lambda label: np.count_nonzero(home[labels] == label))
-        ends = home[edges.pairs]
-        odds: dict[int, list[float]] = {}
-        for i in np.flatnonzero((ends == crumb).any(1) & (ends[:, 0] != ends[:, 1])):
-            other = int(ends[i].sum() - crumb)
-            total = odds.setdefault(other, [0.0, 0.0])
-            total[0] += float(judged[i] * edges.length[i])
-            total[1] += float(edges.length[i])
-        if odds:
-            home[home == crumb] = max(odds, key=lambda other: odds[other][0] / odds[other][1])
-        else:
-            refused.add(int(crumb))
-
-
-def _is_crumb(mask: np.ndarray) -> bool:
-    if np.count_nonzero(mask) < CRUMB:
-        return True
-    window = crop(mask, 1)
-    depth = cv2.distanceTransform(np.pad(mask[window], 1).astype(np.uint8), cv2.DIST_L2, 5)
-    return bool(depth.max() < SLIM)

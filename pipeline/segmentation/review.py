@@ -19,6 +19,8 @@ def doubts(segment: Segment) -> tuple[str, ...]:
     quality = predicted(segment)
     if quality is not None and quality < POOR:
         found.append(f"Its predicted quality is low ({quality:.2f}).")
+    if segment.source == "depth" and segment.score < POOR:
+        found.append("It may hold several things: S, then S again splits it.")
     count, _, stats, _ = cv2.connectedComponentsWithStats(segment.mask.astype(np.uint8))
     pieces = int((stats[1:count, cv2.CC_STAT_AREA] > SPECK * segment.mask.sum()).sum())
     if pieces > 1:

@@ -1,5 +1,6 @@
 """What stands on the table, from depth alone: points above its plane, apart where they are apart seen from above."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,12 +129,15 @@ def _stands(view: Heights, mask: np.ndarray) -> bool:
     return len(heights) > 60 and np.percentile(heights, 5) < 0.02 and np.percentile(heights, 95) > 0.03
 
 
-def joined(view: Heights, masks: list[np.ndarray]) -> list[np.ndarray]:
-    """The masks with the parts of one thing put together (a bowl's two walls), largest first."""
+def joined(
+    view: Heights, masks: list[np.ndarray], may: Callable[[np.ndarray, np.ndarray], bool] | None = None
+) -> list[np.ndarray]:
+    """The masks with the parts of one thing put together (a bowl's two walls) where they `may` be, largest first."""
     masks = sorted(masks, key=np.count_nonzero, reverse=True)
     whole: list[np.ndarray] = []
     for mask in masks:
-        home = next((i for i, other in enumerate(whole) if belong_together(view, other, mask)), None)
+        homes = (i for i, other in enumerate(whole) if belong_together(view, other, mask))
+        home = next((i for i in homes if may is None or may(whole[i], mask)), None)
         if home is None:
             whole.append(mask)
         else:

@@ -37,7 +37,7 @@ def find(session: Session, told: dict) -> None:
 
 def decide(session: Session, told: dict) -> None:
     """Any decision about an object, from any component: {"kind", ...its data}; "several" {decisions, said} holds some
-    to be undone as one, "split" {id} takes an object apart where it is narrowest."""
+    to be undone as one, "split" {id} takes an object apart where it may be several things, or where it is narrowest."""
     frame = session.project.frame
     if told.get("kind") == "several":
         made = [prompts.decision(one, frame) for one in told.get("decisions", ())]
@@ -53,9 +53,8 @@ def _split(session: Session, id: object) -> list[tuple[str, dict[str, Any]]]:
     one = next((one for one in session.project.segments() or () if one.id == id), None)
     if one is None:
         raise SegmentationError("That object is not there any more; pick another.")
-    return [
-        ("mask", {"id": part.id, "mask": rle(part.mask), "clicks": []}) for part in split(one, next_id(session.project))
-    ]
+    parts = split(one, next_id(session.project), seen=session.views.parted(one.mask))
+    return [("mask", {"id": part.id, "mask": rle(part.mask), "clicks": []}) for part in parts]
 
 
 # ---------------------------------------------------------------------- outside Gradio's queue

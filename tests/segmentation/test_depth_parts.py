@@ -5,8 +5,7 @@ import pytest
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import DepthSegmenter, Prompt
-from pipeline.segmentation.borders import Borders
-from pipeline.segmentation.parts import labels_merged, same_thing, without_crumbs
+from pipeline.segmentation.parts import same_thing
 
 CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
 LEAN = np.radians(45)
@@ -80,25 +79,6 @@ def test_a_part_that_holds_an_earlier_plus_is_not_taken_by_a_minus(stacked):
     x, y = middle(truth["blue"])
     kept = view.segment(Prompt(np.array([[x, y - 8], [x, y]]), np.array([1, 0]), mask=both))[0].mask
     assert kept[int(y) - 8, int(x)] and not kept[int(y), int(x)]
-
-
-def test_patches_merge_over_sure_borders_only_whatever_the_order_they_are_given_in():
-    labels = np.repeat(np.arange(1, 6), 3)[None]
-    pairs = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
-    judged = np.array([5.0, -5.0, 5.0, 5.0])
-    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
-        edges = Borders(pairs[order], np.ones(4), np.zeros((4, 14)))
-        merged = labels_merged(labels, edges, judged[order], 0.0)[0]
-        assert len(set(merged[:6])) == 1 and len(set(merged[6:])) == 1 and merged[0] != merged[6]
-
-
-def test_crumbs_go_to_the_neighbour_most_like_them():
-    labels = np.zeros((40, 90), int)
-    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
-    edges = Borders(np.array([[1, 2], [2, 3]]), np.array([40.0, 40.0]), np.zeros((2, 14)))
-    for judged, home in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
-        merged = without_crumbs(labels, labels, edges, np.array(judged))
-        assert (merged[:, 40:44] == home).all() and (merged[:, :40] == 1).all() and (merged[:, 44:] == 3).all()
 
 
 def test_what_a_border_is_judged_by_is_finite_and_bounded():
