@@ -4,13 +4,11 @@ An object that the library knows is laid over its points; any other is made from
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from pipeline.assets import Asset, Library
-from pipeline.assets.reconstruct import reconstruct
 from pipeline.assets.reconstruct.provided import provided
 from pipeline.description import Description
 from pipeline.frame import Frame
@@ -20,7 +18,8 @@ from pipeline.matching import Match
 from pipeline.scene.fronts import facing
 from pipeline.scene.given import Given, weighed
 from pipeline.scene.holding import bottoms_of, holder_of, holder_top, propped, reaching_under, under_foot
-from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, laid_over, refitted, touched_up
+from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, laid_over, refitted
+from pipeline.scene.making import made
 from pipeline.scene.placement import Found, Placement, Scene
 from pipeline.scene.registration import Sight
 from pipeline.scene.seen import Seen, object_points
@@ -118,10 +117,7 @@ def placed(
     bottom = holder_top(thing, below)
 
     def make(way: str) -> tuple[Asset, Laid]:
-        made = reconstruct(frame, support, thing.segment, _standing_on(thing.description, bottom), folder, way)
-        start = _raised(made.world_from_object, made.asset.size, bottom)
-        seen = (thing.points, thing.segment.mask, made.asset.digest, start.matrix)
-        return made.asset, found_again(cache, seen, lambda: touched_up(made.asset, start, sight))
+        return made(frame, support, thing, way, bottom, folder, cache)
 
     if thing.match is not None and thing.match.asset_id is not None and given.way is None:
         asset, scale = library[thing.match.asset_id], thing.match.scale
@@ -209,22 +205,6 @@ def _placement(thing: Seen, asset: Asset, asset_id: str | None, found: Laid, lai
         provenance=asset.provenance,
         found=None if laid is found else Found(found.pose, found.scale),
     )
-
-
-def _standing_on(description: Description, bottom: float) -> Description:
-    """The description, its size counted from what holds the object and not from the table."""
-    a = description.attributes
-    top = float(a.centre[2] + a.size[2] / 2)
-    if bottom <= 0 or a.centre[2] - a.size[2] / 2 > bottom - 0.005 or top - bottom < 0.01:
-        return description
-    size, centre = a.size.copy(), a.centre.copy()
-    size[2], centre[2] = top - bottom, (top + bottom) / 2
-    return replace(description, attributes=replace(a, size=size, centre=centre))
-
-
-def _raised(pose: Pose, size: np.ndarray, bottom: float) -> Pose:
-    """The pose at the height at which the box rests at `bottom`."""
-    return Pose(np.array([*pose.pos[:2], bottom + np.abs(pose.rotation[2]) @ size / 2]), pose.quat_wxyz)
 
 
 def _table_colour(frame: Frame, support: Support) -> tuple[int, int, int]:
