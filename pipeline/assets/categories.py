@@ -81,7 +81,8 @@ def category_of(id: str, name: str) -> str:
     for category, known in WORDS.items():
         if any(len(word) > 3 and re.search(rf"(^|_){word}", id.lower()) for word in known):
             return category
-    return (re.findall(r"[a-z]+", name.lower()) or ["object"])[-1]
+    words = re.findall(r"\b[a-z]{3,}\b", name.lower()) or re.findall(r"[a-z]+", name.lower())
+    return (words or ["object"])[-1]
 
 
 def hollow(category: str) -> bool:

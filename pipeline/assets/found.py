@@ -16,9 +16,11 @@ class FoundPack:
     root: Path
     """All its files lie below."""
     models: tuple[tuple[Path, str], ...]
-    """Each with what it is called."""
+    """Each with its id, which no other pack's asset has."""
     licence: str = ""
     """Of all of them; empty where each has its own in a LICENSE beside it."""
+    category: str | None = None
+    """Of all of them, where they are of one kind."""
 
 
 def found() -> tuple[FoundPack, ...]:
@@ -31,8 +33,9 @@ def _robosuite() -> Iterator[FoundPack]:
     for place in (spec.submodule_search_locations or ()) if spec else ():
         root = Path(place) / "models" / "assets"
         models = sorted((root / "objects").glob("*.xml"))
-        solid = tuple((one, one.stem) for one in models if not one.stem.endswith("-visual"))  # ghosts that mark goals
-        yield FoundPack("robosuite", "robosuite's objects, as installed here", root, solid, "MIT (robosuite)")
+        solid = [one for one in models if not one.stem.endswith("-visual")]  # those are ghosts that mark goals
+        called = tuple((one, f"robosuite_{one.stem}") for one in solid)
+        yield FoundPack("robosuite", "robosuite's objects, as installed here", root, called, "MIT (robosuite)")
 
 
 def _menagerie() -> Iterator[FoundPack]:
@@ -42,7 +45,8 @@ def _menagerie() -> Iterator[FoundPack]:
     if root.is_dir():
         folders = sorted(folder for folder in root.iterdir() if folder.is_dir())
         models = tuple((path, folder.name) for folder in folders for path in _main(folder))
-        yield FoundPack("menagerie", "MuJoCo Menagerie's robots, arms and grippers, as they lie here", root, models)
+        about = "MuJoCo Menagerie's robots, arms and grippers, as they lie here"
+        yield FoundPack("menagerie", about, root, models, category="robot")
 
 
 def _main(folder: Path) -> list[Path]:

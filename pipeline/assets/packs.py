@@ -94,7 +94,7 @@ def install(name: str, library: Path, wheels: Path | None = None) -> Iterator[St
     if name not in PACKS and name not in here:
         raise AssetError(f"there is no pack {name}; there are: {', '.join([*PACKS, *here])}{_absent(here)}")
     if name in here:
-        yield from _brought(_these(here[name]), here[name].root, library / name)
+        yield from _brought(list(_these(here[name])), here[name].root, library / name)
         return
     pack = PACKS[name]
     with tempfile.TemporaryDirectory(prefix="grs-") as temporary:
@@ -127,11 +127,12 @@ def _brought(models: Sequence[tuple[Path, Told]], top: Path, folder: Path) -> It
             yield Step(number, len(models), f"{id} left out: {error}", error=str(error))
 
 
-def _these(pack: FoundPack) -> list[tuple[Path, Told]]:
-    return [
-        (model, Told(id=called, licence=pack.licence, provenance=f"{pack.name}: {model.relative_to(pack.root)}"))
-        for model, called in pack.models
-    ]
+def _these(pack: FoundPack) -> Iterator[tuple[Path, Told]]:
+    for model, id in pack.models:
+        name = identifier(id.removeprefix(f"{pack.name}_")).replace("_", " ")
+        source = f"{pack.name}: {model.relative_to(pack.root)}"
+        told = Told(id=id, name=name, category=pack.category, licence=pack.licence, provenance=source)
+        yield model, told
 
 
 def _absent(here: Mapping[str, FoundPack]) -> str:

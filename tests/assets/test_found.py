@@ -76,6 +76,7 @@ def test_robosuites_objects_come_in_with_the_colour_of_their_texture_and_without
     steps = list(install("robosuite", tmp_path))
     (bread,) = Library.open([tmp_path / "robosuite"])
     assert [step.added is not None for step in steps] == [True]
+    assert (bread.id, bread.name, bread.category) == ("robosuite_bread", "bread", "bread")
     assert bread.licence == "MIT (robosuite)" and "brown" in bread.caption, bread.caption
     assert sorted(bread.size) == pytest.approx([0.04, 0.04, 0.048], abs=1e-3) and bread.friction == 0.95
     assert "there already" in next(iter(install("robosuite", tmp_path))).message
@@ -89,6 +90,7 @@ def test_menageries_models_come_in_by_their_folder_each_with_its_joints_and_lice
         "BSD-2-Clause (Copyright 2018 Some Robots)",
         "MIT (Copyright (c) 2021 A Lab)",
     )
+    assert (one.name, one.category) == ("one arm", "robot")
     (lift,) = one.joints
     assert (lift.name, lift.kind, lift.range, lift.part) == ("lift", "hinge", (-0.5, 1.5), "link")
     assert one.size[2] == pytest.approx(0.27, abs=1e-3) and "red" in one.caption and one.model is not None

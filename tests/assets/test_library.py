@@ -136,6 +136,7 @@ def test_the_digest_follows_the_contents_not_the_place(tmp_path):
         ("ycb_sugar_box", "sugar box", "box"),
         ("sim_eyeglasses", "eyeglasses", "glasses"),
         ("x", "gizmo", "gizmo"),
+        ("x", "universal arm ur5e", "arm"),
     ],
 )
 def test_categories_are_guessed_from_words(id, name, category):
