@@ -21,6 +21,8 @@ OFFSETS = ((0, 1), (1, 0), (0, 3), (3, 0), (3, 3), (3, -3), (0, 8), (8, 0), (7, 
 """Rows and columns in cells from a place to the one it is compared with."""
 MAPS = 12
 """Channels of what is seen beside the encoder's features."""
+NEAR = 3
+"""Cells up to which places are near enough for what they belong to to be neighbours."""
 SUREST = 6.0
 """Log odds beyond which a judgement is not taken to be surer."""
 _ALONE = Lock()
@@ -71,7 +73,7 @@ def between(labels: np.ndarray, odds: np.ndarray) -> Evidence:
     cells = labels[CELL // 2 :: CELL, CELL // 2 :: CELL]
     h, w = (min(a, b) for a, b in zip(cells.shape, odds.shape[1:], strict=True))
     cells, count = cells[:h, :w].astype(np.int64), int(labels.max()) + 1
-    keys, values = [], []
+    keys, values, near = [], [], []
     for (dy, dx), certain in zip(OFFSETS, odds[1:], strict=True):
         if h <= dy or w <= abs(dx):
             continue
@@ -80,9 +82,11 @@ def between(labels: np.ndarray, odds: np.ndarray) -> Evidence:
         both = (a > 0) & (b > 0) & (a != b)
         keys.append(np.minimum(a, b)[both] * count + np.maximum(a, b)[both])
         values.append(np.clip(certain[here][both], -SUREST, SUREST))
+        near.append(np.full(len(values[-1]), max(dy, abs(dx)) <= NEAR))
     pairs, which = np.unique(np.concatenate(keys), return_inverse=True)
-    total = np.bincount(which, np.concatenate(values), len(pairs))
-    return Evidence(np.stack([pairs // count, pairs % count], 1), total, np.bincount(which, minlength=len(pairs)))
+    total, close = (np.bincount(which, np.concatenate(one), len(pairs)) for one in (values, near))
+    weight = np.bincount(which, minlength=len(pairs))
+    return Evidence(np.stack([pairs // count, pairs % count], 1), total, weight, close)
 
 
 def akin(odds: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:

@@ -1,10 +1,10 @@
 """Patches merged into things: the surest pair first, judged by the mean over all that speaks for or against it.
 
-Average linkage (Bailoni et al., "GASP", 2022). Only what something is known of can merge.
+Average linkage (Bailoni et al., "GASP", 2022). Only neighbours merge, yet what is known of places further apart counts.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -14,8 +14,11 @@ from pipeline.segmentation.standing import crop
 
 CRUMB, SLIM = 300, 4.0
 """Pixels at working size, and pixels from edge to middle, below which a part is no thing of its own."""
-Known = list[dict[int, tuple[float, float]]]
-"""Of each label: others, and the sum and weight of what is known of the two."""
+Told = tuple[float, float, float]
+"""Sum and weight of what is known of two labels, and the weight of that which makes them neighbours."""
+Known = list[dict[int, Told]]
+"""Of each label: others, and what is known of the two."""
+NOTHING: Told = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,24 +26,40 @@ class Evidence:
     """What speaks for pairs of labels being one thing."""
 
     pairs: np.ndarray
-    """Of shape (N, 2), int, the lower label first, each pair once."""
+    """Of shape (N, 2), int."""
     total: np.ndarray
     """Log odds summed over places, of shape (N,)."""
     weight: np.ndarray
     """How many places, of shape (N,)."""
+    near: np.ndarray
+    """How many of these are so near each other that the two are neighbours, of shape (N,)."""
 
     def scaled(self, by: float) -> "Evidence":
         """The same, counting so many times."""
-        return Evidence(self.pairs, self.total * by, self.weight * by)
+        return Evidence(self.pairs, self.total * by, self.weight * by, self.near * by)
+
+    def renamed(self, home: np.ndarray) -> "Evidence":
+        """The same of what the labels became (count,), without what is now within one of them."""
+        pairs = home[self.pairs]
+        apart = pairs[:, 0] != pairs[:, 1]
+        return Evidence(pairs[apart], self.total[apart], self.weight[apart], self.near[apart])
+
+    def __iter__(self) -> Iterator[tuple[int, int, Told]]:
+        told = np.stack([self.total, self.weight, self.near], 1).tolist()
+        for (a, b), one in zip(self.pairs.tolist(), told, strict=True):
+            yield a, b, tuple(one)
 
 
 def _known(count: int, evidence: Sequence[Evidence]) -> Known:
     known: Known = [{} for _ in range(count)]
     for one in evidence:
-        for (a, b), total, weight in zip(one.pairs.tolist(), one.total.tolist(), one.weight.tolist(), strict=True):
-            before, places = known[a].get(b, (0.0, 0.0))
-            known[a][b] = known[b][a] = (before + total, places + weight)
+        for a, b, told in one:
+            known[a][b] = known[b][a] = _both(known[a].get(b, NOTHING), told)
     return known
+
+
+def _both(one: Told, other: Told) -> Told:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def merged(count: int, evidence: Sequence[Evidence], stop: float) -> np.ndarray:
@@ -63,17 +82,16 @@ def merged(count: int, evidence: Sequence[Evidence], stop: float) -> np.ndarray:
 
 
 def _judged(known: Known, a: int, b: int) -> tuple[float, int, int, float]:
-    total, places = known[a][b]
-    return -total / places, a, b, places
+    total, places, near = known[a][b]
+    return -total / places if near else np.inf, a, b, places
 
 
 def _absorbed(known: Known, a: int, b: int) -> list[int]:
     """Lets `a` have all that was `b`'s; returns the labels of which something new is now known."""
     del known[a][b], known[b][a]
-    for other, (total, places) in known[b].items():
+    for other, told in known[b].items():
         del known[other][b]
-        before, had = known[a].get(other, (0.0, 0.0))
-        known[a][other] = known[other][a] = (before + total, had + places)
+        known[a][other] = known[other][a] = _both(known[a].get(other, NOTHING), told)
     return list(known[b])
 
 
@@ -82,29 +100,20 @@ def without_crumbs(home: np.ndarray, labels: np.ndarray, evidence: Sequence[Evid
     given to the one most like them."""
     home, refused = home.copy(), set()
     home[0] = 0
+    known = _known(len(home), [one.renamed(home) for one in evidence])
     while True:
         sizes = np.bincount(home[labels].ravel(), minlength=len(home))
         present = [label for label in np.flatnonzero(sizes) if label and label not in refused]
         crumbs = [label for label in present if _is_crumb(home[labels] == label)]
         if not crumbs:
             return home
-        crumb = min(crumbs, key=lambda label: sizes[label])
-        odds = _of(crumb, home, evidence)
-        if odds:
-            home[home == crumb] = max(odds, key=lambda other: odds[other][0] / odds[other][1])
+        crumb = int(min(crumbs, key=lambda label: sizes[label]))
+        if known[crumb]:
+            likest = min(known[crumb], key=lambda other: -known[crumb][other][0] / known[crumb][other][1])
+            home[home == crumb] = likest
+            _absorbed(known, likest, crumb)
         else:
             refused.add(crumb)
-
-
-def _of(label: int, home: np.ndarray, evidence: Sequence[Evidence]) -> dict[int, tuple[float, float]]:
-    """Sum and weight of what is known of a merged label and each other one."""
-    odds: dict[int, tuple[float, float]] = {}
-    for one in evidence:
-        ends = home[one.pairs]
-        for i in np.flatnonzero((ends == label).any(1) & (ends[:, 0] != ends[:, 1])):
-            total, places = odds.get(int(ends[i].sum() - label), (0.0, 0.0))
-            odds[int(ends[i].sum() - label)] = total + float(one.total[i]), places + float(one.weight[i])
-    return odds
 
 
 def _is_crumb(mask: np.ndarray) -> bool:

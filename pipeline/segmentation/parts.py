@@ -16,7 +16,7 @@ from pipeline.segmentation.kinship import akin, between
 from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 from pipeline.segmentation.standing import Heights, crop, joined
 
-SURE, SAFE, FINE = 0.0, 1.0, 2.5
+SURE, SAFE, FINE = 0.7, 2.0, 2.5
 """Log odds from which two parts are one thing, from which they are without a doubt, and, by their borders alone, from
 which they are when a click may mean a small part."""
 UNLIKE = -1.0
@@ -45,7 +45,7 @@ def taken_apart(view: Heights, mask: np.ndarray, kin: np.ndarray) -> Parts:
     if labels.max() < 2:
         return Parts([mask], [mask], [mask])
     edges = borders(seen, labels)
-    local = Evidence(edges.pairs, same_thing(edges.features) * edges.length, edges.length)
+    local = Evidence(edges.pairs, same_thing(edges.features) * edges.length, edges.length, edges.length)
     count = int(labels.max()) + 1
     fine = merged(count, [local], FINE)[labels]
     evidence = [local.scaled(LOCAL), _kin(labels, kin, window, mask.shape)]

@@ -10,9 +10,9 @@ from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
 
 
-def evidence(pairs, odds, weight=1.0):
+def evidence(pairs, odds, weight=1.0, near=True):
     odds, weight = np.asarray(odds, float), np.full(len(pairs), float(weight))
-    return Evidence(np.asarray(pairs), odds * weight, weight)
+    return Evidence(np.asarray(pairs), odds * weight, weight, weight * near)
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
@@ -25,9 +25,15 @@ def test_patches_merge_over_sure_borders_only_whatever_the_order_they_are_given_
 def test_places_far_apart_that_are_not_one_thing_keep_neighbours_apart():
     near = evidence(CHAIN, [5, 1, 5, 5])
     assert len(set(merged(6, [near], 0.0)[1:])) == 1
-    far = evidence([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4])
+    far = evidence([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4], near=False)
     home = merged(6, [near, far], 0.0)
     assert home[1] == home[2] != home[3] and home[3] == home[4] == home[5]
+
+
+def test_what_is_not_near_never_merges_however_sure_but_for_what_lies_between():
+    far = evidence([[1, 3]], [9], near=False)
+    assert len(set(merged(4, [far, evidence([[1, 2]], [-3])], 0.0)[1:])) == 3
+    assert len(set(merged(4, [far, evidence([[1, 2], [2, 3]], [3, 3])], 0.0)[1:])) == 1
 
 
 def test_labels_of_which_nothing_is_known_stay_apart():
