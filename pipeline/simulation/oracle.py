@@ -113,7 +113,8 @@ def _pursue(hand: Hand, planner: Planner, goals: list[Goal]) -> Iterator[Event]:
 def _swing(hand: Hand, planner: Planner, step: Pull) -> Event:
     """Opens or shuts something, and looks how far it went."""
     key = (step.goal, step.object)
-    planner.tries[key] = planner.tries.get(key, 0) + 1
+    meant = getattr(step.goal, "part", step.part) == step.part  # and no other drawer that was in the way
+    planner.tries[key] = planner.tries.get(key, 0) + meant
     trouble = hand.pull(step)
     physics, what = hand.physics, f"{step.part} of {step.object}"
     now = physics.state()[step.object].part(step.part).open

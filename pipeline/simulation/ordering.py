@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 
 from pipeline.simulation.goals import Goal, Inside, On
 from pipeline.simulation.groups import Count
-from pipeline.simulation.part_goals import Closed, InsidePart
+from pipeline.simulation.part_goals import Closed, InsidePart, Opened
 from pipeline.simulation.state import State
 
 
@@ -18,8 +18,11 @@ def pursued(state: State, goals: Sequence[Goal], refused: Container[Goal]) -> li
 
 
 def in_order(goals: list[Goal]) -> list[Goal]:
-    """Places on the table and opening first, then stacks from the bottom up, then containers; shutting last."""
-    simple = [g for g in goals if not isinstance(g, On | Inside | InsidePart | Closed)]
+    """Places on the table first, then stacks from the bottom up, then containers, then what is shut, last what is opened.
+
+    An open drawer covers those below it.
+    """
+    simple = [g for g in goals if not isinstance(g, On | Inside | InsidePart | Closed | Opened)]
     stacks, inside = [g for g in goals if isinstance(g, On)], [g for g in goals if isinstance(g, Inside | InsidePart)]
     ordered: list[On] = []
     while stacks:
@@ -27,7 +30,8 @@ def in_order(goals: list[Goal]) -> list[Goal]:
         ready = [g for g in stacks if g.b not in raised] or stacks[:1]
         ordered += ready
         stacks = [g for g in stacks if g not in ready]
-    return [*simple, *ordered, *inside, *(g for g in goals if isinstance(g, Closed))]
+    parts = [g for kind in (Closed, Opened) for g in goals if isinstance(g, kind)]
+    return [*simple, *ordered, *inside, *parts]
 
 
 def wanted_above(name: str, wanted: set[str], goals: list[Goal]) -> bool:

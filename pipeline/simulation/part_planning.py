@@ -11,6 +11,7 @@ from pipeline.simulation.goals import Goal
 from pipeline.simulation.moves import Blocked, Move, Pull
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.part_goals import Closed, InsidePart, Opened, footprint
+from pipeline.simulation.parts import Part
 from pipeline.simulation.state import State
 
 if TYPE_CHECKING:
@@ -20,12 +21,20 @@ WIDE = 0.9
 """How far a part is opened, of its way."""
 ENOUGH = 0.75
 """How far a drawer is open when something can be put in."""
+COVERS = 0.2
+"""Share of its way from which a drawer that is out covers those below it."""
 HAND = 0.05
 """Metres before a part that the hand needs."""
 
 
 def swing(planner: "Planner", state: State, goal: Opened | Closed, goals: Sequence[Goal]) -> Move | Pull:
-    """Opens or shuts what the goal names; what stands in its way is carried away first."""
+    """Opens or shuts what the goal names; what stands in its way is carried away first.
+
+    Of several drawers of one thing the lowest is opened first, the highest shut first: the hand comes from above.
+    """
+    alike = [g for g in goals if type(g) is type(goal) and isinstance(g, Opened | Closed) and g.a == goal.a]
+    heights = {g: state[g.a].part(g.part).top * (1 if isinstance(g, Opened) else -1) for g in alike if not g.met(state)}
+    goal = min(heights, key=lambda g: heights[g])
     return _clear(planner, state, Pull(goal.a, goal.part, WIDE if isinstance(goal, Opened) else 0.0, goal), goals)
 
 
@@ -56,8 +65,10 @@ def _lies_in(state: State, thing: Object, b: Object, outline: np.ndarray) -> boo
 
 
 def _clear(planner: "Planner", state: State, pull: Pull, goals: Sequence[Goal]) -> Move | Pull:
-    """The pull, or what has to be carried out of its way before."""
+    """The pull, or what has to be shut above it or carried out of its way before."""
     thing = state[pull.object]
+    if cover := _above(thing, thing.part(pull.part)):
+        return Pull(thing.name, cover, 0.0, pull.goal)
     way = replace(thing, name="", outline=swept(thing, pull), parts=())
     part, under = thing.part(pull.part), planner.below(state, thing.name)
     for other in state.objects.values():
@@ -70,6 +81,12 @@ def _clear(planner: "Planner", state: State, pull: Pull, goals: Sequence[Goal]) 
                 raise Blocked(f"{other.name} stands before {pull.part} of {thing.name} and cannot be moved")
             return planner.aside(state, other.name, pull.goal, list(goals), keep=(way,))
     return pull
+
+
+def _above(thing: Object, part: Part) -> str:
+    """The highest drawer that is out above a part, so that the hand does not get to it; empty for none."""
+    out = [p for p in thing.parts if p.kind == "slide" and p.open > COVERS and p.bottom > part.top - 0.01]
+    return max(out, key=lambda p: p.top).name if out else ""
 
 
 def swept(thing: Object, pull: Pull) -> np.ndarray:

@@ -1,13 +1,19 @@
 """Drawers and doors: opened, filled and shut by physics alone; goals about them mean what they say."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import cabinet
 import numpy as np
 import pytest
+import scene_making as make
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.assets import Library
+from pipeline.scene.files import write_scene
+from pipeline.scene.settle import settle
 from pipeline.simulation import alteration, kit
 from pipeline.simulation.arm.robot import Arm
 from pipeline.simulation.world import equip
@@ -55,6 +61,27 @@ def test_the_oracle_opens_it_and_shuts_it_again_and_its_thing_stays(folder, name
     assert run.end(name).part(part).open < 0.1
 
 
+PACK = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
+FOLDERS = sorted(f.parent.parent for f in PACK.glob("*/model/model.xml"))
+LOOSE = {"basin_faucet": "a light tap that stands loose is pushed about rather than turned"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS or [pytest.param(None, marks=pytest.mark.skip("LIBERO is not installed"))])
+def test_everything_of_the_pack_that_moves_is_opened(folder, tmp_path):
+    if folder.name in LOOSE:
+        pytest.skip(LOOSE[folder.name])
+    (asset,) = Library.open([folder], cache=tmp_path)
+    thing = make.thing(
+        asset.mesh, "thing", size=asset.size, model=asset.model, joints=asset.joints, mass=asset.mass,
+        collision=asset.collision, asset_id=asset.id, category=asset.category,
+    )  # fmt: skip
+    write_scene(settle(make.scene(thing))[0], tmp_path / "project")
+    sim = kit.Simulation(kit.Scene.load(tmp_path / "project"), 0)
+    sim.goal(*(kit.opened("thing", part.name) for part in sim["thing"].parts))
+    run = sim.rollout()
+    assert run.solved, run.why
+
+
 def test_a_thing_is_put_into_a_drawer_that_is_opened_for_it_and_shut_over_it(sim):
     goals = kit.inside_part("red_cube", "cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
     sim.goal(*goals)
@@ -63,6 +90,20 @@ def test_a_thing_is_put_into_a_drawer_that_is_opened_for_it_and_shut_over_it(sim
     assert [event.verb for event in run.events] == ["open", "pick", "place", "shut"]
     end, drawer = run.end("red_cube"), run.end("cabinet").part("top_drawer")
     assert drawer.bottom < end.bottom < end.top < drawer.top + 0.005 and run.moved("cabinet") < 0.01
+
+
+def test_all_drawers_are_opened_from_below_and_one_below_an_open_one_waits_until_that_is_shut(folder):
+    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim.goal(*(kit.opened("cabinet", name) for name in DRAWERS))
+    run = sim.rollout()
+    assert run.solved and [event.target for event in run.events] == ["bottom drawer", "middle drawer", "top drawer"]
+    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim.set_open("cabinet", "top_drawer", 0.9)
+    sim.goal(kit.inside_part("red_cube", "cabinet", "bottom_drawer"), kit.opened("cabinet", "top_drawer"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    told = [(event.verb, event.target) for event in run.events if event.verb in ("open", "shut")]
+    assert told == [("shut", "top drawer"), ("open", "bottom drawer"), ("open", "top drawer")]
 
 
 def test_what_stands_before_a_drawer_is_carried_away_first(sim):
