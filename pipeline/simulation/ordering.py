@@ -18,7 +18,7 @@ def pursued(state: State, goals: Sequence[Goal], refused: Container[Goal]) -> li
 
 
 def in_order(goals: list[Goal]) -> list[Goal]:
-    """Places on the table first, then stacks from the bottom up, then containers, then what is shut, last what is opened.
+    """Places on the table first, then stacks from the bottom up, containers, what is shut, and last what is opened.
 
     An open drawer covers those below it.
     """
