@@ -30,7 +30,7 @@ export default function mount({ element }) {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
     const things = inOrder(value?.token, objects), others = objects.filter((object) => !object.is_object);
-    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: object.known_as ? `${object.caption}; matched to ${object.known_as}` : object.caption, onclick: (event) => (event.shiftKey ? selectMore(object.id) : select(object.id)) },
+    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: `${object.name}: ${object.caption}${object.known_as ? `; matched to ${object.known_as}` : ""}`, onclick: (event) => (event.shiftKey ? selectMore(object.id) : select(object.id)) },
       chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), badge(object.sure, false), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
     fill(list,
       h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),

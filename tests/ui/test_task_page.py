@@ -154,6 +154,16 @@ def test_a_goal_laid_out_by_hand_becomes_a_branch(studio: Studio, page: Page):
     shot(page, "tasks_7_branch")
 
 
+def test_the_inspector_is_folded_away_here_and_opens_at_a_click(page: Page):
+    place, fold = page.locator("#right"), page.locator(".inspector .fold")
+    expect(place).to_have_class(re.compile("folded"))
+    fold.click()
+    expect(place).not_to_have_class(re.compile("folded"))
+    fold.click()
+    page.get_by_role("tab", name=re.compile("^Objects")).click()
+    expect(place).not_to_have_class(re.compile("folded"))
+
+
 def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
     """Where the photograph's camera puts a world point on the page."""
     box = page.frame_locator("#round iframe").locator("#canvas").bounding_box()
