@@ -1,6 +1,6 @@
 import { h } from "/static/studio/dom.js";
 
-const WRONG = { nothing: "moved nothing", inverted: "did the opposite", swapped: "exchanged two things", "another object": "took another thing", misplaced: "put a thing elsewhere", "half done": "left half undone", order: "got the order wrong by one" };
+const WRONG = { nothing: "moved nothing", inverted: "did the opposite", swapped: "exchanged two things", "another object": "took another thing", "another part": "took another drawer or door", misplaced: "put a thing elsewhere", "half done": "left half undone", order: "got the order wrong by one" };
 
 export const notices = (kind) => `the checks notice a robot that ${WRONG[kind] ?? kind}`;
 
