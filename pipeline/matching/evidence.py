@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.assets import AssetError
-from pipeline.assets.encoder import Encoder
-from pipeline.assets.features import Features, Look, colourless, unit
-from pipeline.matching.sight import Sight
+from pipeline.assets.encoder import Encoder, unit
+from pipeline.assets.features import Features, Look
 
 SMALLEST_SCALE, LARGEST_SCALE = 0.8, 1.25
 """How far an asset may be scaled: more than that, and it is another thing."""
@@ -59,37 +58,36 @@ def relief_agrees(seen: Look, views: Look, scale: np.ndarray) -> np.ndarray:
 
 
 def same_places(seen: Look, views: Look) -> np.ndarray:
-    """How well colours agree place by place, the light's strength left out in part."""
+    """How well colours agree place by place, but for what all of them are off by: that is the light's."""
     difference = views.thumb.astype(np.float32) - seen.thumb[0].astype(np.float32)
-    shared = np.isfinite(difference[..., 0])
-    difference = np.where(shared[..., None], difference, 0)
+    shared = np.isfinite(difference[..., :1])
+    difference = np.where(shared, difference, 0)
     count = np.maximum(shared.sum(axis=(1, 2)), 1)
-    light = difference[..., 0].sum(axis=(1, 2)) / count
-    difference[..., 0] = 0.5 * np.where(shared, difference[..., 0] - 0.7 * light[:, None, None], 0)
-    distance = np.linalg.norm(difference, axis=-1).sum(axis=(1, 2)) / count
+    light = difference.sum(axis=(1, 2)) / count
+    off = np.where(shared, difference - light[:, None, None], 0) * [0.5, 1, 1]
+    distance = np.linalg.norm(off, axis=-1).sum(axis=(1, 2)) / count[:, 0]
     return np.exp(-distance / 25)
 
 
-def picture_agrees(seen: Sight, features: Features, open_: np.ndarray, encoder: Encoder) -> np.ndarray:
-    """How alike the encoder finds a segment and all views, of shape (V,), in [-1, 1].
+def pictured(rgb: np.ndarray, masks: np.ndarray, features: Features, encoder: Encoder) -> np.ndarray:
+    """Pictures (V, P, P, 3) under masks (V, P, P) as directions (V, D) that compare with those of the library.
 
-    Views of hollow things, where `open_` (V,), bool, may also agree without their colour. Raises AssetError where the
-    features were made by another encoder.
+    Raises AssetError where the features were made by another encoder.
     """
     if features.encoder != encoder.name:
         raise AssetError(f"the library's features were made by {features.encoder or 'no encoder'}; compute them again")
-    pictures = np.stack([seen.picture, colourless(seen.picture)])
-    colour, grey = encoder.encode(pictures, np.stack([seen.mask, seen.mask]))
-    alike, plain = _cosines(features, colour, grey, encoder.centred)
-    alike = alike[features.shown]
-    return np.where(open_, np.maximum(alike, plain[features.shown]), alike)
+    vectors = encoder.encode(rgb, masks)
+    return unit(vectors if encoder.centred else vectors - features.middle)
 
 
-def _cosines(features: Features, colour: np.ndarray, grey: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of what the encoder was shown of the library, with colour and without, each of shape (E,)."""
-    if centred:
-        in_colour, in_grey = features.directions
-        return in_colour @ unit(colour), in_grey @ unit(grey)
-    middle = features.vectors.astype(np.float32).mean(axis=0)
-    in_colour, in_grey = unit(features.vectors - middle), unit(features.grey - middle)
-    return in_colour @ unit(colour - middle), in_grey @ unit(grey - middle)
+def picture_agrees(seen: np.ndarray, features: Features, open_: np.ndarray, encoder: Encoder) -> np.ndarray:
+    """How alike the encoder finds a segment and all views, of shape (V,), in [-1, 1].
+
+    `seen` (2, D) is the segment as `pictured` in its colours and without. Views of hollow things, where `open_` (V,),
+    bool, may also agree without their colour.
+    """
+    in_colour, in_grey = features.directions
+    if not encoder.centred:
+        in_colour, in_grey = unit(features.vectors - features.middle), unit(features.grey - features.middle)
+    alike, plain = in_colour @ seen[0], in_grey @ seen[1]
+    return np.where(open_, np.maximum(alike, plain)[features.shown], alike[features.shown])

@@ -7,14 +7,15 @@ import numpy as np
 
 from pipeline.assets import Asset, AssetError, Library
 from pipeline.assets.encoder import Encoder
-from pipeline.assets.features import PIXELS, Features
+from pipeline.assets.features import PIXELS, Features, colourless
 from pipeline.assets.network import WHEEL
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
-from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
+from pipeline.matching.closer import looked_closer
+from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, pictured
 from pipeline.matching.modes import Matcher
 from pipeline.matching.nearest import HOLLOW, best_views, prints
-from pipeline.matching.sight import sight
+from pipeline.matching.sight import Sight, sight
 from pipeline.models.rules.words import COLOURS
 from pipeline.segmentation import Segment
 
@@ -91,7 +92,10 @@ def match(
         if holds:
             return Match(segment.id, None, 1.0, why, ())
     seen = sight(frame, support, segment, description, encoder.pixels if encoder else PIXELS)
-    best = best_views(seen, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
+    picture = _pictured(seen, features, encoder) if encoder else None
+    best = best_views(seen, picture, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
+    if encoder and picture is not None and matcher != "embedding":
+        best = looked_closer(seen, picture, features, library, best, encoder)
     alike = {} if matcher == "embedding" else prints(frame, segment, seen, features, library, best, encoder)
     made = [
         _candidate(library[features.ids[features.owner[view]]], score, evidence, alike.get(view, 0), description)
@@ -105,8 +109,15 @@ def match(
         return _decide_without(segment.id, candidates, proved, library)
     if matcher == "embedding":
         return _decide(segment.id, candidates, proved, ALIKE)
-    proved |= {candidates[0].asset_id} if together(candidates, library) >= ENOUGH else set()
+    printed = {id for id, one in zip(features.ids, features.printed, strict=True) if one}
+    proved |= {candidates[0].asset_id} if together(candidates, library, printed) >= ENOUGH else set()
     return _decide(segment.id, candidates, proved, ENOUGH)
+
+
+def _pictured(seen: Sight, features: Features, encoder: Encoder) -> np.ndarray:
+    """What the encoder makes of a segment, in its colours and without, of shape (2, D)."""
+    both = np.stack([seen.picture, colourless(seen.picture)])
+    return pictured(both, np.stack([seen.mask, seen.mask]), features, encoder)
 
 
 def match_all(
@@ -178,13 +189,15 @@ def _reason(evidence: dict[str, float], alike: int, colour: str) -> str:
     return ", ".join([size, *form, tint, *print_])
 
 
-def together(candidates: Sequence[Candidate], library: Library) -> float:
+def together(candidates: Sequence[Candidate], library: Library, printed: Collection[str] = ()) -> float:
     """Probability that it is the first one or another shown of its kind: where many mugs come near, it is some mug.
 
-    Each is as likely against nothing as its own odds say, so the odds of a kind add up.
+    Each is as likely against nothing as its own odds say, so the odds of a kind add up; not where the first is one of
+    those `printed`, for another product does not stand in for one.
     """
-    kind = library[candidates[0].asset_id].category
-    shares = [min(c.score, 1 - 1e-6) for c in candidates if library[c.asset_id].category == kind]
+    first = candidates[0]
+    kin = [c for c in candidates if library[c.asset_id].category == library[first.asset_id].category]
+    shares = [min(c.score, 1 - 1e-6) for c in (candidates[:1] if first.asset_id in printed else kin)]
     odds = sum(share / (1 - share) for share in shares)
     return odds / (1 + odds)
 

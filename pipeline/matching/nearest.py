@@ -19,9 +19,9 @@ from pipeline.segmentation import Segment
 CLOSELY = 64
 """Assets that are compared closely: on fifty real objects and 133 assets the answers were those of comparing all."""
 LOOKED_AT = 3
-"""Candidates whose print is looked at closely: it takes some hundredths of a second each."""
+"""Candidates that are drawn anew and whose print is looked at closely: it takes some hundredths of a second each."""
 CLEAR = 0.9
-"""Probability from which the best one's print need not be looked at, where its next rival has half of it at most."""
+"""Probability from which the best one need not be looked at closely, where its next rival has half of it at most."""
 FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
 ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
 HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
@@ -35,33 +35,41 @@ AGAINST = {
 """Categories that a measured primitive speaks against."""
 
 
+Found = tuple[int, float, dict[str, float]]
+"""A view, its score, its evidence by name."""
+
+
 def best_views(
     seen: Sight,
+    picture: np.ndarray | None,
     features: Features,
     library: Library,
     shape: str,
     encoder: Encoder | None,
     matcher: Matcher,
     count: int,
-) -> list[tuple[int, float, dict[str, float]]]:
-    """Each asset's best view with its score and evidence, best asset first, at most `count`."""
+) -> list[Found]:
+    """Each asset's best view, best asset first, at most `count`.
+
+    `picture` (2, D) is the segment as the encoder sees it, with its colours and without.
+    """
     views = np.flatnonzero(np.abs(features.elevation - seen.elevation) <= _reach(features, seen.elevation))
     kinds = [library[id].category for id in features.ids]
     open_ = np.array([kind in OPEN for kind in kinds])
-    picture = None
-    if encoder:
-        picture = picture_agrees(seen, features, open_[features.owner], encoder)
-        views = _promising(seen, features, views, picture, matcher, count)
+    alike = None
+    if encoder and picture is not None:
+        alike = picture_agrees(picture, features, open_[features.owner], encoder)
+        views = _promising(seen, features, views, alike, matcher, count)
     owner = features.owner[views]
     evidence = compare(seen.look, features.look.take(views))
-    hollow, rests = open_[owner], _rests_so(features, views)
+    hollow, rests = open_[owner], rests_so(features.up[views], features.look.extents[views])
     shown = {name: getattr(evidence, name) for name in (*WITHOUT, "scale")}
-    if picture is None:
+    if alike is None:
         against = np.array([kind in AGAINST.get(shape, ()) for kind in kinds])[owner]
         score = likeness(evidence, rests, hollow, against)
     else:
-        shown["picture"] = np.clip(picture[views], 0, 1)
-        score = probability(evidence, picture[views], rests, features.printed[owner], hollow)
+        shown["picture"] = np.clip(alike[views], 0, 1)
+        score = probability(evidence, alike[views], rests, features.printed[owner], hollow)
         score = shown["picture"] if matcher == "embedding" else score
     best = sorted(_firsts(score, owner), key=lambda view: -score[view])[:count]
     return [(int(views[v]), float(score[v]), {n: float(values[v]) for n, values in shown.items()}) for v in best]
@@ -95,12 +103,11 @@ def prints(
     seen: Sight,
     features: Features,
     library: Library,
-    best: Sequence[tuple[int, float, dict[str, float]]],
+    best: Sequence[Found],
     encoder: Encoder | None,
 ) -> dict[int, int]:
     """Points of the print that agree, by view, of the first few printed candidates; none where the first is clear."""
-    rivals = [score for _, score, _ in best[1:2]]
-    if encoder and best[0][1] > CLEAR and max(rivals, default=0) < best[0][1] / 2:
+    if encoder and clear(best):
         return {}
     printed = [view for view, *_ in best[: 3 * LOOKED_AT] if features.printed[features.owner[view]]][:LOOKED_AT]
     points = keypoints(*_crop(frame, segment)) if printed else None
@@ -110,15 +117,23 @@ def prints(
     }
 
 
+def clear(best: Sequence[Found]) -> bool:
+    """Whether the first leaves no question: likely itself, and the next one half as likely at most."""
+    return best[0][1] > CLEAR and max([score for _, score, _ in best[1:2]], default=0) < best[0][1] / 2
+
+
 def _reach(features: Features, elevation: float) -> float:
     """How far off a view's elevation may be: to the nearest there is, and a little more."""
     return float(np.abs(np.unique(features.elevation) - elevation).min()) + 9
 
 
-def _rests_so(features: Features, views: np.ndarray) -> np.ndarray:
-    """Things rarely lie otherwise than in their file, and hardly ever stand on end: a factor for each view."""
-    tall = features.look.extents[views, 1] > 1.4 * features.look.extents[views, 0]
-    return np.where(features.up[views] == 0, 1.0, np.where(tall, 0.87, 0.95))
+def rests_so(up: np.ndarray, extents: np.ndarray) -> np.ndarray:
+    """Things rarely lie otherwise than in their file, and hardly ever stand on end: a factor for each view.
+
+    `up` (V,) is how it lies, an index into UPS; `extents` (V, 2) what is seen of it.
+    """
+    tall = extents[:, 1] > 1.4 * extents[:, 0]
+    return np.where(up == 0, 1.0, np.where(tall, 0.87, 0.95))
 
 
 def _crop(frame: Frame, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
