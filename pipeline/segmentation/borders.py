@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from scipy import ndimage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from pipeline.frame.planes import noise
 from pipeline.segmentation.standing import Heights
@@ -82,7 +84,24 @@ def patches(seen: Surface, mask: np.ndarray) -> np.ndarray:
     markers = np.zeros(h * w, np.int32)
     markers[seeds] = np.arange(1, len(seeds) + 1)
     grown = ndimage.watershed_ift(np.clip(strength, 0, 255).astype(np.uint8), markers.reshape(h, w))
-    return np.where(mask, grown, 0).astype(np.int32)
+    return _islands(np.where(mask, grown, 0))
+
+
+def _islands(labels: np.ndarray) -> np.ndarray:
+    """Labels 1, 2, ... of the connected regions of one label, 0 staying 0; int32: no patch reaches round to another."""
+    number, (h, w) = np.arange(labels.size).reshape(labels.shape), labels.shape
+    pairs = []
+    for dy, dx in ((0, 1), (1, 0)):
+        here, there = (slice(0, h - dy), slice(0, w - dx)), (slice(dy, h), slice(dx, w))
+        same = (labels[here] == labels[there]) & (labels[here] > 0)
+        pairs.append(np.stack([number[here][same], number[there][same]]))
+    a, b = np.concatenate(pairs, 1)
+    graph = coo_array((np.ones(len(a), np.uint8), (a, b)), shape=(labels.size,) * 2)
+    _, region = connected_components(graph, directed=False)
+    _, numbered = np.unique(region[labels.ravel() > 0], return_inverse=True)
+    found = np.zeros(labels.size, np.int32)
+    found[labels.ravel() > 0] = numbered + 1
+    return found.reshape(labels.shape)
 
 
 def edge_strength(seen: Surface) -> np.ndarray:

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from pipeline.segmentation.borders import Surface, patches
 from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
@@ -55,3 +56,14 @@ def test_crumbs_go_to_the_neighbour_most_like_them(judged, home):
     labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
     told = evidence([[1, 2], [2, 3]], judged, 40)
     assert without_crumbs(np.arange(4), labels, [told]).tolist() == [0, 1, home, 3]
+
+
+def test_a_patch_is_in_one_piece_though_the_same_ground_lies_on_both_sides_of_a_gap():
+    h, w = 60, 80
+    mask = np.zeros((h, w), bool)
+    mask[10:50, 10:38], mask[10:50, 42:70] = True, True
+    flat = np.zeros((h, w, 3), np.float32)
+    up = flat + np.float32([0, 0, 1])
+    seen = Surface(flat, flat, up, np.ones((h, w), np.float32), np.ones((h, w), bool))
+    labels = patches(seen, mask)
+    assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
