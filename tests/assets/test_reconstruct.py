@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 from pipeline.assets import AssetError, load_mesh
-from pipeline.assets.library import read_asset
+from pipeline.assets.library import OWN, read_asset
 from pipeline.assets.reconstruct import PROVENANCE, WAYS, reconstruct
 from pipeline.assets.views import look, rotations
 from pipeline.description import Attributes, Description, describe
@@ -102,3 +102,14 @@ def test_a_way_that_is_none_is_refused_by_name(seen, tmp_path):
     frame, support, things = seen
     with pytest.raises(AssetError, match="the ways are best, box"):
         reconstruct(frame, support, things[0][0], described(*things[0]), tmp_path, "magic")
+
+
+def test_a_bowls_wall_is_about_as_thick_as_it_is(seen, tmp_path):
+    frame, support, things = seen
+    segment = next(segment for segment, thing in things if thing["asset_id"] == "teal_bowl")
+    made = reconstruct(frame, support, segment, describe(frame, support, segment), tmp_path).asset
+    made_of, true = (
+        sum(trimesh.load_mesh(piece).convex_hull.volume for piece in asset.collision)
+        for asset in (made, read_asset(OWN / "teal_bowl"))
+    )
+    assert made_of == pytest.approx(true, rel=0.2)

@@ -28,7 +28,7 @@ __all__ = ["PROVENANCE", "WAYS", "Reconstruction", "reconstruct"]
 
 PROVENANCE = "made from the view"
 """How the provenance of what is made here begins."""
-VERSION = 3
+VERSION = 4
 """Of how things are made: counted up, it makes everything anew."""
 
 

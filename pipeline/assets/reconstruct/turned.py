@@ -35,6 +35,8 @@ WALL = 0.003
 """Metres of a hollow thing's wall, where it was not seen from both sides."""
 PULL = 0.02
 """How much the described place and width count, against the points: they decide where the points say nothing."""
+WIDE = 0.8
+"""Height over width below which a hollow thing hides its outside from above, and shows all of its inside."""
 RIM = 6
 """Eighths of a turn in which a hollow thing's rim must be seen."""
 PIT = 0.2
@@ -74,7 +76,7 @@ def turned(evidence: Evidence, size: np.ndarray, yaw: float, centre: np.ndarray)
         pit = _pit(evidence, axis) if kind == "round" else None
         yield _standing(axis if count > 1 else _agreed(evidence, axis), count)
         if pit is not None:
-            yield _open(axis, pit, count)
+            yield _open(evidence, axis, pit, count)
     long, short = size[:2].max(), size[:2].min()
     if long > LIES * short and evidence.top - evidence.bottom < LIES * long:
         along = yaw if size[0] >= size[1] else yaw + np.pi / 2
@@ -239,8 +241,8 @@ def _pit(evidence: Evidence, axis: _Axis) -> np.ndarray | None:
     return np.stack([radius[inside], local[inside, 2]], 1)
 
 
-def _open(axis: _Axis, pit: np.ndarray, count: int) -> Proposal:
-    """The same, hollow as far down as was seen; what was not seen of the inside runs beside the outside."""
+def _open(evidence: Evidence, axis: _Axis, pit: np.ndarray, count: int) -> Proposal:
+    """The same, hollow as far down as was seen; what was not seen of one side of its wall runs beside the other."""
     low, high = float(axis.heights[0]), float(axis.heights[-1])
     seen_floor = float(np.quantile(pit[:, 1], 0.05))
     floor = max(seen_floor, low + WALL) if seen_floor < low + 0.4 * (high - low) else low + 2 * WALL
@@ -248,16 +250,34 @@ def _open(axis: _Axis, pit: np.ndarray, count: int) -> Proposal:
     outer = np.interp(heights, axis.heights, axis.radii)
     wall = _wall(axis, pit)
     inner = np.maximum(outer - wall, SMALLEST / 2)
-    for k, height in enumerate(heights):
-        near = np.abs(pit[:, 1] - height) < 0.06 * (high - low)
-        if near.sum() >= 6 and floor < height < high - 0.15 * (high - low):
-            inner[k] = float(np.median(pit[near, 0]))
+    reach = 0.06 * (high - low)
+    inside = np.array([_radius_near(pit, height, reach) for height in heights])
+    known = np.isfinite(inside) & (heights > floor) & (heights < high - 0.15 * (high - low))
+    inner[known] = inside[known]
+    if known.any() and high - low < WIDE * 2 * axis.radii.max():
+        hidden = ~_outside_shows(evidence, axis, heights, reach) & (heights <= heights[known].max())
+        beside = np.interp(heights, heights[known], inner[known]) + wall
+        outer = np.where(hidden, np.minimum(outer, beside), outer)
     outer = np.maximum(outer, inner + wall / 2)
     above = heights >= floor - 1e-9
     outside = np.vstack([[0, low], np.c_[outer, heights]])
     inside = np.vstack([[0, floor], np.c_[inner, heights][above]])
     solid = at(shapes.hollow(outside, inside, PAINT), axis.rotation, axis.origin)
     return Proposal("revolved", solid, 0.0, count + 6, "a hollow turned profile", hollow=True)
+
+
+def _radius_near(pit: np.ndarray, height: float, reach: float) -> float:
+    """Of the inside about a height; nan where too little is seen of it there."""
+    near = np.abs(pit[:, 1] - height) < reach
+    return float(np.median(pit[near, 0])) if near.sum() >= 6 else np.nan
+
+
+def _outside_shows(evidence: Evidence, axis: _Axis, heights: np.ndarray, reach: float) -> np.ndarray:
+    """At which heights the outside was seen, of shape (K,), bool."""
+    local = axis.local(evidence.points)
+    outward = (evidence.normals[:, :2] * local[:, :2]).sum(1) > 0.3 * np.linalg.norm(local[:, :2], axis=1)
+    shown = local[outward, 2]
+    return np.array([np.count_nonzero(np.abs(shown - height) < reach) >= 6 for height in heights])
 
 
 def _wall(axis: _Axis, pit: np.ndarray) -> float:
