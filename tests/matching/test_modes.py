@@ -126,15 +126,15 @@ def test_candidates_of_one_kind_speak_together_and_others_do_not(seen):
     one = seen[4].assets[0]
     library = Library((one, replace(one, id="kin"), replace(one, id="other", category="another kind")))
 
-    def sure(**scores):
-        return together(
-            [Candidate(id if id != "one" else one.id, score, {}, "") for id, score in scores.items()], library
-        )
+    def sure(printed=(), **scores):
+        found = [Candidate(id if id != "one" else one.id, score, {}, "") for id, score in scores.items()]
+        return together(found, library, printed)
 
     assert sure(one=0.4) == pytest.approx(0.4)
     assert sure(one=0.4, other=0.39) == pytest.approx(0.4)
     assert 0.5 < sure(one=0.4, kin=0.39) < sure(one=0.45, kin=0.39) < 1
     assert sure(one=0.4, kin=0.0) == pytest.approx(0.4) and sure(one=1.0) == pytest.approx(1, abs=1e-5)
+    assert sure({one.id}, one=0.4, kin=0.39) == pytest.approx(0.4), "no product stands in for another"
 
 
 def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path):
