@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.errors import StudioError
 from pipeline.frame import Frame
 from pipeline.segmentation import (
     DepthSegmenter,
@@ -95,7 +96,10 @@ class Views:
 
     def parted(self, mask: np.ndarray) -> list[np.ndarray]:
         """What a mask (H, W) may be made of, as the embedded segmenter sees it; itself alone where it is one thing."""
-        view = self.open("depth")
+        try:
+            view = self.open("depth")
+        except StudioError:  # no table, say
+            return [mask]
         return view.parted(mask) if isinstance(view, DepthView) else [mask]
 
     def compare(self, mask: np.ndarray) -> list[tuple[str, Segment | str]]:

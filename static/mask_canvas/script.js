@@ -149,7 +149,7 @@ export default function mount({ element, trigger, server }) {
     const name = one && [chip(one), " ", h("strong", {}, one.name)];
     if (problem) return h("span.problem", {}, problem);
     if (asking.busy && segmenters.waiting) return segmenters.waiting;
-    if (tool === "split" && one) return [name, ": drag a line across it to cut it there, or ", h("button.studio-button", { "data-act": "neck", onclick: () => press("neck") }, "split at its narrowest"), " (S again)."];
+    if (tool === "split" && one) return [name, ": drag a line across it to cut it there, or ", h("button.studio-button", { "data-act": "neck", onclick: () => press("neck") }, "split where it looks like several"), " (S again)."];
     if (step?.readings.length > 1) return [news && `${news} `, step.readings[0].title ? "Choose an outline, or press R to blink between them. Enter keeps it. " : "Choose a reading, or click on. Enter keeps it. ", ESCAPE];
     if (news) return news;
     if (edit?.id === 0) return [h("strong", {}, "New object. "), step ? ["Click adds, right-click removes. Enter keeps it. ", meter(step.readings[step.chosen].quality)] : tool === "brush" ? "Paint it." : "Click it, drag a box around it, or paint it with the brush."];

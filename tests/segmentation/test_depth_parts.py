@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pipeline.frame import Frame, Intrinsics
-from pipeline.segmentation import DepthSegmenter, Prompt
+from pipeline.segmentation import DepthSegmenter, Prompt, Segment, split
 from pipeline.segmentation.parts import same_thing
+from pipeline.segmentation.review import doubts
 
 CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
 LEAN = np.radians(45)
@@ -58,6 +59,33 @@ def stacked():
 def test_a_box_by_itself_is_one_segment(stacked):
     view, truth = stacked
     assert sum(np.count_nonzero(segment.mask & truth["green"]) > 100 for segment in view.automatic()) == 1
+
+
+def test_two_boxes_stacked_are_two_segments(stacked):
+    view, truth = stacked
+    for name in ("red", "blue"):
+        assert max(overlap(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
+
+
+def test_a_mask_of_both_boxes_is_split_into_the_two(stacked):
+    view, truth = stacked
+    both = truth["red"] | truth["blue"]
+    parts = split(Segment(3, both), 9, seen=view.parted(both))
+    assert {part.id for part in parts} == {3, 9} and (parts[0].mask ^ parts[1].mask == both).all()
+    for name in ("red", "blue"):
+        assert max(overlap(part.mask, truth[name]) for part in parts) > 0.8
+
+
+def test_a_mask_of_one_box_is_not_taken_apart(stacked):
+    view, truth = stacked
+    (whole,) = view.parted(truth["green"])
+    assert (whole == truth["green"]).all()
+
+
+def test_what_may_be_several_says_so_until_a_person_has_drawn_it():
+    mask = np.ones((20, 20), bool)
+    assert "several" in " ".join(doubts(Segment(1, mask, 0.5, "depth")))
+    assert not doubts(Segment(1, mask, 1.0, "depth")) and not doubts(Segment(1, mask, 0.5, "human"))
 
 
 def test_a_click_on_the_upper_box_of_a_stack_gives_it_as_first_or_second_reading(stacked):
