@@ -31,6 +31,7 @@ from pipeline.scene.files import read_scene
 from pipeline.scene.naming import in_present_names, present_names
 from pipeline.segmentation import Segment
 from pipeline.segmentation.files import read_segments, unrle, write_segments
+from pipeline.simulation import Program
 from pipeline.solving import Solution, read_solution
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task, reworded, task_from_json
@@ -45,7 +46,12 @@ WISHES = ("ask_again", "use_measured")
 DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "descriptions": ("found", "mask", "delete_segment", "merge_segments", "not_object", "rename", *WISHES),
     "matches": ("choose_asset", "make", "matcher"),
-    "scene": ("move", "resize", "refit", "physics",),
+    "scene": (
+        "move",
+        "resize",
+        "refit",
+        "physics",
+    ),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }
@@ -247,6 +253,10 @@ class Project:
         """A person's words with the names that things had before replaced by those they have now."""
         scene = self.scene()
         return in_present_names(text, present_names(scene.placements)) if scene else text
+
+    def in_present_program(self, program: Program) -> Program:
+        """The program as it reads in the names that things have now: one written before still runs."""
+        return Program(self.in_present_names(program.simulation), self.in_present_names(program.checks))
 
     def rounds(self) -> tuple[Round, ...]:
         return read_rounds(self.folder)

@@ -188,6 +188,7 @@ def check(arguments: argparse.Namespace) -> int:
         raise StudioError(
             f"{arguments.scene} has no scene yet; run grs-studio run FRAME --out {arguments.scene} --until scene"
         )
+    program = project.in_present_program(program)
     with Sandbox() as sandbox:
         print(json.dumps(report_json(check_program(program, project.folder, sandbox)), indent=1, ensure_ascii=False))
     return DONE

@@ -68,7 +68,8 @@ class Replaying(Keeping):
     def _rollout(self, number: int) -> RunRecord | None:
         one = next(r for r in self.project.rounds() if r.number == number)
         try:
-            report, record = self.services.sandbox.run(one.program, self.project.folder, checks=False)
+            program = self.project.in_present_program(one.program)
+            report, record = self.services.sandbox.run(program, self.project.folder, checks=False)
             if record is None or not len(record.times):
                 why = report.crash or report.violation or "it took too long"
                 raise SessionError(f"Round {number} came to no rollout, so there is nothing to play: {why}")

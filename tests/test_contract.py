@@ -166,6 +166,23 @@ def test_check_prints_the_report_of_a_round(project):
     assert report["reward"] == kept["reward"]
 
 
+def test_check_runs_a_program_that_calls_things_as_they_were_measured(project, tmp_path):
+    now = {p["name"]: p["also"] for p in read(project / "scene.json")["placements"]}
+    name, before = next((name, also[0]) for name, also in now.items() if also)
+    (tmp_path / "simulation.py").write_text(
+        f"import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+        f"    sim.goal(kit.near({before!r}, {next(iter(set(now) - {name}))!r}, distance=0.3))\n    return sim\n"
+    )
+    (tmp_path / "checks.py").write_text(
+        f"def check_it_is_there(sim):\n    run = sim.rollout()\n    assert run.end({before!r}).top > 0, 'it is gone'\n"
+    )
+    done = grs("check", tmp_path, "--scene", project)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["crash"] is None, report["crash"]
+    assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
+
+
 def test_until_stops_there_and_a_task_in_words_is_taken(tmp_path):
     out = tmp_path / "words"
     assert grs("run", SAMPLE, "--out", out, "--until", "scene").returncode == 0
