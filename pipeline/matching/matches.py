@@ -23,7 +23,7 @@ KEPT = 8
 """Candidates shown."""
 ENOUGH = 0.5
 """Probability from which the best candidate is taken."""
-ALIKE = 0.58
+ALIKE = 0.66
 """The same of the encoder's cosine, where it is asked alone."""
 ENOUGH_WITHOUT = 0.7
 """Likeness from which it is taken where no encoder is at hand, its lead over the next counted in part."""
