@@ -71,9 +71,10 @@ def _clear(planner: "Planner", state: State, pull: Pull, goals: Sequence[Goal]) 
         return Pull(thing.name, cover, 0.0, pull.goal)
     way = replace(thing, name="", outline=swept(thing, pull), parts=())
     part, under = thing.part(pull.part), planner.below(state, thing.name)
+    wanted = {name for g in goals if not g.met(state) for name in g.objects}  # not to be buried under a drawer
     for other in state.objects.values():
         rides = state.touches(other.name, thing.name) and not state.touches(other.name, "table")
-        level = other.top > part.bottom + 0.002 and other.bottom < part.top
+        level = other.bottom < part.top and (other.top > part.bottom + 0.002 or other.name in wanted)
         if other.name in (thing.name, *under) or rides or not level:
             continue
         if not spots.fits(thing.position[None, :2], way, [other], 0.003)[0]:

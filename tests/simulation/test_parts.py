@@ -115,6 +115,15 @@ def test_what_stands_before_a_drawer_is_carried_away_first(sim):
     assert [event.verb for event in run.events] == ["pick", "move aside", "open"]
 
 
+def test_what_is_to_go_into_a_drawer_is_not_left_lying_under_it(sim):
+    sim.resize("red_cube", 0.8)
+    sim.move("red_cube", sim["cabinet"].position[:2] - [0.02, 0.2])
+    sim.goal(kit.inside_part("red_cube", "cabinet", "top_drawer"))
+    run = sim.rollout()
+    assert run.solved and run.moved("cabinet") < 0.01, run.why
+    assert [event.verb for event in run.events] == ["pick", "move aside", "open", "pick", "place"]
+
+
 def test_a_copy_that_is_turned_and_made_smaller_opens_too(folder):
     sim = kit.Simulation(kit.Scene.load(folder), 0)
     sim.keep("cabinet", "red_cube")
