@@ -153,6 +153,8 @@ def belong_together(view: Heights, large: np.ndarray, small: np.ndarray) -> bool
         return False
     if small.sum() < 0.1 * large.sum() and (image_hull(large) & small).sum() > 0.5 * small.sum():
         return True  # a flake of it, cut off by a hole in depth
+    if not ((large & view.known).any() and (small & view.known).any()):
+        return False
     lab = [
         np.median(cv2.cvtColor(view.rgb[part][None], cv2.COLOR_RGB2LAB)[0], 0).astype(float) for part in (large, small)
     ]

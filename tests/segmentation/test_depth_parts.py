@@ -1,5 +1,7 @@
 """Touching things are told apart, one thing stays whole, and clicks act on parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, split
 from pipeline.segmentation.parts import same_thing
 from pipeline.segmentation.review import doubts
+from pipeline.segmentation.standing import joined
 
 CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
 LEAN = np.radians(45)
@@ -112,3 +115,10 @@ def test_a_part_that_holds_an_earlier_plus_is_not_taken_by_a_minus(stacked):
 def test_what_a_border_is_judged_by_is_finite_and_bounded():
     features = np.random.default_rng(0).normal(0, 50, (200, 14))
     assert (np.abs(same_thing(features)) <= 8).all()
+
+
+def test_a_part_without_any_depth_joins_nothing_and_breaks_nothing(stacked):
+    view, truth = stacked
+    seen = view._heights
+    unknown = replace(seen, depth=np.where(truth["blue"], 0, seen.depth))
+    assert len(joined(unknown, [truth["red"], truth["blue"]])) == 2
