@@ -19,6 +19,7 @@ from pipeline.frame import find_support, load
 from pipeline.geometry import Pose
 from pipeline.matching import match_all
 from pipeline.scene.files import write_scene
+from pipeline.scene.fronts import likeness
 from pipeline.scene.placement import Scene
 from pipeline.scene.placing import place
 from pipeline.scene.settle import settle
@@ -88,6 +89,17 @@ def test_it_stands_upright_in_its_own_size_with_its_front_where_it_was(seen):
     ours = np.linalg.inv(twin.world_from_camera) @ found.world_from_object.matrix
     turned = Rotation.from_matrix(between[:3, :3].T @ ours[:3, :3]).magnitude()
     assert np.degrees(turned) < 4 and np.linalg.norm(between[:3, 3] - ours[:3, 3]) < 0.01
+
+
+def test_its_looks_tell_its_front_from_its_back(seen):
+    asset, _, _, twin, folder = seen
+    frame, stood = load(folder.parent / "frame"), twin.placements[0].world_from_object
+    mask = np.array(Image.open(folder.parent / "frame" / "truth" / "masks.png")) == 1
+    back = Pose.from_rotation(stood.pos, Rotation.from_euler("z", np.pi).as_matrix() @ stood.rotation)
+    front, behind = (
+        likeness(frame, twin.world_from_camera, mask, asset.mesh, asset.size, pose) for pose in (stood, back)
+    )
+    assert front > behind + 0.1
 
 
 def test_its_drawers_are_in_the_scene_and_shut(seen):

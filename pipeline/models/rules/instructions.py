@@ -92,7 +92,7 @@ class Instructions:
             self.parts = openings.meant(where, self.reader, self.parts)
         if len(self.parts) > 1:
             raise Unclear(f'"{where}" means several drawers: say which')
-        owner, part = self.parts[0]
+        owner, part = next(iter(self.parts))
         return "put_in_drawer", [Aim("inside_part", (t.name, owner.name, part.name)) for t in objects]
 
     def swap(self, text: str) -> tuple[str, list[Aim]] | None:
