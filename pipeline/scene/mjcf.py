@@ -26,7 +26,7 @@ FLOOR = -0.75
 LOOK, COLLIDE = 2, 3
 FOOT = 0.004
 """Height in metres of the flat foot given to things that would not stand."""
-PROP = 0.6
+PROP = 0.5
 """Share of a thing's width and depth that the block under it has: it should not be seen, nor touch others."""
 PROP_BIT = 2
 """Contact bit between such a block and what it holds: nothing else is pushed by what was only guessed."""
