@@ -14,7 +14,7 @@ from pipeline.segmentation.parts import Parts, taken_apart
 from pipeline.segmentation.prompted import Prompted
 from pipeline.segmentation.refine import enlarge, refine
 from pipeline.segmentation.segment import Prompt, Segment
-from pipeline.segmentation.standing import heights, standing
+from pipeline.segmentation.standing import LEAST, heights, standing
 
 THERE = 0.5
 """Mean likelihood of showing a thing at all below which a mask is dropped: shadows, the table's unevenness."""
@@ -52,8 +52,7 @@ class DepthView:
     @cached_property
     def pieces(self) -> tuple[np.ndarray, ...]:
         """What stands on the table, a mask each of shape (H, W), bool, not overlapping."""
-        there = presence(self._learned.kin, self._heights.depth.shape)
-        rough = [thing for parts in self._parts for thing in parts.things if there[thing].mean() > THERE]
+        rough = [thing for parts in self._parts for thing in parts.things if self._there(thing)]
         owner = np.zeros(self._heights.depth.shape, np.uint16)
         for i, mask in enumerate(rough, 1):
             owner[mask & (owner == 0)] = i
@@ -68,6 +67,15 @@ class DepthView:
                 taken |= mask
                 fine.append(mask)
         return tuple(mask for mask in reversed(fine) if mask.sum() >= 60 * self._heights.step**2)
+
+    def _there(self, mask: np.ndarray) -> bool:
+        """Whether a rough mask (h, w) shows a thing, with depth enough to say where it is."""
+        seen = bool(np.count_nonzero(mask & self._heights.known) >= LEAST)
+        return seen and float(self._presence[mask].mean()) > THERE
+
+    @cached_property
+    def _presence(self) -> np.ndarray:
+        return presence(self._learned.kin, self._heights.depth.shape)
 
     def automatic(self) -> tuple[Segment, ...]:
         """What stands on the table, from left to right, ids 1, 2, ...; masks do not overlap."""

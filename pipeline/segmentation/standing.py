@@ -258,6 +258,8 @@ def doubtful(view: Heights, mask: np.ndarray, window: tuple[slice, slice]) -> np
     The thing's mask is of shape (h, w); what is returned is a mask of the window, which holds all of the thing.
     """
     mask, ground, known = mask[window], view.points[window][..., :2], view.known[window]
+    if not (mask & known).any():
+        return image_hull(mask) & ~mask & ~known
     hull = cv2.convexHull(ground[mask & known].astype(np.float32))[:, 0]
     return image_hull(mask) & ~mask & (inside_polygon(ground, hull) | ~known)
 

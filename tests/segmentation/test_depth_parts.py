@@ -9,7 +9,7 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, split
 from pipeline.segmentation.parts import same_thing
 from pipeline.segmentation.review import doubts
-from pipeline.segmentation.standing import joined
+from pipeline.segmentation.standing import doubtful, joined
 
 CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
 LEAN = np.radians(45)
@@ -122,3 +122,6 @@ def test_a_part_without_any_depth_joins_nothing_and_breaks_nothing(stacked):
     seen = view._heights
     unknown = replace(seen, depth=np.where(truth["blue"], 0, seen.depth))
     assert len(joined(unknown, [truth["red"], truth["blue"]])) == 2
+    window = (slice(0, 480), slice(0, 640))
+    assert not doubtful(unknown, truth["blue"], window)[truth["blue"]].any()
+    assert len(DepthSegmenter().open(replace(view.frame, depth=unknown.depth)).automatic()) >= 2
