@@ -9,6 +9,7 @@ from pipeline.matching import Candidate, Match, choose
 from pipeline.project import safe_name
 from pipeline.scene import Placement
 from pipeline.scene.confidence import confidence
+from pipeline.scene.given import KINDS, given_by
 from pipeline.segmentation import Segment
 from studio import in_force
 from studio.alike import alike
@@ -36,7 +37,7 @@ def objects(session: Session | None) -> list[dict[str, Any]]:
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.decided("rename")}
     chosen = project.chosen_assets()
     made = {d.data["id"]: d.data.get("way") for d in project.decided("choose_asset", "make")}
-    moved = {d.data["id"] for d in project.decided("move")}
+    moved = {id for id, one in given_by(project.decided(*KINDS)).items() if one.fixed is not None}
     fits, trust = session.fits, _confidence(session)
     facts = []
     for segment in segments:
