@@ -35,6 +35,8 @@ RESCALED = 0.6
 HANGS = 0.5
 """Share of that cost that a fit with nothing known under it must reach: most things stand on the table or on what was
 found."""
+LITTLE = 0.12
+"""Share of a thing's points that may lie below where it would hang: more, and it is a taller thing."""
 RISES = (-0.008, -0.004, 0.004, 0.008)
 """Metres by which a thing whose top was seen may stand lower or higher than that says, in turn halved twice."""
 AROUND = (0.94, 1.06)
@@ -84,6 +86,12 @@ def laid_over(
     what = (thing.points, thing.segment.mask, bottoms_of(thing, below), asset.digest, scale)
     less = () if effort == THOROUGH else (str(effort),)
     return found_again(cache, (*what, *less), lambda: _lay(asset, scale, thing, sight, below, effort))
+
+
+def hangs(laid: Laid, asset: Asset, bottoms: list[float]) -> bool:
+    """Whether a shape was laid where nothing is known to hold it, which needs better reasons."""
+    low = laid.pose.pos[2] - np.abs(laid.pose.rotation[2]) @ asset.size * laid.scale / 2
+    return all(abs(low - known) > HELD for known in bottoms)
 
 
 def touched_up(asset: Asset, start: Pose, sight: Sight) -> Laid:
@@ -143,6 +151,8 @@ def _hung(asset: Asset, thing: Seen, sight: Sight, bottoms: list[float], effort:
     shape = registration.surface(asset.mesh, asset.size)
     bottom = thing.top - float(np.ptp(shape.points[:, 2]))
     if bottom < HELD or any(abs(bottom - known) < HELD for known in bottoms):
+        return None
+    if (thing.points[:, 2] < bottom - GOOD).mean() > LITTLE:
         return None
     best = _fit(shape, sight, "upright", bottom, effort)
     if best.cost > 2 * GOOD:

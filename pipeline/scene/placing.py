@@ -18,7 +18,7 @@ from pipeline.matching import Match
 from pipeline.scene.fronts import facing
 from pipeline.scene.given import Given, weighed
 from pipeline.scene.holding import bottoms_of, holder_of, holder_top, propped, reaching_under, under_foot
-from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, laid_over, refitted
+from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, hangs, laid_over, refitted
 from pipeline.scene.making import made
 from pipeline.scene.placement import Found, Placement, Scene
 from pipeline.scene.registration import Sight
@@ -123,7 +123,7 @@ def placed(
         asset, scale = library[thing.match.asset_id], thing.match.scale
         laid = laid_over(thing, asset, scale, sight, below, cache)
         laid = facing(laid, asset, thing, sight, cache) if asset.joints else laid
-        fits = laid.cost < GOOD and laid.scale == 1
+        fits = laid.cost < GOOD and laid.scale == 1 and not hangs(laid, asset, bottoms_of(thing, below))
         sure = thing.match.source == "human" or fits or shape not in PLAIN
         if sure or not _belied(asset, laid, make(PLAIN[shape])[1], _likely(thing.match)):
             return _placement(thing, asset, asset.id, laid, _given(laid, given, asset, thing, sight, below, cache))
