@@ -20,7 +20,7 @@ from pipeline.scene.holding import propped
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.placing import placed
 from pipeline.scene.seen import Seen, object_points
-from pipeline.scene.settle import Settled, settle
+from pipeline.scene.settle import NOTEWORTHY, Settled, settle
 from pipeline.segmentation import Segment
 
 TRIED = 3
@@ -72,8 +72,8 @@ def rest(
 def _moved(rested: Scene, told: Iterable[Settled], given: Mapping[int, Given]) -> list[int]:
     """Segments of what moved, farthest first; what a person put somewhere stays as they put it."""
     ids = {p.name: p.segment_id for p in rested.placements}
-    farthest = sorted((one for one in told if not given.get(ids[one.name], Given()).fixed), key=lambda one: -one.moved)
-    return [ids[one.name] for one in farthest[:TRIED]]
+    free = [s for s in told if s.moved > NOTEWORTHY and not given.get(ids[s.name], Given()).fixed]
+    return [ids[s.name] for s in sorted(free, key=lambda s: -s.moved)[:TRIED]]
 
 
 def _otherwise(
