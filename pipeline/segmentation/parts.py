@@ -16,7 +16,7 @@ from pipeline.segmentation.kinship import akin, between
 from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 from pipeline.segmentation.standing import Heights, crop, joined
 
-SURE, SAFE, FINE = 0.7, 2.0, 2.5
+SURE, SAFE, FINE = -1.8, 0.7, 2.5
 """Log odds from which two parts are one thing, from which they are without a doubt, and, by their borders alone, from
 which they are when a click may mean a small part."""
 UNLIKE = -1.0
