@@ -15,6 +15,7 @@ from pipeline.segmentation.borders import borders, patches, surface
 from pipeline.segmentation.kinship import akin, between
 from pipeline.segmentation.merging import Evidence, merged, without_crumbs
 from pipeline.segmentation.standing import Heights, crop, joined
+from pipeline.segmentation.uprights import continued
 
 SURE, SAFE, FINE = -1.8, 0.7, 2.5
 """Log odds from which two parts are one thing, from which they are without a doubt, and, by their borders alone, from
@@ -54,7 +55,7 @@ def taken_apart(view: Heights, mask: np.ndarray, kin: np.ndarray) -> Parts:
         for stop in (SURE, SAFE)
     )
     together = joined(view, things, lambda one, other: akin(kin, one, other) > UNLIKE)
-    return Parts(together or [mask], halves, _masks(fine, mask, window))
+    return Parts(continued(view, together) or [mask], halves, _masks(fine, mask, window))
 
 
 def _kin(labels: np.ndarray, kin: np.ndarray, window: tuple[slice, slice], shape: tuple[int, ...]) -> Evidence:
