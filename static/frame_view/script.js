@@ -6,7 +6,7 @@ const metres = (z) => (z ? `${z.toFixed(3)} m` : "no depth");
 
 export default function mount({ element, trigger }) {
   const view = element.querySelector(".frame-view");
-  let frame = null, depth = null, showTable = true;
+  let frame = null, depth = null, showTable = true, pointed = null; // where the pointer rests, whether depth is there yet or not
   const picture = h("canvas", { "aria-label": "Colour" }), map = h("canvas", { "aria-label": "Depth" }), readout = h("div.readout", { role: "status" });
   const image = new Image();
 
@@ -47,11 +47,12 @@ export default function mount({ element, trigger }) {
     drawDepth();
     fill(view.querySelector(".scale"), h("span", {}, `${near.toFixed(2)} m`), h("i"), h("span", {}, `${far.toFixed(2)} m`), h("span.faint", {}, "black: no depth"));
   };
-  const look = (event) => {
-    if (!depth) return;
-    const box = event.currentTarget.getBoundingClientRect();
-    const x = Math.min(frame.width - 1, Math.max(0, Math.floor((event.clientX - box.left) / box.width * frame.width)));
-    const y = Math.min(frame.height - 1, Math.max(0, Math.floor((event.clientY - box.top) / box.height * frame.height)));
+  const look = ({ currentTarget: canvas, clientX, clientY }) => {
+    pointed = { currentTarget: canvas, clientX, clientY };
+    if (!depth || !frame) return;
+    const box = canvas.getBoundingClientRect();
+    const x = Math.min(frame.width - 1, Math.max(0, Math.floor((clientX - box.left) / box.width * frame.width)));
+    const y = Math.min(frame.height - 1, Math.max(0, Math.floor((clientY - box.top) / box.height * frame.height)));
     const z = depth[y * frame.width + x];
     drawPicture([x, y]); drawDepth([x, y]);
     const { fx, fy, cx, cy } = frame.intrinsics;
@@ -62,7 +63,7 @@ export default function mount({ element, trigger }) {
     }
     fill(readout, h("span", {}, `x ${x}  y ${y}`), h("strong", {}, metres(z)), h("span", {}, height));
   };
-  const leave = () => { drawPicture(); drawDepth(); fill(readout, h("span.faint", {}, "Move over either picture to read depth and height above the table.")); };
+  const leave = () => { pointed = null; drawPicture(); drawDepth(); fill(readout, h("span.faint", {}, "Move over either picture to read depth and height above the table.")); };
   for (const canvas of [picture, map]) { canvas.addEventListener("pointermove", look); canvas.addEventListener("pointerleave", leave); }
 
   return async (value) => {
@@ -85,6 +86,6 @@ export default function mount({ element, trigger }) {
       depth = new Float32Array(bytes);
       paint();
     } else if (plain) paint();
-    leave();
+    pointed ? look(pointed) : leave();
   };
 }

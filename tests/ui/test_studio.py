@@ -78,7 +78,7 @@ def test_a_click_outlines_what_is_under_it_and_undo_takes_it_back(studio: Studio
 
 def test_an_object_is_renamed_and_given_another_asset(studio: Studio, page: Page):
     tab(page, "Objects").click()
-    cards, row = page.locator(".object-cards"), page.locator(".object-list .row").first
+    cards, row = page.locator(".object-cards"), page.locator(".object-list .row[data-id='1']")
     row.click()
     name = page.locator(".inspector input.name")
     name.fill("my thing")
@@ -102,8 +102,9 @@ def test_the_twin_is_shown_and_what_is_selected_in_the_list_is_selected_in_it(pa
     tab(page, "Scene").click()
     viewer = page.frame_locator("#twin iframe")
     expect(viewer.locator("canvas").first).to_be_visible()
-    page.locator(".object-list .row").nth(1).click()
-    name = page.locator(".object-list .row").nth(1).locator(".name").inner_text()
+    row = page.locator(".object-list .row[data-id='2']")
+    row.click()
+    name = row.locator(".name").inner_text()
     expect(viewer.get_by_text(name.replace("_", " ")).first).to_be_visible()
     expect(page.locator(".fit-table tr.selected")).to_contain_text(name)
     expect(page.locator(".fit-table")).to_contain_text("overlap")
@@ -174,7 +175,7 @@ def test_nothing_decided_is_lost_when_the_server_is_killed(studio: Studio, page:
     studio.start()
     page.goto(studio.address)
     page.locator(".gallery section", has_text="Your projects").locator(f"[data-name={SCENE}]").click()
-    expect(page.locator(".object-list .row").first).to_contain_text("my_thing")
+    expect(page.locator(".object-list .row", has_text="my_thing")).to_be_visible()
     tab(page, "Review").click()
     expect(page.locator(".results .seed")).to_have_count(8)
     settled(page)
