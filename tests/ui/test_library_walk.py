@@ -198,6 +198,7 @@ def test_an_asset_that_looks_like_an_object_is_used_for_it(studio: Studio, page:
     expect(library(page).locator(".told")).to_contain_text("stands for")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
+    expect(page.locator(".top-bar").get_by_role("button", name="Undo")).to_be_enabled()
     settled(page)
     log = (studio.workspace / SCENE / "decisions.jsonl").read_text().splitlines()
     assert json.loads(log[-1])["kind"] == "choose_asset" and json.loads(log[-1])["data"]["asset_id"] == chosen
