@@ -169,6 +169,7 @@ def test_who_wants_no_motion_gets_none(page: Page):
 def test_what_comes_with_the_studio_is_changed_as_a_version_of_ones_own(studio: Studio, page: Page):
     library(page).get_by_label("Search assets").fill("banana")
     expect(cards(page)).to_have_count(1)
+    expect(cards(page).first).to_contain_text("banana")
     cards(page).first.click()
     asset = library(page).locator(".asset")
     expect(asset).to_contain_text("becomes a version of your own")
