@@ -22,7 +22,7 @@ from pipeline.scene.laying import GOOD, THOROUGH, Effort, Laid, found_again, han
 from pipeline.scene.making import made
 from pipeline.scene.placement import Found, Placement, Scene
 from pipeline.scene.registration import Sight
-from pipeline.scene.seen import Seen, object_points
+from pipeline.scene.seen import Seen, object_points, things_seen
 from pipeline.segmentation import Segment
 
 CLOSE = 0.002
@@ -54,13 +54,7 @@ def place(
 
     Poses found are kept in the folder `cache` where one is given: what did not change is not laid again.
     """
-    described = {d.segment_id: d for d in descriptions if d.is_object}
-    matched = {m.segment_id: m for m in matches}
-    seen = [
-        Seen(s, described[s.id], matched.get(s.id), object_points(frame, support, s))
-        for s in segments
-        if s.id in described
-    ]
+    seen = things_seen(frame, support, segments, descriptions, matches)
     placements: dict[int, Placement] = {}
     for thing in sorted(seen, key=lambda s: s.low if len(s.points) else 0.0):  # what holds comes before what it holds
         wanted = (given or {}).get(thing.segment.id, Given())

@@ -19,7 +19,7 @@ from pipeline.scene.given import Given, weigh
 from pipeline.scene.holding import propped
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.placing import placed
-from pipeline.scene.seen import Seen, object_points
+from pipeline.scene.seen import Seen, things_seen
 from pipeline.scene.settle import NOTEWORTHY, Settled, settle
 from pipeline.segmentation import Segment
 
@@ -49,13 +49,7 @@ def rest(
     rested, told = settle(scene)
     if not (moved := _moved(rested, told, given or {})):
         return rested, told
-    described = {d.segment_id: d for d in descriptions if d.is_object}
-    matched = {m.segment_id: m for m in matches}
-    seen = {
-        s.id: Seen(s, described[s.id], matched.get(s.id), object_points(frame, support, s))
-        for s in segments
-        if s.id in described
-    }
+    seen = {thing.segment.id: thing for thing in things_seen(frame, support, segments, descriptions, matches)}
     misfit = _misfit(rested, seen, frame)
     for id in moved:
         below = tuple(p for p in rested.placements if p.segment_id != id)

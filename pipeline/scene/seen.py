@@ -1,5 +1,6 @@
 """What was seen of one object: its points in the world's axes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import cv2
@@ -35,6 +36,23 @@ class Seen:
     def low(self) -> float:
         """Height of its lowest points."""
         return float(np.quantile(self.points[:, 2], 0.05))
+
+
+def things_seen(
+    frame: Frame,
+    support: Support,
+    segments: Iterable[Segment],
+    descriptions: Iterable[Description],
+    matches: Iterable[Match],
+) -> tuple[Seen, ...]:
+    """Every segment that is an object, in the order of the segments."""
+    described = {d.segment_id: d for d in descriptions if d.is_object}
+    matched = {m.segment_id: m for m in matches}
+    return tuple(
+        Seen(s, described[s.id], matched.get(s.id), object_points(frame, support, s))
+        for s in segments
+        if s.id in described
+    )
 
 
 def object_points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:

@@ -84,7 +84,8 @@ def test_contacts_are_sent_only_when_wished_and_hold_the_weight_up(watcher, twin
 def test_pushing_through_the_session_starts_the_physics(watcher, twin):
     push = {"op": "push", "body": twin.body("cube").id, "point": [0, 0, 0], "target": [-0.2, 0.1, 0.03]}
     watcher.session.wish(push)
-    watcher.until(lambda s, p: np.linalg.norm(p["poses"][0, :2] - [-0.1, 0]) > 0.05)
+    moved = watcher.until(lambda s, p: np.linalg.norm(p["poses"][0, :2] - [-0.1, 0]) > 0.05)
+    assert moved["time"] > 0
 
 
 @pytest.mark.parametrize(
@@ -101,9 +102,9 @@ def test_pushing_through_the_session_starts_the_physics(watcher, twin):
 )
 def test_a_wish_that_makes_no_sense_ends_as_a_notice_and_the_session_goes_on(watcher, wish, said):
     watcher.session.wish(wish)
-    watcher.until(lambda s, p: said in s["notice"]["text"])
+    assert watcher.until(lambda s, p: said in s["notice"]["text"])["time"] == 0
     watcher.session.wish({"op": "step"})
-    watcher.until(lambda s, p: p["time"] > 0)
+    assert watcher.until(lambda s, p: p["time"] > 0)["time"] > 0
 
 
 def test_nothing_is_computed_when_nobody_watches(twin):
