@@ -35,6 +35,7 @@ export function keyOf(event) {
   if (event.ctrlKey || event.metaKey || event.defaultPrevented) return null;
   const target = event.target, tag = target.tagName;
   if (tag === "TEXTAREA" || tag === "SELECT" || target.isContentEditable || (tag === "INPUT" && target.type !== "range")) return null;
-  if ((tag === "BUTTON" || tag === "A" || tag === "SUMMARY") && ["Enter", " "].includes(event.key)) return null;
+  const shown = target.getAttribute("aria-selected") === "true"; // the tab one came by: pressing it again does nothing
+  if (!shown && (tag === "BUTTON" || tag === "A" || tag === "SUMMARY") && ["Enter", " "].includes(event.key)) return null;
   return event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
 }
