@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -96,9 +96,23 @@ def watched(browser: Browser, **screen: Any) -> Iterator[Page]:
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: wrong.append(request.url) if not request.url.startswith(LOCAL) else None)
+    open_requests = OPEN[page] = set[Request]()
+    page.on("request", lambda request: None if LASTING in request.url else open_requests.add(request))
+    page.on("requestfinished", lambda request: open_requests.discard(request))
+    page.on("requestfailed", lambda request: open_requests.discard(request))
     yield page
     page.close()
     assert not wrong
 
 
+def leave(page: Page) -> None:
+    """Away from the studio once nothing is under way: what is cut off in between complains in the console."""
+    while OPEN[page]:
+        page.wait_for_timeout(50)
+    page.goto("about:blank")
+
+
+OPEN: dict[Page, set[Request]] = {}
+"""What each page asked for and has not been answered yet."""
+LASTING = "/heartbeat/"
 LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from conftest import PLAIN, Studio
+from conftest import PLAIN, Studio, leave
 from PIL import Image
 from playwright.sync_api import Page, expect
 from test_studio import settled, shot, tab
@@ -289,7 +289,7 @@ def test_the_keys_are_told_and_the_picture_zooms_and_comes_back(page: Page):
 
 def test_masks_are_there_again_when_the_project_is_opened_anew(studio: Studio, page: Page):
     found = masks(studio)
-    page.goto("about:blank")
+    leave(page)
     studio.kill()
     studio.start()
     page.goto(f"{studio.address}?project={SCENE}")

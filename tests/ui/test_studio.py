@@ -7,7 +7,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from conftest import Studio
+from conftest import Studio, leave
 from playwright.sync_api import Page, expect
 
 SCENE = "stack"
@@ -170,7 +170,7 @@ def test_a_frame_that_cannot_be_read_is_refused_in_one_line(studio: Studio, page
 
 def test_nothing_decided_is_lost_when_the_server_is_killed(studio: Studio, page: Page):
     before = decided(studio)
-    page.goto("about:blank")
+    leave(page)
     studio.kill()
     studio.start()
     page.goto(studio.address)
