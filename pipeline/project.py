@@ -305,17 +305,19 @@ class Project:
         """Why the stage failed when it last ran; empty where it did not."""
         return self._record["errors"].get(stage, "")
 
-    def finish(self, stage: Stage, made_with: str, seconds: float) -> None:
-        self._mark(stage, "done", made_with, seconds, "")
+    def finish(self, stage: Stage, key: str, made_with: str, seconds: float) -> None:
+        """Marks the stage done. `key` is what the stage had when it began: a decision made meanwhile makes it stale."""
+        self._mark(stage, "done", key, made_with, seconds, "")
 
-    def fail(self, stage: Stage, made_with: str, seconds: float, message: str) -> None:
-        self._mark(stage, "failed", made_with, seconds, message)
+    def fail(self, stage: Stage, key: str, made_with: str, seconds: float, message: str) -> None:
+        """Marks the stage failed, and why."""
+        self._mark(stage, "failed", key, made_with, seconds, message)
 
-    def _mark(self, stage: Stage, state: State, made_with: str, seconds: float, message: str) -> None:
+    def _mark(self, stage: Stage, state: State, key: str, made_with: str, seconds: float, message: str) -> None:
         with self._lock:
             record = self._record
             record["stages"][stage], record["seconds"][stage] = state, round(seconds, 3)
-            record["made_with"][stage], record["keys"][stage] = made_with, self.key(stage)
+            record["made_with"][stage], record["keys"][stage] = made_with, key
             record["errors"][stage] = message
             write_json(self.folder / "project.json", record)
 

@@ -51,7 +51,7 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
 
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
     """Runs one stage whatever its state; the stages before it must have run."""
-    start = time.perf_counter()
+    start, key = time.perf_counter(), project.key(stage)
     made_with = maker(stage, services, robot_of(project, services), matcher_of(project, services))
     try:
         if stage == "task":
@@ -61,9 +61,9 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
     except (Cancelled, Stopped):
         raise  # a person's stop is no failure
     except StudioError as error:
-        project.fail(stage, made_with, time.perf_counter() - start, str(error))
+        project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
         raise
-    project.finish(stage, made_with, time.perf_counter() - start)
+    project.finish(stage, key, made_with, time.perf_counter() - start)
 
 
 _RUN: dict[Stage, Callable[[Project, Services], Iterator[Progress]]] = {
