@@ -6,7 +6,7 @@ The folder's layout is docs/architecture.md's "Project folder"; outside tools re
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -242,24 +242,37 @@ class Project:
         return None if value is None else tuple(task_from_json(one) for one in value)
 
     def task(self) -> Task | None:
-        """The one a person chose or wrote last, in the names things have now, else the first proposed one."""
+        """The one a person chose or wrote last, else the first proposed one, in the names things have now."""
         chosen = self.decided("task")
-        if chosen:
-            return reworded(task_from_json(dict(chosen[-1].data)), self.in_present_names)
-        value = read_json(self.folder / "task.json")
-        return None if value is None else task_from_json(value)
+        said = dict(chosen[-1].data) if chosen else read_json(self.folder / "task.json")
+        return None if said is None else reworded(task_from_json(said), self._renaming())
 
     def in_present_names(self, text: str) -> str:
         """A person's words with the names that things had before replaced by those they have now."""
-        scene = self.scene()
-        return in_present_names(text, present_names(scene.placements)) if scene else text
+        return self._renaming()(text)
 
     def in_present_program(self, program: Program) -> Program:
         """The program as it reads in the names that things have now: one written before still runs."""
-        return Program(self.in_present_names(program.simulation), self.in_present_names(program.checks))
+        renamed = self._renaming()
+        return Program(renamed(program.simulation), renamed(program.checks))
+
+    def _renaming(self) -> Callable[[str], str]:
+        scene = self.scene()
+        now = present_names(scene.placements) if scene else {}
+        return lambda text: in_present_names(text, now)
 
     def rounds(self) -> tuple[Round, ...]:
         return read_rounds(self.folder)
+
+    def best_round(self) -> Round | None:
+        """The round for the present task that a person pinned, else the last that passed, else the last one for it."""
+        task, renamed = self.task(), self._renaming()
+        rounds = [one for one in self.rounds() if task is None or renamed(one.task) in ("", task.instruction)]
+        pins = self.decided("pin")
+        if pins and (pinned := [one for one in rounds if one.number == pins[-1].data["round"]]):
+            return pinned[0]
+        clean = [one for one in rounds if one.route == "done"]
+        return clean[-1] if clean else rounds[-1] if rounds else None
 
     def solution(self) -> Solution | None:
         return read_solution(self.folder)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.router import Round
-from pipeline.run import best_round
 from studio.differences import changes
 from studio.session import Session, SessionError
 
@@ -15,7 +14,7 @@ def shown(session: Session | None) -> dict[str, Any]:
         return {}
     rounds = session.kept("rounds", "rounds.jsonl", session.project.rounds)
     known = {one.number: one for one in rounds}
-    best, pinned = best_round(session.project), session.project.decided("pin")
+    best, pinned = session.project.best_round(), session.project.decided("pin")
     return {
         "rounds": [_round(one, None if one.parent is None else known.get(one.parent)) for one in rounds],
         "lanes": lanes(rounds, [d.at for d in session.project.decided("fork")]),

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import scene_making as make
 
+from pipeline.decisions import Decision, append
 from pipeline.export import ExportError, export_zip
+from pipeline.router import Round, write_round
 from pipeline.scene import files
+from pipeline.simulation import CheckResult, Program, Report
 
 
 @pytest.fixture
@@ -21,20 +24,20 @@ def project(tmp_path):
     folder.mkdir()
     box = make.thing(make.box(tmp_path), "box", asset_id="oak_box", licence="MIT", provenance="made here")
     files.write_scene(make.scene(box, make.thing(make.can(tmp_path), "can", (0.2, 0.1), number=2)), folder)
-    (folder / "task.json").write_text(json.dumps({"name": "stack_them", "instruction": "Stack {them}."}))
+    (folder / "task.json").write_text(
+        json.dumps({"name": "stack_them", "instruction": "Stack {them}.", "objects": [], "goals": []})
+    )
     for number, passed in enumerate((False, True, False)):
-        round_ = folder / "rounds" / f"{number:03d}"
-        round_.mkdir(parents=True)
-        (round_ / "simulation.py").write_text(f"# round {number}\n")
-        (round_ / "checks.py").write_text("")
-        (round_ / "report.json").write_text(json.dumps({"checks": [{"name": "a", "passed": passed, "message": ""}]}))
+        report = Report((CheckResult("a", passed, ""),), (1.0,))
+        route = "done" if passed else "give_up"
+        write_round(Round(number, None, Program(f"# round {number}\n", ""), report, route, "", 0.0), folder)
     (folder / "scene" / "solution.xml").write_text((folder / "scene" / "scene.xml").read_text())
     qpos = mujoco.MjModel.from_xml_path(str(folder / "scene" / "scene.xml")).qpos0
     path = np.repeat(qpos[None], 3, 0)
     path[2, 2] += 0.5
     np.savez_compressed(folder / "solution.npz", times=np.arange(3) / 30, qpos=path, actions=np.zeros((3, 0)))
     (folder / "solution.json").write_text(json.dumps({"solved": True, "reward": [1.0, 0.5], "source": "oracle"}))
-    (folder / "decisions.jsonl").write_text('{"kind": "rename"}\n')
+    append(folder / "decisions.jsonl", Decision("rename", {"id": 1, "name": "box"}))
     (folder / "trace.jsonl").write_text("{}\n")
     return folder
 
@@ -65,6 +68,13 @@ def test_the_export_holds_the_code_that_passed_and_no_decisions(project, tmp_pat
     gift = unzipped(project, tmp_path)
     assert (gift / "program" / "simulation.py").read_text() == "# round 1\n"
     assert not list(gift.rglob("decisions.jsonl")) + list(gift.rglob("trace.jsonl"))
+
+
+def test_the_export_holds_the_round_that_a_person_pinned(project, tmp_path):
+    append(project / "decisions.jsonl", Decision("pin", {"round": 2}))
+    gift = unzipped(project, tmp_path)
+    assert (gift / "program" / "simulation.py").read_text() == "# round 2\n"
+    assert "round 002" in (gift / "README.md").read_text()
 
 
 def test_the_readme_says_how_to_run_it_and_the_licences_whose_it_is(project, tmp_path):

@@ -1,7 +1,10 @@
-"""What becomes of a stage: done, failed or stale; and of a file that cannot be written whole."""
+"""What becomes of a stage: done, failed or stale; which round counts; a file that cannot be written whole."""
 
 import numpy as np
 import pytest
+import scene_making as make
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.assets import Library
 from pipeline.errors import StudioError
@@ -9,8 +12,11 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import Features
 from pipeline.models.rules import RulesModel
 from pipeline.project import DECIDED_BY, STAGES, Project
+from pipeline.router import Round, write_round
 from pipeline.run import Progress, Services, run_stage, stages
+from pipeline.scene import files
 from pipeline.segmentation import DepthSegmenter
+from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import read_json, write_json
 
 DECIDED = {
@@ -69,6 +75,34 @@ def test_a_stage_that_fails_says_why_and_keeps_the_others(project, services, mon
     again = Project.open(project.folder)
     assert again.stages()["scene"] == "failed" and again.error("scene") == "The table is upside down; turn it."
     assert again.stages()["frame"] == "done"
+
+
+def ran(number, task, route, project):
+    report = Report((CheckResult("check_it", route == "done", ""),), (1.0,))
+    write_round(Round(number, None, Program(f'thing("{task}")', ""), report, route, "", 0.0, task=task), project.folder)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["Lift it.", "Turn it."]), st.booleans()), max_size=6), st.integers(0, 7))
+def test_the_round_that_counts_is_of_the_task_the_pinned_one_or_the_last_that_passed(tmp_path_factory, rounds, pinned):
+    project = Project(tmp_path_factory.mktemp("rounds"))
+    project.decide("task", name="lift", instruction="Lift it.", objects=[], goals=[], kind="", source="human")
+    for number, (task, passed) in enumerate(rounds):
+        ran(number, task, "done" if passed else "give_up", project)
+    project.decide("pin", round=pinned)
+    best, mine = project.best_round(), [n for n, (task, _) in enumerate(rounds) if task == "Lift it."]
+    passed = [n for n in mine if rounds[n][1]]
+    assert (best.number if best else None) == next((n for n in (pinned, *passed[-1:], *mine[-1:]) if n in mine), None)
+
+
+def test_a_round_counts_and_runs_after_its_object_was_given_another_name(project, tmp_path):
+    task = {"name": "lift", "instruction": "Lift the white_cube.", "objects": ["white_cube"], "goals": []}
+    project.decide("task", **task, kind="", source="human")
+    ran(0, "Lift the white_cube.", "done", project)
+    mug = make.thing(make.box(tmp_path), "white_mug", also=("white_cube",))
+    files.write_scene(make.scene(mug), project.folder)
+    best = project.best_round()
+    assert best is not None and best.number == 0
+    assert project.in_present_program(best.program).simulation == 'thing("Lift the white_mug.")'
 
 
 @pytest.mark.parametrize("bad", [object(), "\ud800"])

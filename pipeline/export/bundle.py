@@ -8,10 +8,11 @@ from pathlib import Path
 
 from pipeline.errors import StudioError
 from pipeline.export import replay
+from pipeline.project import Project
+from pipeline.router import Round
 
 KEPT = ("scene.json", "descriptions.json", "matches.json", "task.json", "solution.json", "solution.npz", "solution.mp4")
 SCENE_FILES = (".xml", ".obj", ".mtl", ".png", ".stl", ".msh")
-CODE = ("simulation.py", "checks.py", "report.json")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Equal projects make equal zips."""
 
@@ -44,8 +45,9 @@ def entry(name: str) -> zipfile.ZipInfo:
 
 def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:
     """Names in the zip's folder, and bytes."""
-    program = accepted_round(project_dir)
-    yield "README.md", readme(project_dir, program).encode()
+    project = Project(project_dir)
+    best = project.best_round()
+    yield "README.md", readme(project_dir, best).encode()
     yield "LICENCES.md", licences(project_dir).encode()
     yield "run.py", Path(replay.__file__).read_bytes()
     for name in KEPT:
@@ -54,22 +56,11 @@ def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:
     for file in sorted((project_dir / "scene").iterdir()):
         if file.suffix in SCENE_FILES and file.is_file():
             yield f"scene/{file.name}", file.read_bytes()
-    for name in CODE:
-        if program is not None and (program / name).is_file():
-            yield f"program/{name}", (program / name).read_bytes()
-
-
-def accepted_round(project_dir: Path) -> Path | None:
-    """The folder of the last round whose checks all passed, else of the last round; None without rounds."""
-    rounds = sorted(p for p in (project_dir / "rounds").glob("*") if (p / "simulation.py").is_file())
-    return next((r for r in reversed(rounds) if _clean(r)), rounds[-1] if rounds else None)
-
-
-def _clean(folder: Path) -> bool:
-    report = _read(folder / "report.json")
-    checks = report.get("checks") or []
-    trouble = report.get("crash") or report.get("timed_out") or report.get("violation")
-    return bool(checks) and all(c.get("passed") for c in checks) and not trouble
+    if best is not None:
+        program = project.in_present_program(best.program)
+        yield "program/simulation.py", program.simulation.encode()
+        yield "program/checks.py", program.checks.encode()
+        yield "program/report.json", (project_dir / "rounds" / f"{best.number:03d}" / "report.json").read_bytes()
 
 
 def _read(path: Path) -> dict:
@@ -81,7 +72,7 @@ def _read(path: Path) -> dict:
     return data if isinstance(data, dict) else {}
 
 
-def readme(project_dir: Path, program: Path | None) -> str:
+def readme(project_dir: Path, best: Round | None) -> str:
     """How to run what is in the zip."""
     task, solution = _read(project_dir / "task.json"), _read(project_dir / "solution.json")
     objects = ", ".join(p["name"] for p in _read(project_dir / "scene.json").get("placements", []))
@@ -91,8 +82,8 @@ def readme(project_dir: Path, program: Path | None) -> str:
         solved = "solved" if solution.get("solved") else "not solved"
         state = f"{solved}; reward per seed {rewards} ({solution.get('source', '')})"
         files = SOLUTION_FILES
-    if program is not None:
-        files += f"* `program/`: the simulation and its checks (round {program.name}), for GRS Studio's kit\n"
+    if best is not None:
+        files += f"* `program/`: the simulation and its checks (round {best.number:03d}), for GRS Studio's kit\n"
     return README.format(
         title=task.get("name", project_dir.name), task=task.get("instruction", "no task was chosen"), objects=objects,
         state=state, files=files, mujoco=version("mujoco"),

@@ -4,7 +4,6 @@ Each stage is a generator of Progress: the app streams it, a script prints it, a
 finished before a stop or an error is in the project folder.
 """
 
-from pipeline.run.doing import best_round
 from pipeline.run.progress import Progress
 from pipeline.run.seeing import find_segments
 from pipeline.run.services import Services, maker, matcher_of, robot_of
@@ -14,7 +13,6 @@ __all__ = [
     "Progress",
     "Services",
     "advance",
-    "best_round",
     "find_segments",
     "maker",
     "matcher_of",

@@ -7,7 +7,7 @@ from pipeline import looking
 from pipeline.models import label_of, sees
 from pipeline.models.asked_by import AskedBy
 from pipeline.project import Project
-from pipeline.router import Round, route, write_round
+from pipeline.router import route, write_round
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, robot_of, traced
 from pipeline.simulation import Program, kit
@@ -53,7 +53,9 @@ def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
     forks = project.decided("fork")
     start, parent = None, None
     if forks and forks[-1].at > max((r.at for r in earlier), default=0.0):
-        start, parent = Program(forks[-1].data["simulation"], forks[-1].data["checks"]), forks[-1].data["parent"]
+        edited = forks[-1].data
+        start = project.in_present_program(Program(edited["simulation"], edited["checks"]))
+        parent = edited["parent"]
     rounds = route(
         task, project.folder, AskedBy(traced(project, services), "write_program"), services.sandbox, services.mode,
         start=start, parent=parent, first_number=len(earlier),
@@ -74,11 +76,12 @@ def _the_task(project: Project) -> Task:
 
 def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
     """The best program's task done on every seed, and the film of it."""
-    best = best_round(project)
+    best = project.best_round()
     if best is None:
         raise TaskError("there is no program to run yet; generate one first")
     total, robot = len(services.seeds), robot_of(project, services)
-    for number, step in enumerate(solve(best.program, project.folder, services.sandbox, services.seeds, robot), 1):
+    program = project.in_present_program(best.program)
+    for number, step in enumerate(solve(program, project.folder, services.sandbox, services.seeds, robot), 1):
         if isinstance(step, Attempt):
             word = "solved" if step.solved else step.why or f"reward {step.reward:.2f}"
             yield Progress("solution", f"seed {step.seed}: {word}", number, total, step)
@@ -88,14 +91,3 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             good, share = sum(step.success), f"{step.strict_rate:.0%} of all seeds"
             word = f"{'solved' if step.solved else 'not solved'}: {good} of {total} seeds ({share}; {step.source})"
             yield Progress("solution", word, total, total, step)
-
-
-def best_round(project: Project) -> Round | None:
-    """The round for the present task that a person pinned, else the last that passed, else the last one for it."""
-    task = project.task()
-    rounds = [one for one in project.rounds() if task is None or one.task in ("", task.instruction)]
-    pins = project.decided("pin")
-    if pins and (pinned := [one for one in rounds if one.number == pins[-1].data["round"]]):
-        return pinned[0]
-    clean = [one for one in rounds if one.route == "done"]
-    return clean[-1] if clean else rounds[-1] if rounds else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pipeline.errors import StudioError
 from pipeline.models import Stopped
 from pipeline.project import STAGES, Project, Stage
-from pipeline.run.doing import best_round, rounds_stage, solution_stage, task_stage
+from pipeline.run.doing import rounds_stage, solution_stage, task_stage
 from pipeline.run.progress import Progress
 from pipeline.run.seeing import descriptions_stage, frame_stage, matches_stage, segments_stage
 from pipeline.run.services import Services, maker, matcher_of, robot_of
@@ -41,7 +41,7 @@ def advance(
 def _try_others(project: Project, services: Services) -> Iterator[Progress]:
     """Where the first proposed task was given up and no person chose it: rounds for the next ones."""
     for task in (project.tasks() or ())[1:PROPOSED]:
-        best = best_round(project)
+        best = project.best_round()
         if best is None or best.route not in ("give_up", "ask"):
             return
         yield Progress("task", f"that one is given up; trying another: {task.instruction}")
