@@ -100,7 +100,7 @@ def append(path: Path, decision: Decision) -> None:
             whole = log.read().rfind(b"\n") + 1
             log.seek(whole)
             log.truncate()
-        log.write(json.dumps(asdict(decision), ensure_ascii=False).encode() + b"\n")
+        log.write(json.dumps(asdict(decision), ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
         log.flush()
         os.fsync(log.fileno())
 

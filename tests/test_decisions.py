@@ -51,6 +51,12 @@ def test_a_line_cut_off_by_a_crash_costs_only_itself(tmp_path_factory, log, deci
     assert read_log(path) == (*log, decision)
 
 
+def test_half_a_letter_is_kept_as_it_was_typed(tmp_path):
+    typed = Decision("rename", {"id": 1, "name": "cup \ud83d"})  # a browser cuts text between UTF-16's halves
+    append(tmp_path / "decisions.jsonl", typed)
+    assert read_log(tmp_path / "decisions.jsonl") == (typed,)
+
+
 def test_a_damaged_line_in_the_middle_is_named(tmp_path):
     path = tmp_path / "decisions.jsonl"
     whole = json.dumps({"kind": "undo", "data": {}, "at": 0, "by": "human"})

@@ -20,7 +20,7 @@ from pipeline.models.failures import BrokenOff, Failures, Refused, host, kept
 from pipeline.models.live import Flight, Live, current
 from pipeline.models.model import CODE, CallCancelled, ModelError, Question
 from pipeline.models.prompts import load
-from pipeline.models.reading import recover
+from pipeline.models.reading import recover, well_formed
 from pipeline.models.request import Request, Shape
 from pipeline.models.settings import DEFAULT, ModelSettings
 from pipeline.models.trace import fingerprint, note
@@ -253,7 +253,7 @@ class OpenAIModel:
                 finish = choice.finish_reason or finish
         if refusal:
             raise Refused(f"{request.model} refused to answer: {refusal[:200]}", refusal)
-        return Reply(text, finish, usage)
+        return Reply(well_formed(text), finish, usage)
 
 
 def _whole(body: str, flight: Flight, where: str) -> Reply:
@@ -267,6 +267,7 @@ def _whole(body: str, flight: Flight, where: str) -> Reply:
         raise Refused(f"The model refused to answer: {message.refusal[:200]}", message.refusal)
     calls = message.tool_calls or []
     text = message.content or next((c.function.arguments for c in calls if c.type == "function"), "")
+    text = well_formed(text)
     flight.arrived(text)
     usage = Usage.of(completion.usage) if completion.usage else Usage()
     return Reply(text, completion.choices[0].finish_reason or "", usage)

@@ -35,13 +35,21 @@ def recover(reply: str, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     """
     if len(reply) > LONGEST:
         raise Unreadable(f"it is longer than {LONGEST} letters")
-    text = THOUGHTS.sub("", reply.lstrip("\ufeff"))
+    text = THOUGHTS.sub("", well_formed(reply).lstrip("\ufeff"))
     found = list(islice(_objects(text, fields), MOST))
     if not found:
         raise Unreadable("there is no JSON object in it")
     if len(found) == MOST or any(other != found[0] for other in found[1:]):
         raise Unreadable(f"there are {len(found)} different JSON objects in it, where one is wanted")
-    return found[0]
+    return json.loads(well_formed(json.dumps(found[0], ensure_ascii=False)))
+
+
+def well_formed(text: str) -> str:
+    """Text that can be written and sent: the two halves of a letter joined, one alone replaced by U+FFFD.
+
+    JSON's escapes are UTF-16 (RFC 8259, section 7), and a reply may be cut or streamed between the halves.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _objects(text: str, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -161,7 +161,7 @@ class Traced:
         line = {"event": event, "session.id": self._session, "trace_id": self._session, "span_id": span, **attributes}
         with _writing:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
 
 

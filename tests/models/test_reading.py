@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.models.reading import Unreadable, recover
+from pipeline.models.reading import Unreadable, recover, well_formed
 
 VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
 PLAIN = json.dumps(VALUE)
@@ -81,3 +81,10 @@ def test_any_object_among_words_comes_back_as_it_was(value, before, after):
 def test_an_object_cut_short_comes_back_whole_or_not_at_all(value, cut):
     with contextlib.suppress(Unreadable):
         assert recover(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
+
+
+@given(st.text("a\u00e9\U0001f600\ud83d\ude00\ufeff", max_size=8), st.booleans())
+def test_every_text_that_comes_back_can_be_written(text, escaped):
+    (back,) = recover(json.dumps({"a": text}, ensure_ascii=escaped)).values()
+    assert back == well_formed(text) and back.encode().decode() == back
+    assert back == text or "\ufffd" in back or "\ud83d\ude00" in text

@@ -28,7 +28,7 @@ class Counting:
     def ask(self, question):
         note(llm__token_count__total=7)
         if question.data.get("break"):
-            raise ModelError("It broke.", raw="<html>")
+            raise ModelError("It broke.", raw="<html>\ud83d")
         self.count += 1
         return question.answer(value=self.count)
 
@@ -61,7 +61,7 @@ def test_a_failed_question_is_recorded_with_its_raw_reply_and_still_fails(tmp_pa
     end = lines(tmp_path / "trace.jsonl")[1]
     assert end["status_code"] == "ERROR"
     assert "It broke" in end["status_message"]
-    assert end["output.value"] == "<html>"
+    assert end["output.value"] == "<html>\ud83d"  # half a letter, as it came
 
 
 def test_a_record_answers_the_same_questions_in_order_and_no_others(tmp_path):
