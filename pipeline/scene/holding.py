@@ -15,6 +15,8 @@ STEADY = 0.6
 """Share of a thing's foot that must lie on its holder."""
 HIDDEN = 0.025
 """Metres by which what was made from the view may be wider than it shows, where another thing hides it."""
+LADEN = 20.0
+"""Times its own weight that what was made from the view bears, where it may weigh more: contacts yield to a load."""
 
 
 def holder_of(thing: Seen, below: tuple[Placement, ...]) -> Placement | None:
@@ -55,7 +57,11 @@ def bottoms_of(thing: Seen, below: tuple[Placement, ...]) -> list[float]:
 
 
 def reaching_under(holder: Placement, held: Placement) -> Placement:
-    """The holder, made from the view, wide and high enough for what stands on it: that hides its far side and top."""
+    """The holder, made from the view, wide, high and heavy enough for what stands on it.
+
+    That hides its far side and its top. It weighs more as it grows, and a twentieth of its load at least where that is
+    plausible for its size.
+    """
     turn = holder.world_from_object.rotation.T
     at = turn @ (held.world_from_object.pos - holder.world_from_object.pos)
     half = (
@@ -67,7 +73,15 @@ def reaching_under(holder: Placement, held: Placement) -> Placement:
     if held.asset_id is not None:
         high[2] += np.clip(held.bottom - holder.top, 0, 2 * HELD)
     middle = holder.world_from_object.pos + turn.T @ (low + high) / 2
-    return replace(holder, size=high - low, world_from_object=Pose(middle, holder.world_from_object.quat_wxyz))
+    reaching = replace(holder, size=high - low, world_from_object=Pose(middle, holder.world_from_object.quat_wxyz))
+    return _bearing(reaching, float(np.prod(high - low) / np.prod(holder.size)), held.mass)
+
+
+def _bearing(holder: Placement, grown: float, load: float) -> Placement:
+    """As heavy as it is by now, and as its load in kg asks."""
+    lightest, heaviest = (grown * mass for mass in holder.mass_range)
+    mass = max(grown * holder.mass, min(load / LADEN, heaviest))
+    return replace(holder, mass=mass, mass_range=(lightest, heaviest))
 
 
 def propped(placements: tuple[Placement, ...]) -> tuple[Placement, ...]:

@@ -64,10 +64,10 @@ def rest(
 
 
 def _moved(rested: Scene, told: Iterable[Settled], given: Mapping[int, Given]) -> list[int]:
-    """Segments of what moved, farthest first; what a person put somewhere stays as they put it."""
+    """Segments of what would not rest, then of what moved, farthest first; what a person put somewhere stays there."""
     ids = {p.name: p.segment_id for p in rested.placements}
-    free = [s for s in told if s.moved > NOTEWORTHY and not given.get(ids[s.name], Given()).fixed]
-    return [ids[s.name] for s in sorted(free, key=lambda s: -s.moved)[:TRIED]]
+    free = [s for s in told if (s.held or s.moved > NOTEWORTHY) and not given.get(ids[s.name], Given()).fixed]
+    return [ids[s.name] for s in sorted(free, key=lambda s: (not s.held, -s.moved))[:TRIED]]
 
 
 def _otherwise(

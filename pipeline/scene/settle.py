@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import Pose
 from pipeline.scene import mjcf
-from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.scene.placement import Placement, Scene
 
 NOTEWORTHY = 0.01
 """Metres an object may move before a person is told."""
@@ -22,6 +22,8 @@ PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
 """Damping in 1/s and the longest time in s of each phase."""
 BESIDE = 0.005
 """Metres above the table up to which a thing stands on it, beside what it overlaps and not upon it."""
+LIFT = 0.04
+"""Metres by which one thing is lifted off another at most: what needs more stands in it, and goes aside."""
 SURE = 0.001
 """Metres of misfit below which one thing is no surer than another."""
 STILL = 2e-4
@@ -39,38 +41,49 @@ class Settled:
     """Radians."""
     note: str
     """One sentence."""
+    held: bool = False
+    """It would not rest, and was fixed where it was seen."""
 
 
 def settle(scene: Scene) -> tuple[Scene, tuple[Settled, ...]]:
     """The scene at rest, and what moved by more than a centimetre or had to be helped. Raises SceneError.
 
-    What would topple from the pose it was seen in is given a flat foot: the photograph is the evidence that it stands.
+    What would topple from the pose it was seen in is given a flat foot, and what would leave the table is fixed: the
+    photograph is the evidence that it stands there.
     """
-    rested, fallen = _rest(scene)
+    rested, fallen = _kept(scene)
     if fallen:
         helped = tuple(replace(p, foot=True) if p.name in fallen else p for p in scene.placements)
-        rested, _ = _rest(replace(scene, placements=helped))
+        rested, _ = _kept(replace(scene, placements=helped))
     pairs = zip(scene.placements, rested.placements, strict=True)
     return rested, tuple(s for p, q in pairs if (s := _said(p, q)))
 
 
-def _rest(scene: Scene) -> tuple[Scene, set[str]]:
-    """At rest, and the names of those that fell over on the way or would at a nudge."""
+def _kept(scene: Scene) -> tuple[Scene, set[str]]:
+    """At rest with all on the table, and the names of those that fell over on the way or would at a nudge."""
+    while True:
+        rested, fallen, lost = _rest(scene)
+        if not lost:
+            return rested, fallen
+        held = tuple(replace(p, fixed=True) if p.name in lost else p for p in scene.placements)
+        scene = replace(scene, placements=held)
+
+
+def _rest(scene: Scene) -> tuple[Scene, set[str], set[str]]:
+    """At rest, the names of those that fell over on the way or would at a nudge, and of those that left the table."""
     world = _World(scene)
     world.part()
     world.fall()
     rested = world.placed()
-    if lost := [p.name for p in rested.placements if not _sane(p)]:
-        raise SceneError(
-            f"{', '.join(lost)} did not come to rest on the table; move it by hand or choose another asset"
-        )
+    if lost := {p.name for p in rested.placements if not p.fixed and not _sane(p)}:
+        return rested, set(), lost
     world.nudge()
     nudged = world.placed()
     fallen = _fallen(scene, rested) | _fallen(rested, nudged)
     if any(_leaned(p, q) for p, q in zip(rested.placements, nudged.placements, strict=True)):
         world.fall()
         rested = world.placed()
-    return rested, fallen
+    return rested, fallen, {p.name for p in rested.placements if not p.fixed and not _sane(p)}
 
 
 def _leaned(before: Placement, after: Placement) -> bool:
@@ -110,6 +123,9 @@ def _said(before: Placement, after: Placement) -> Settled | None:
     a, b = before.world_from_object, after.world_from_object
     moved = float(np.linalg.norm(b.pos - a.pos))
     turned = float(Rotation.from_matrix(a.rotation.T @ b.rotation).magnitude())
+    if after.fixed and not before.fixed:
+        why = "it is held where it was seen; move it, or choose another asset"
+        return Settled(after.name, 0.0, 0.0, f"{after.name} would not rest on the table; {why}", held=True)
     if after.foot and not before.foot:
         return Settled(after.name, moved, turned, f"{after.name} would have toppled; it was given a flat foot")
     fell = float(a.pos[2] - b.pos[2])
@@ -135,6 +151,7 @@ class _World:
         self.body = {name: int(self.model.body(name).id) for name in self.free}
         self.laid = {p.name: p for p in scene.placements}
         self.loose = {p.name: max(p.misfit, SURE) ** 2 for p in scene.placements}
+        self.lifted = dict.fromkeys(self.free, 0.0)
 
     def placed(self) -> Scene:
         """The scene as it is now."""
@@ -166,6 +183,7 @@ class _World:
                 break
             for name, push in step.items():
                 self.data.qpos[self.qpos[name] : self.qpos[name] + 3] += push
+                self.lifted[name] += max(push[2], 0.0)
 
     def _pushes(self, joined: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
         """What one contact asks of the two it joins, its normal from the first to the second; None cannot move."""
@@ -184,9 +202,13 @@ class _World:
 
     def _beside(self, lower: str | None, upper: str | None) -> np.ndarray | None:
         """The flat way out for a thing beside one that it overlaps, of shape (3,); None where it lies upon that."""
-        if lower not in self.laid or upper not in self.laid or self.laid[upper].bottom > BESIDE:
+        if lower not in self.laid or upper not in self.laid:
             return None
         a, b = self.laid[lower], self.laid[upper]
+        if self.lifted.get(upper, 0.0) > LIFT:
+            return np.append(_apart(a.footprint, b.footprint), 0.0)
+        if b.bottom > BESIDE:
+            return None
         hull = cv2.convexHull(a.footprint.astype(np.float32))
         if cv2.pointPolygonTest(hull, b.world_from_object.pos[:2].tolist(), False) >= 0:
             return None

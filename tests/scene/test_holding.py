@@ -57,6 +57,17 @@ def test_a_block_is_put_only_under_what_was_seen_to_need_one(high, why, changes)
     assert propped((replace(high, **changes),))[0].prop == 0, why
 
 
+def test_what_bears_a_load_weighs_what_its_size_makes_plausible_so_that_the_load_does_not_sink_in(high, tmp_path):
+    low = make.thing(make.box(tmp_path, (0.05, 0.05, HIGH)), "low", number=2)
+    low = replace(low, mass=0.005, mass_range=(0.002, 0.2))
+    for load, at_least in ((3.0, 0.15), (100.0, 0.2)):
+        held = replace(high, asset_id="box", mass=load)
+        holder = reaching_under(low, held)
+        assert holder.mass == pytest.approx(at_least * holder.size.prod() / low.size.prod(), rel=1e-6) or load < 50
+        assert at_least <= holder.mass <= holder.mass_range[1]
+        assert holder.mass_range[1] / low.mass_range[1] == pytest.approx(holder.size.prod() / low.size.prod())
+
+
 def test_what_ends_at_a_things_foot_holds_it_and_is_made_to_reach_it(high, tmp_path):
     low = make.thing(make.box(tmp_path, (0.05, 0.05, 0.03)), "low", number=2)
     aside = make.thing(make.box(tmp_path, (0.05, 0.05, HIGH)), "aside", (0.06, 0), number=3)

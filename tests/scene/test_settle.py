@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import scene_making as make
 import trimesh
+from scipy.spatial.transform import Rotation
 
+from pipeline.geometry import Pose
 from pipeline.scene import mjcf
 from pipeline.scene.settle import settle
 
@@ -21,6 +23,14 @@ def drift(scene, seconds=5.0) -> float:
     for _ in range(int(seconds / model.opt.timestep)):
         mujoco.mj_step(model, data)
     return float(np.linalg.norm(data.xpos - before, axis=1).max())
+
+
+def deepest(scene) -> float:
+    """Metres by which the two that overlap most do."""
+    model = mjcf.compile_spec(mjcf.build(scene))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    return -min((contact.dist for contact in data.contact[: data.ncon]), default=0.0)
 
 
 def pile(folder):
@@ -62,6 +72,31 @@ def test_what_stands_beside_a_thing_is_not_lifted_upon_it(tmp_path):
     good = make.thing(wide, "good", (0.115, 0.03), number=2, misfit=0.001)
     settled, _ = settle(make.scene(measured_too_large, good))
     assert np.linalg.norm(settled.placements[1].world_from_object.pos - good.world_from_object.pos) < 0.005
+
+
+def test_what_would_leave_the_table_is_held_where_it_was_seen_and_that_is_said(tmp_path):
+    ramp = make.thing(make.box(tmp_path, (0.3, 0.3, 0.02)), "ramp", (0.3, 0.0), bottom=0.25, fixed=True)
+    tilted = Rotation.from_euler("y", 20, degrees=True).as_quat(scalar_first=True)
+    ramp = replace(ramp, world_from_object=Pose(ramp.world_from_object.pos, tilted))
+    ball = make.thing(make.ball(tmp_path), "ball", (0.25, 0.0), bottom=0.34, number=2)
+    beside = make.thing(make.box(tmp_path), "beside", (-0.3, 0.0), number=3)
+    settled, told = settle(make.scene(ramp, ball, beside))
+    assert [p.name for p in settled.placements if p.fixed] == ["ramp", "ball"]
+    assert settled.placements[1].world_from_object.pos == pytest.approx(ball.world_from_object.pos)
+    assert [s.name for s in told if s.held] == ["ball"]
+    assert "move it, or choose another asset" in told[0].note
+
+
+def test_of_two_that_stand_in_each_other_one_goes_aside(tmp_path):
+    """Boards with too little room between them for each other's: each lies upon one of the other's."""
+    boards = [trimesh.creation.box((0.1, 0.1, 0.01)).apply_translation((0, 0, z)) for z in (0.0, 0.014, 0.028)]
+    pieces = tuple(make.shape(tmp_path, f"board{i}", one) for i, one in enumerate(boards))
+    rack = make.shape(tmp_path, "rack", trimesh.util.concatenate(boards))
+    below = make.thing(rack, "below", collision=pieces)
+    above = make.thing(rack, "above", (0.01, 0.0), bottom=0.007, number=2, collision=pieces)
+    settled, _ = settle(make.scene(below, above))
+    assert max(p.top for p in settled.placements) < 0.05
+    assert deepest(settled) < 1e-3
 
 
 def test_what_rests_already_stays_to_a_tenth_of_a_millimetre(tmp_path):
