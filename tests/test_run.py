@@ -18,6 +18,7 @@ from pipeline.scene import files
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import read_json, write_json
+from pipeline.tasks import TaskError
 
 DECIDED = {
     "descriptions": ("rename", {"id": 1, "name": "mug"}),
@@ -75,6 +76,20 @@ def test_a_stage_that_fails_says_why_and_keeps_the_others(project, services, mon
     again = Project.open(project.folder)
     assert again.stages()["scene"] == "failed" and again.error("scene") == "The table is upside down; turn it."
     assert again.stages()["frame"] == "done"
+
+
+@pytest.mark.parametrize("before", ["done", "stale", "todo"])
+def test_words_that_are_refused_leave_a_task_that_was_there_in_force(before, project, services, monkeypatch):
+    def refused(*_):
+        yield Progress("task", "at work")
+        raise TaskError("There is no submarine here.")
+
+    if before != "todo":
+        project.finish("task", project.key("task") if before == "done" else "of others", "rules", 0.1)
+    monkeypatch.setattr(stages, "task_stage", refused)
+    with pytest.raises(TaskError, match="submarine"):
+        list(run_stage(project, services, "task", "sink the submarine"))
+    assert Project.open(project.folder).stages()["task"] == ("done" if before == "done" else "failed")
 
 
 def ran(number, task, route, project):

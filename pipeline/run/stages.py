@@ -13,7 +13,7 @@ from pipeline.run.services import Services, maker, matcher_of, robot_of
 from pipeline.run.standing import scene_stage
 from pipeline.simulation.sandbox import Cancelled
 from pipeline.store import write_json
-from pipeline.tasks import task_to_json
+from pipeline.tasks import TaskError, task_to_json
 
 PROPOSED = 3
 """Proposed tasks that are tried, one after the other, where nobody chose one."""
@@ -50,8 +50,8 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
 
 
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
-    """Runs one stage whatever its state; the stages before it must have run."""
-    start, key = time.perf_counter(), project.key(stage)
+    """Runs one stage whatever its state; the stages before it must have run. Words that are refused change nothing."""
+    start, key, before = time.perf_counter(), project.key(stage), project.stages()[stage]
     made_with = maker(stage, services, robot_of(project, services), matcher_of(project, services))
     try:
         if stage == "task":
@@ -61,7 +61,8 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
     except (Cancelled, Stopped):
         raise  # a person's stop is no failure
     except StudioError as error:
-        project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
+        if not (isinstance(error, TaskError) and task_text is not None and before == "done"):
+            project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
         raise
     project.finish(stage, key, made_with, time.perf_counter() - start)
 
