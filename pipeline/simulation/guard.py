@@ -146,7 +146,9 @@ def _checks(tree: ast.Module) -> Iterator[Finding]:
         yield None, "never looks at the oracle; at least one check calls sim.rollout()"
     yield from _unreachable(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try):
+        if isinstance(node, ast.FunctionDef):
+            yield from _inside(node)
+        elif isinstance(node, ast.Try):
             yield from _swallowed(node)
         elif isinstance(node, ast.Assert):
             yield from _always(node)
@@ -178,6 +180,12 @@ def _check(check: ast.FunctionDef, asserting: set[str]) -> Iterator[Finding]:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=verb)) if owner == sim and verb in CHANGES:
                 yield node.lineno, f"changes the simulation it checks ({sim}.{verb})"
+
+
+def _inside(outer: ast.FunctionDef) -> Iterator[Finding]:
+    for inner in ast.walk(outer):
+        if isinstance(inner, ast.FunctionDef) and inner is not outer and inner.name.startswith("check_"):
+            yield inner.lineno, f"has {inner.name} inside {outer.name}, where it never runs; begin its line at the left"
 
 
 def _measured(check: ast.FunctionDef, sim: str) -> set[str]:

@@ -125,6 +125,7 @@ IN_CHECKS = {
     "def check_change(sim):\n    sim.remove('red_cube')\n    SOLVED": "changes the simulation",
     "def check_arguments(sim, other):\n    assert other": "other arguments than (sim)",
     "def check_place(sim):\n    SOLVED": "defines check_place twice",
+    "def check_outer(sim):\n    SOLVED\n\n    def check_inner(sim):\n        SOLVED": "has check_inner inside",
     "def check_mock(sim):\n    sim.rollout = lambda: 1\n    assert sim.rollout()": "assigns to sim.rollout",
 }
 
