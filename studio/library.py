@@ -38,7 +38,7 @@ class Shelf:
         self.door = secrets.token_urlsafe(24)
         """Given to the page when it loads; what asks without it is not our page."""
         self.thumbnails = Thumbnails()
-        self.jobs = Jobs(user_library, self._brought)
+        self.jobs = Jobs(user_library, lambda: [asset.id for asset in self.library], self._brought)
         self._sessions, self._views = sessions, views
         self._given = () if _is_usual(self.library) else self.library.paths
         self._stands: dict[str, str] = {}

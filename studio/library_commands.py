@@ -4,6 +4,7 @@ line."""
 import argparse
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     undo.set_defaults(work=take_back)
 
     seen = verbs.add_parser("look", help="see each asset from all sides now, so that no project waits for it later")
+    seen.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     seen.set_defaults(work=look)
 
     install = verbs.add_parser("install", help="a pack of assets that others made")
@@ -75,7 +77,8 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 def bring(arguments: argparse.Namespace) -> int:
     """Each thing in the source; one that cannot be had is named, the others are brought in."""
     from pipeline.assets.asset import AssetError
-    from pipeline.assets.importing import Told, bring_in, opened
+    from pipeline.assets.importing import Told, bring_in, free_id, id_after, opened
+    from pipeline.assets.library import OWN, asset_folders, user_libraries
 
     keys = ("id", "name", "category", "caption", "units", "up", "mass", "friction", "replace")
     told = Told(**{key: getattr(arguments, key) for key in keys}, licence=arguments.licence or "",
@@ -84,13 +87,18 @@ def bring(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, key)
         if value is not None and not 0 < value < 1000:
             raise StudioError(f"--{key} is {value}; it takes a number above zero")
-    failed = 0
+    failed, own = 0, _folder(arguments) / "own"
+    others = [OWN, *(one for one in user_libraries(_folder(arguments)) if one != own)]
+    taken = {folder.name for folder in asset_folders(others)}
+    if told.id in taken:
+        raise StudioError(f"--id {told.id} is that of an asset of the studio or a pack; take another")
     with opened(arguments.source) as found:
         if len(found) > 1 and told.id:
             raise StudioError(f"--id names one thing and {arguments.source.name} holds {len(found)}; leave it out")
         for number, source in enumerate(found, 1):
             try:
-                added = bring_in(source, _folder(arguments) / "own", told)
+                id = told.id or (free_id(source, own, taken) if id_after(source) in taken else None)
+                added = bring_in(source, own, replace(told, id=id))
             except AssetError as error:
                 failed += 1
                 print(f"grs-studio: {source.name}: {error}", file=sys.stderr)
@@ -104,10 +112,11 @@ def bring(arguments: argparse.Namespace) -> int:
 
 
 def look(arguments: argparse.Namespace) -> int:
-    """What the first match would do for every asset of the default library: some seconds each ten, kept for good."""
+    """What the first match would do for every asset of the library: some seconds each ten, kept for good."""
+    from pipeline.assets.library import OWN, user_libraries
     from studio.services import Settings, open_services
 
-    services = open_services(Settings())
+    services = open_services(Settings.from_environment(library=(OWN, *user_libraries(arguments.to))))
     count = sum(1 for _ in services.learn()) if services.learn else 0
     print(f"{count} assets are known from all sides")
     return DONE

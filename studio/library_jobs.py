@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -53,20 +53,24 @@ class Job:
 class Jobs:
     """May be called from any thread."""
 
-    def __init__(self, libraries: Callable[[], Path], ended: Callable[[list[str]], str]):
+    def __init__(
+        self, libraries: Callable[[], Path], taken: Callable[[], Collection[str]], ended: Callable[[list[str]], str]
+    ):
         """
         Args:
             libraries: the folder that holds a person's own library and the packs.
+            taken: tells the ids that there are already.
             ended: is called with the ids of new assets after each job that made some; what it says is shown.
         """
-        self._libraries, self._ended = libraries, ended
+        self._libraries, self._taken, self._ended = libraries, taken, ended
         self._jobs: dict[str, Job] = {}
+        self._drops = tempfile.TemporaryDirectory(prefix="grs-dropped-", ignore_cleanup_errors=True)
         self._one = threading.Lock()
         """One import at a time: each takes a core and memory."""
 
     def bring(self, files: object) -> str:
         """Begins to bring in uploads [{path, name}], names relative to what was dropped. Raises SessionError."""
-        folder = Path(tempfile.mkdtemp(prefix="grs-dropped-")) / "thing"
+        folder = Path(tempfile.mkdtemp(dir=self._drops.name)) / "thing"
         try:
             titles = arranged(files, folder)
         except (SessionError, OSError):
@@ -77,7 +81,7 @@ class Jobs:
 
     def install(self, pack: str, title: str) -> str:
         """Begins to install a pack, or goes on with it. Raises SessionError."""
-        if any(job.title == title and job.state in ("waiting", "running") for job in self._jobs.values()):
+        if any(job.title == title and job.state in ("waiting", "running") for job in list(self._jobs.values())):
             raise SessionError("That pack is on its way already.")
         job = Job(title)
         return self._begin(job, lambda: install_apart(pack, self._libraries(), job.stop))
@@ -117,12 +121,12 @@ class Jobs:
 
     def close(self) -> None:
         """Stops all that runs."""
-        for job in self._jobs.values():
+        for job in list(self._jobs.values()):
             job.stop.set()
 
     def shown(self) -> list[dict[str, Any]]:
         """Every job as the page wants it, the newest first."""
-        return [_plain(job) for job in reversed(self._jobs.values())]
+        return [_plain(job) for job in reversed(list(self._jobs.values()))]
 
     # ------------------------------------------------------------------ working
 
@@ -136,7 +140,7 @@ class Jobs:
     def _bring(self, job: Job, sources: Sequence[Path], told: Mapping[str, Any]) -> Iterator[Happened]:
         assert job.folder is not None
         said = {"provenance": f"brought in on {time.strftime('%Y-%m-%d')} from {job.title}"[:300], **told}
-        return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop)
+        return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop, self._taken())
 
     def _offered(self, job: Job, uid: str) -> Iterator[Happened]:
         for step in objaverse_apart(uid, False, self._libraries(), job.stop):

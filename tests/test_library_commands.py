@@ -32,6 +32,21 @@ def test_what_was_brought_in_is_found_by_words_size_kind_and_licence(capsys):
     assert len(ids(capsys, "--category", "mug")) >= 2  # the studio's own
 
 
+def test_a_thing_that_is_called_as_one_of_the_studios_is_found_beside_it(tmp_path, capsys):
+    trimesh.creation.box([0.05, 0.05, 0.25]).export(tmp_path / "hammer.stl")
+    assert main(["library", "add", str(tmp_path / "hammer.stl"), "--units", "m"]) == 0
+    assert {"hammer", "hammer_2"} <= set(ids(capsys, "hammer"))
+    assert main(["library", "add", str(tmp_path / "hammer.stl"), "--id", "hammer"]) == 2
+    assert "take another" in capsys.readouterr().err
+
+
+def test_all_that_a_library_folder_holds_is_looked_at_and_kept(library, monkeypatch, capsys):
+    looked = []
+    monkeypatch.setattr("pipeline.assets.features.learnt", lambda assets, *_: looked.extend(assets) or looked)
+    assert main(["library", "look", "--to", str(library)]) == 0
+    assert "gizmo" in [asset.id for asset in looked] and f"{len(looked)} assets" in capsys.readouterr().out
+
+
 def test_an_own_asset_is_taken_out_and_brought_back(capsys):
     assert main(["library", "remove", "gizmo"]) == 0
     assert not ids(capsys, "gizmo")

@@ -10,9 +10,10 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -155,7 +156,7 @@ def bring_in(
     whole or not at all. Raises AssetError.
     """
     told = told or Told()
-    id = identifier(told.id or (source.parent.name if source.stem == "mesh" else source.stem))
+    id = identifier(told.id) if told.id else id_after(source)
     target = library / id
     if target.exists() and not told.replace:
         raise AssetError(f'the library has an asset "{id}" already; give another --id, or --replace')
@@ -220,6 +221,18 @@ def _runs(process: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+def id_after(source: Path) -> str:
+    """The id that its file's name suggests. Raises AssetError where it suggests none."""
+    return identifier(source.parent.name if source.stem == "mesh" else source.stem)
+
+
+def free_id(source: Path, library: Path, taken: Collection[str]) -> str:
+    """The same, with a number where `library` has it already, or it is `taken`. Raises AssetError."""
+    id = id_after(source)
+    wished = (id if n == 1 else f"{id}_{n}" for n in count(1))
+    return next(one for one in wished if one not in taken and not (library / one).exists())
 
 
 def identifier(text: str) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +52,15 @@ class Happened:
 
 
 def bring_apart(
-    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event
-) -> Iterator[Happened]:
+    sources: Sequence[Path], root: Path, library: Path, told: Mapping[str, Any], stop: threading.Event,
+    taken: Collection[str] = (),
+) -> Iterator[Happened]:  # fmt: skip
     """Files, folders and zips below `root` into a library, each under an id that is free. Ends when `stop` is set.
 
-    `told` holds fields of importing.Told. A model may name no file outside `root`.
+    `told` holds fields of importing.Told; `taken` are ids that others gave away. A model may name no file outside
+    `root`.
     """
-    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told)}
+    request = {"sources": [str(one) for one in sources], "root": str(root), "told": dict(told), "taken": [*taken]}
     yield from _run(request | {"library": str(library)}, library, stop)
 
 

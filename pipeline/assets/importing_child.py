@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +119,13 @@ def _doing(tell: Callable[[dict[str, Any]], None], where: dict[str, Any], what: 
 
 def _one(source: Path, request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, Any]:
     from pipeline.assets.asset import AssetError
-    from pipeline.assets.importing import Told, bring_in
+    from pipeline.assets.importing import Told, bring_in, free_id
     from pipeline.assets.importing_mesh import UnitsInDoubt
     from pipeline.assets.outline import outlines
 
     library = Path(request["library"])
     try:
-        told = Told(**{"id": _free(source, library), **_written(source), **request["told"]})
+        told = Told(**{"id": free_id(source, library, request["taken"]), **_written(source), **request["told"]})
         added = bring_in(source, library, told, Path(request["root"]), doing)
     except UnitsInDoubt as error:
         return {"error": str(error), "longest": error.longest, "shapes": outlines(error.mesh) if error.mesh else None}
@@ -152,14 +151,6 @@ def _written(source: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return told | ({} if model else {"units": "m", "up": "z"})
-
-
-def _free(source: Path, library: Path) -> str:
-    """An id after the file that the library does not have."""
-    from pipeline.assets.importing import identifier
-
-    id = identifier(source.parent.name if source.stem == "mesh" else source.stem)
-    return next(free for n in count(1) if not (library / (free := id if n == 1 else f"{id}_{n}")).exists())
 
 
 def _new(folder: Path) -> Path:

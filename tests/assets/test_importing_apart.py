@@ -18,11 +18,12 @@ from pipeline.assets import Library
 from pipeline.assets.importing_apart import MEMORY, Happened, bring_apart
 from pipeline.assets.library import OWN
 
-BROUGHT = {"ball", "ball_2", "holed", "red_cube"}
+BROUGHT = {"ball", "ball_2", "holed_2", "red_cube"}
+"""Another library has a "holed"."""
 
 
 def brought(tmp_path: Path, *files: Path, **told) -> list[Happened]:
-    steps = bring_apart(files, tmp_path / "given", tmp_path / "library", told, threading.Event())
+    steps = bring_apart(files, tmp_path / "given", tmp_path / "library", told, threading.Event(), taken=("holed",))
     return [step for step in steps if step.id or step.error]
 
 
@@ -65,7 +66,7 @@ def test_whatever_is_dropped_together_becomes_assets_or_one_line_each(tmp_path):
     assert {folder.name for folder in (tmp_path / "library").iterdir()} == BROUGHT
     assert not [one for one in tmp_path.rglob("*") if one.name in ("out.obj", "a.obj")]
     library, (before,) = Library.open([tmp_path / "library"]), Library.open([OWN / "red_cube"])
-    assert any("holes" in fault for fault in library["holed"].wrong), "what is wrong is kept with the asset"
+    assert any("holes" in fault for fault in library["holed_2"].wrong), "what is wrong is kept with the asset"
     cube = library["red_cube"]
     assert cube.provenance == "a friend" and cube.folder == tmp_path / "library" / "red_cube"
     assert (cube.name, cube.caption, cube.licence) == (before.name, before.caption, before.licence)
