@@ -71,7 +71,9 @@ def parser() -> argparse.ArgumentParser:
     run_.add_argument("--segmenter", default="depth", choices=("depth", "sam2"))
     run_.add_argument("--library", type=Path, action="append", default=[], help="searched instead of the default")
     run_.add_argument("--robot", default=None, choices=("gripper", "arm"), help="who does it (default gripper, quick)")
-    run_.add_argument("--matcher", choices=MATCHERS, help="all evidence (default), the encoder alone, or a model")
+    run_.add_argument(
+        "--matcher", choices=evaluate_command.MATCHERS, help="all evidence (default), the encoder alone, or a model"
+    )
     run_.add_argument("--task", help="what the robot shall do, in plain words; else the first proposed task")
     run_.add_argument("--seed", type=int, default=0, help="first of the starting layouts tried (default 0)")
     run_.set_defaults(work=run)
@@ -102,7 +104,6 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-MATCHERS = ("all", "embedding", "text", "image", "image+text")
 STAGES = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
 

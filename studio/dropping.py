@@ -40,17 +40,20 @@ class Drops:
 
     def __init__(self, keep: int = 16):
         self._keep, self._lock, self._known = keep, threading.Lock(), OrderedDict[str, Dropped]()
+        self._copies = tempfile.TemporaryDirectory(prefix="grs-studio-dropped-", ignore_cleanup_errors=True)
 
     def add(self, paths: Sequence[str | Path]) -> str:
         """Looks at the files and gives the token. Raises FrameError."""
         files = [Path(path) for path in paths]
         if not files:
             raise SessionError(f"Nothing was dropped; drop {WANTED}.")
-        token, dropped = secrets.token_urlsafe(16), Dropped(recording_of(files), name_of(files))
+        token = secrets.token_urlsafe(16)
+        dropped = Dropped(recording_of(files, Path(self._copies.name) / token), name_of(files))
         with self._lock:
             self._known[token] = dropped
             while len(self._known) > self._keep:
-                self._known.popitem(last=False)
+                old, _ = self._known.popitem(last=False)
+                shutil.rmtree(Path(self._copies.name) / old, ignore_errors=True)
         return token
 
     def get(self, token: object) -> Dropped:
@@ -62,8 +65,8 @@ class Drops:
         return dropped
 
 
-def recording_of(files: Sequence[Path]) -> Recording:
-    """The frames in one file, or in files that belong together. Raises FrameError."""
+def recording_of(files: Sequence[Path], folder: Path) -> Recording:
+    """The frames in one file, or in files that belong together: those are copied to `folder`. Raises FrameError."""
     if len(files) == 1 and files[0].suffix.lower() not in (*PICTURES, ".json", ".txt"):
         return frames(files[0])
     pictures = [file for file in files if file.suffix.lower() in PICTURES]
@@ -73,7 +76,7 @@ def recording_of(files: Sequence[Path]) -> Recording:
         camera = next((file for file in files if file.suffix.lower() in (".json", ".txt")), None)
         return Recording("frame", (colour.name,), lambda _: read(colour, depth, camera))
     if len(files) > 2:
-        return frames(_together(files))
+        return frames(_together(files, folder))
     names = ", ".join(file.name for file in files[:6])
     raise FrameError(f"These files make no frame: {names}. Drop {WANTED}; the depth picture's name must say depth.")
 
@@ -83,9 +86,9 @@ def read(colour: Path, depth: Path, camera: Path | None) -> Frame:
     return load_files(colour, depth, camera)
 
 
-def _together(files: Sequence[Path]) -> Path:
-    """A folder that holds them all: each was put into one of its own when it was sent."""
-    folder = Path(tempfile.mkdtemp(prefix="grs-studio-dropped-"))
+def _together(files: Sequence[Path], folder: Path) -> Path:
+    """The folder, new, that holds them all: each was put into one of its own when it was sent."""
+    folder.mkdir()
     for file in files:
         shutil.copy(file, folder / file.name)
     return folder

@@ -65,7 +65,8 @@ class Settings:
 
     @staticmethod
     def from_environment(**flags: object) -> "Settings":
-        """Flags that were given, over GRS_SAM2, GRS_SAM2_DEVICE, GRS_TIMEOUT and GRS_WORKSPACE, over the defaults."""
+        """Flags that were given, over GRS_SAM2, GRS_SAM2_DEVICE, GRS_ENCODER, GRS_MATCHER, GRS_TIMEOUT and
+        GRS_WORKSPACE, over the defaults. Raises StudioError."""
         read = {
             "sam2": os.environ.get("GRS_SAM2"),
             "encoder": os.environ.get("GRS_ENCODER"),

@@ -40,8 +40,10 @@ def mount(app: FastAPI, sessions: Sessions, check_access: Callable[[HTTPConnecti
             return PlainTextResponse("Log in to the studio first.", 401)
         try:
             return find()
-        except (StudioError, KeyError, FileNotFoundError) as error:
-            return PlainTextResponse(" ".join(str(error).split()) or "There is no such file.", 404)
+        except StudioError as error:
+            return PlainTextResponse(" ".join(str(error).split()), 404)
+        except (KeyError, ValueError, FileNotFoundError):  # an address made up, or one of what is gone since
+            return PlainTextResponse("There is no such file.", 404)
 
     @app.get("/project/{token}/{what:path}", include_in_schema=False)
     def of_project(request: Request, token: str, what: str) -> Response:

@@ -238,7 +238,7 @@ class _Server:
             )
         self._lock = threading.Lock()
         self._control.settimeout(60)
-        hello = json.loads(self._control.makefile("rb").readline() or '{"error": "it ended at once"}')
+        hello = self._hello()
         if "error" in hello:
             self.close()
             raise SandboxError(f"The sandbox cannot start: {hello['error']}; run `make setup` again.")
@@ -246,6 +246,13 @@ class _Server:
         """Which of "files", "calls", "memory" this platform protects."""
         self.groups: bool = hello.get("groups", False)
         """Whether every run gets a control group of its own."""
+
+    def _hello(self) -> dict:
+        try:
+            with self._control.makefile("rb") as told:
+                return json.loads(told.readline() or '{"error": "it ended at once"}')
+        except OSError as error:
+            return {"error": f"it says nothing ({error})"}
 
     @property
     def alive(self) -> bool:

@@ -1,9 +1,11 @@
 """What the app does without a browser: logins, what a browser may send, what changed between two programs."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,11 +14,14 @@ from pipeline.assets.library import Library
 from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import Features
 from pipeline.models.rules import RulesModel
+from pipeline.project import Project
 from pipeline.run import Services
 from pipeline.segmentation import DepthSegmenter, SegmentationError
 from pipeline.simulation.sandbox import Sandbox
+from studio import serving
 from studio.differences import diff
 from studio.prompts import prompt
+from studio.session import Session
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "return c"]), max_size=12)
@@ -67,3 +72,12 @@ def test_behind_a_login_nothing_is_told_to_strangers(tmp_path: Path):
         client.post("/login", data={"username": "ada", "password": "secret"})
         assert client.get("/thumbnail/sample/blocks").status_code == 200
         assert client.get("/project/x/colour.jpg").status_code == 404
+
+
+@pytest.mark.parametrize("what", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])
+def test_an_address_that_names_nothing_gets_one_line(what: str, tmp_path: Path):
+    app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
+    session = Session(project, SimpleNamespace(library=Library(())))  # type: ignore[arg-type]
+    serving.mount(app, SimpleNamespace(get=lambda _: session, workspace=tmp_path), lambda _: True)  # type: ignore[arg-type]
+    answer = TestClient(app).get(f"/project/token/{what}")
+    assert answer.status_code == 404 and answer.text.strip() and "\n" not in answer.text

@@ -88,7 +88,8 @@ def test_a_project_is_named_after_what_its_files_say_else_after_the_day(files: l
     assert name_of([Path(file) for file in files], time.strptime("2026-11-22 03:04", "%Y-%m-%d %H:%M")) == name
 
 
-def test_a_drop_is_looked_through_and_an_old_one_is_gone(tmp_path: Path):
+def test_a_drop_is_looked_through_and_an_old_one_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for place in ("first", "second"):
         (tmp_path / place).symlink_to(SAMPLES / "blocks")
     drops = Drops(keep=1)
@@ -96,11 +97,17 @@ def test_a_drop_is_looked_through_and_an_old_one_is_gone(tmp_path: Path):
     dropped = drops.get(token)
     assert len(dropped.recording) == 1 and dropped.called(0) == dropped.name
     assert dropped.recording.frame(0).rgb.shape == load(SAMPLES / "blocks").rgb.shape
-    drops.add([SAMPLES / "blocks" / name for name in ("rgb.png", "depth.png")])
+    several = [tmp_path / f"{kind}_{number}.png" for kind in ("rgb", "depth") for number in (1, 2)]
+    for file in several:
+        file.symlink_to(SAMPLES / "blocks" / f"{file.stem[:-2]}.png")
+    last = drops.add(several)
     with pytest.raises(SessionError, match="drop them again"):
         drops.get(token)
+    assert [copies.name for copies in tmp_path.glob("grs-studio-dropped-*/*")] == [last]
+    drops.add([SAMPLES / "blocks" / name for name in ("rgb.png", "depth.png")])
+    assert not list(tmp_path.glob("grs-studio-dropped-*/*"))
     with pytest.raises(FrameError, match="must say depth"):
-        recording_of([SAMPLES / "blocks" / "rgb.png"])
+        recording_of([SAMPLES / "blocks" / "rgb.png"], tmp_path / "copies")
     with pytest.raises(SessionError, match="Nothing was dropped"):
         drops.add([])
 
