@@ -8,6 +8,8 @@ from pipeline.segmentation.standing import Heights, crop, doubtful, holes_filled
 
 BAND = 6
 """Pixels at working size on either side of a depth edge within which colour decides."""
+THICK = 2
+"""Pixels at working size from edge to middle of what colour may not take from a thing: depth bleeds less far."""
 LARGEST_CROP = 160
 """Pixels; a larger crop is cut at a coarser scale, for the time it takes."""
 
@@ -34,10 +36,23 @@ def refine(view: Heights, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
     opened = np.asarray(ndimage.binary_opening(cut | (trimap == cv2.GC_FGD), iterations=view.step), bool)
     cut = opened | (cut & near)
     cut = attached(holes_filled(cut) & ~rival if not _has_holes(inner) else cut & ~rival, near)
-    both, either = np.count_nonzero(cut & near), np.count_nonzero(cut | near)
+    cut |= _thick(near & ~cut & ~rival & _enlarged(view.above[window] & ~view.steep[window], size), THICK * view.step)
+    told = _enlarged(view.known[window], size)
+    both, either = np.count_nonzero(cut & near & told), np.count_nonzero((cut | near) & told)
     refined = np.zeros(others.shape, bool)
     refined[fine] = cut if both > 0.55 * either else near & ~rival
     return refined
+
+
+def _enlarged(mask: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """A mask at working size, of shape (h, w), at another (width, height)."""
+    return cv2.resize(mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
+
+
+def _thick(mask: np.ndarray, radius: int) -> np.ndarray:
+    """Where a mask is thicker than twice a radius in pixels."""
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
+    return cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, disc) > 0
 
 
 def grab_cut(rgb: np.ndarray, trimap: np.ndarray, rounds: int = 2) -> np.ndarray:
