@@ -75,9 +75,9 @@ class TaskCards(Component):
 
 
 class AskedBack(Component):
-    """{reason, instead}: why a person's words do not fit, and the words that may have been meant.
+    """{reason, instead, works}: why a person's words do not fit, the words that may have been meant, others that work.
 
-    Tells `pick` {instruction} when a person takes these.
+    Tells `pick` {instruction} when a person takes some of these.
     """
 
     folder, tells = "asked_back", ("pick",)

@@ -18,10 +18,12 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 class TaskError(StudioError):
     """A task that does not fit the scene; says why and what would."""
 
-    def __init__(self, message: str, instead: str = ""):
-        super().__init__(message)
-        self.instead = instead
-        """The same words with what may be meant instead of what is not there; empty where nothing suggests itself."""
+    def __init__(self, reason: str, instead: str = "", works: Iterable[str] = ()):
+        self.reason, self.instead, self.works = reason, instead, tuple(works)
+        """Why; the same words with what may be meant instead of what is not there, empty where nothing suggests itself;
+        instructions that would do, best first."""
+        would = ", ".join(f'"{one.rstrip(".")}"' for one in self.works)
+        super().__init__(f"{reason.rstrip('.')}. What would work here: {would}" if would and not instead else reason)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class UnderstoodAnswer(TaskAnswer):
     """Where not: why, and what would work."""
     instead: str = ""
     """Where not, but nearly: the words that may have been meant."""
+    works: list[str] = Field(default_factory=list)
+    """Where not: instructions that would do."""
 
 
 def propose(scene: Any, model: Model, count: int = 12, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
@@ -99,7 +103,7 @@ def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | N
         model.ask(Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)), UnderstoodAnswer
     )
     if not answer.fits:
-        raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead)
+        raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
     task = _task(answer, data, "human")
     if task is None:
         raise ModelError(

@@ -98,10 +98,13 @@ def busy(session: Session | None) -> bool:
 
 
 def unfit(session: Session | None) -> dict:
-    """What the person is asked back: why the words do not fit, and what may have been meant."""
+    """What the person is asked back: why the words do not fit, and answers to click: what may have been meant, or else
+    what could be done here."""
     if session is None or session.unfit is None:
         return {}
-    return {"reason": str(session.unfit), "instead": session.unfit.instead}
+    error, proposed = session.unfit, session.project.tasks() or ()
+    works = error.works or ([] if error.instead else [task.instruction for task in proposed[:3]])
+    return {"reason": error.reason, "instead": error.instead, "works": list(works)}
 
 
 def played(session: Session | None, watching: Watching) -> dict:

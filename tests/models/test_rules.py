@@ -138,6 +138,32 @@ def test_where_one_thing_may_be_meant_the_words_that_say_so_are_offered(scene, w
         assert understand(instead, scene, RULES).objects
 
 
+@pytest.mark.parametrize(
+    "words, first",
+    [
+        ("put the tomato soup away", ""),
+        ("put it in the bowl", ""),
+        ("do something nice", ""),
+        ("put the kettle in the bowl", "bowl"),
+        ("put the die in the bowl", "put the red_cube in the bowl"),
+        ("put the cube in the bowl", "put the red_cube in the bowl"),
+        ("stack everything", "Stack"),
+    ],
+)
+def test_words_that_name_nothing_are_asked_back_about_with_instructions_that_would_do(scene, words, first):
+    with pytest.raises(TaskError) as told:
+        understand(words, scene, RULES)
+    works = told.value.works
+    assert works and first in works[0] and not told.value.instead
+    assert all(understand(one, scene, RULES).objects for one in works)
+
+
+def test_a_thing_of_two_words_is_missed_as_a_whole(scene):
+    with pytest.raises(TaskError, match="there is no tomato soup here") as told:
+        understand("put the tomato soup in the bowl", scene, RULES)
+    assert not any("soup" in one for one in (told.value.instead, *told.value.works))
+
+
 @pytest.mark.parametrize("word", sorted({word for group in ALIKE for word in group} | set(PRODUCTS)))
 def test_no_word_is_ever_taken_for_what_only_looks_like_it(scene, word):
     known = {w for thing in things(scene_data(scene)) for w in tokens(thing)}

@@ -16,10 +16,12 @@ from pipeline.models.rules.plans import Plan, Table, difficulty, why_not
 from pipeline.models.rules.proposals import proposals
 from pipeline.models.rules.references import Reader, Unclear
 from pipeline.models.rules.things import things
-from pipeline.models.rules.words import COLOURS, SHAPES
+from pipeline.models.rules.words import COLOURS, FILLER, SHAPES
 
 LONGEST = 600
 """Letters of an instruction that are read."""
+OFFERED = 3
+"""How many instructions are offered for one that does not fit."""
 
 
 class RulesModel:
@@ -56,18 +58,26 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         plan = _plan(text, scene)
         return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.aims, scene)}
     except Unclear as unclear:
-        would = ", ".join(f'"{plan.instruction.rstrip(".")}"' for plan in proposals(scene)[:3])
-        works = f". What would work here: {would}" if would and re.search("understand|names? no", str(unclear)) else ""
-        return {"fits": False, "reason": str(unclear).rstrip(".") + works, "instead": _instead(text, unclear, scene)}
+        instead = _with(listed(unclear.meant), text, unclear, scene) if unclear.meant else ""
+        either = [words for name in unclear.either if (words := _with(name, text, unclear, scene))]
+        works = either or ([] if instead else _nearest(text, scene))
+        return {"fits": False, "reason": str(unclear), "instead": instead, "works": works[:OFFERED]}
 
 
-def _instead(text: str, unclear: Unclear, scene: Mapping[str, Any]) -> str:
-    """The words with the one that fits nothing exchanged for what may be meant; empty where that makes no task."""
-    if not unclear.meant:
+def _nearest(text: str, scene: Mapping[str, Any]) -> list[str]:
+    """What could be done here, first what has most words in common with what was asked for."""
+    said = set(re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))) - FILLER
+    could = [plan.instruction for plan in proposals(scene)]
+    return sorted(could, key=lambda one: -len(said & set(re.findall("[a-z]+", one.lower().replace("_", " ")))))
+
+
+def _with(name: str, text: str, unclear: Unclear, scene: Mapping[str, Any]) -> str:
+    """The words with those that fit nothing exchanged for what may be meant; empty where that makes no task."""
+    if not unclear.word:
         return ""
     looks = "|".join(map(re.escape, [*COLOURS, *SHAPES]))
     said = rf"\b(?:(?:{looks})\s+)*{re.escape(unclear.word)}\b"
-    words = re.sub(said, listed(unclear.meant), text, flags=re.I)
+    words = re.sub(said, name, text, flags=re.I)
     try:
         _plan(words, scene)
     except Unclear:

@@ -31,10 +31,14 @@ from pipeline.models.rules.words import (
 class Unclear(Exception):
     """Words that fit nothing here, or too much; says which, and what would work."""
 
-    def __init__(self, message: str, word: str = "", meant: Sequence[str] = ()):
+    def __init__(self, message: str, word: str = "", meant: Sequence[str] = (), either: Sequence[str] = ()):
         super().__init__(message)
-        self.word, self.meant = word, tuple(meant)
-        """A word that fits nothing here, and the names of what may be meant by it."""
+        self.word, self.meant, self.either = word, tuple(meant), tuple(either)
+        """Words that fit nothing here, the names of what is meant by them, or those that one may be meant of."""
+
+
+NEARLY = 0.65
+"""How much alike two words are spelt, at least, where one may be meant by the other."""
 
 
 @dataclass
@@ -51,6 +55,8 @@ class Reader:
         text = " ".join(re.findall(r"[\w'-]+|,|&", phrase.lower().replace(" as well as ", " and ")))
         if re.fullmatch(r"(it|them|they|those|these|this|that|all of them|both of them)", text) and self.last:
             return self.last
+        if re.fullmatch(r"it|them|they|those|these|this|that", text):
+            raise Unclear(f'"{text}" may be anything here: say which; {self.there_are()}', text)
         kept, *excepted = re.split(
             r"\b(?:except(?: for)?|but not|other than|apart from|without|but)\b", text, maxsplit=1
         )
@@ -100,8 +106,8 @@ class Reader:
                 ranks.append(word)
             elif word not in FILLER and word not in MANY and word not in NUMBERS and bare not in ANYTHING:
                 nouns.append(word)
-        for noun in nouns:
-            pool = self._called(pool, noun)
+        for at, noun in enumerate(nouns):
+            pool = self._called(pool, noun, nouns[at:])
         if not (nouns or ranks or several or len(pool) < len(self.things)) and not ANYTHING & {
             singular(w) for w in words
         }:
@@ -119,7 +125,8 @@ class Reader:
         if len(pool) > 1 and not several and not count:
             if {"a", "an", "any", "some", "one"} & set(words):
                 return tuple(pool[:1])
-            raise Unclear(f'"{phrase}" may mean {" or ".join(t.name for t in pool)}: say which')
+            names, said = [t.name for t in pool], " ".join(w for w in words if w not in FILLER)
+            raise Unclear(f'"{phrase}" may mean {" or ".join(names)}: say which', said, either=names)
         return tuple(pool)
 
     def _keep(self, pool: list[Thing], fits: Callable[[Thing], bool], word: str) -> list[Thing]:
@@ -128,7 +135,8 @@ class Reader:
             raise Unclear(f"there is nothing {word} here; " + self.there_are())
         return kept
 
-    def _called(self, pool: list[Thing], noun: str) -> list[Thing]:
+    def _called(self, pool: list[Thing], noun: str, nouns: Sequence[str]) -> list[Thing]:
+        """Those of the pool that go by a noun; `nouns` are it and what follows: "tomato", "soup"."""
         bare = singular(noun)
         klass = CLASS_WORDS.get(bare) or CLASS_WORDS.get(noun)
         members = set(CLASSES[klass].split()) if klass else set()
@@ -146,15 +154,17 @@ class Reader:
         anagram = [w for w in known if sorted(w) == sorted(bare)]
         if near := anagram or difflib.get_close_matches(bare, known, 1, 0.85):
             return [t for t in pool if near[0] in tokens(t)]
-        raise self._asked_back(noun, bare, pool, CLASS_LOOKS.get(klass or "", set()))
+        raise self._asked_back(nouns, pool, CLASS_LOOKS.get(klass or "", set()))
 
-    def _asked_back(self, noun: str, bare: str, pool: list[Thing], looks: set[str]) -> "Unclear":
-        """Which things may be meant by a word that fits none: what looks like it, else what is spelt like it."""
+    def _asked_back(self, nouns: Sequence[str], pool: list[Thing], looks: set[str]) -> Unclear:
+        """Which things may be meant by words that fit none: what looks like them, else what is spelt like them."""
+        noun = nouns[-1]
+        bare = singular(noun)
         look = PRODUCTS.get(bare) or PRODUCTS.get(noun)
         meant = [t for t in pool if looks & tokens(t)] or [t for t in pool if look and looks_like(t, *look)]
         if len(meant) < 1 + (noun != bare):
             meant = [t for t in pool if alike(bare) & {t.category, t.shape}] or meant
-        spelt = difflib.get_close_matches(bare, [w for t in self.things for w in (t.name, *tokens(t))], 1, 0.6)
+        spelt = difflib.get_close_matches(bare, [w for t in self.things for w in (t.name, *tokens(t))], 1, NEARLY)
         meant = meant or [t for t in self.things if spelt and spelt[0] in {t.name, *tokens(t)}]
         meant = meant or (pool if len(pool) == 1 < len(self.things) else [])
         plural = noun != bare
@@ -165,7 +175,8 @@ class Reader:
             else ""
         )
         one = names if len(names) == 1 or plural else ()
-        return Unclear(f"there is no {bare} here; {self.there_are()}{hint}", noun, one)
+        lacking = " ".join([*nouns[:-1], bare])
+        return Unclear(f"there is no {lacking} here; {self.there_are()}{hint}", " ".join(nouns), one, names)
 
     def _ranked(self, pool: list[Thing], word: str, several: bool) -> list[Thing]:
         key, end = RANKS[word]
