@@ -65,15 +65,6 @@ class Plane:
         return points @ self.normal + self.offset
 
 
-@dataclass(frozen=True, eq=False)
-class Box:
-    """A turned box: `world_from_box` puts its centre, `size` is its full extent along its own axes."""
-
-    world_from_box: Pose
-    size: np.ndarray
-    """Of shape (3,), in metres."""
-
-
 def transform(a_from_b: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Points of shape (..., 3) in frame b, given a matrix of shape (4, 4), to the same shape in frame a."""
     return points @ a_from_b[:3, :3].T + a_from_b[:3, 3]

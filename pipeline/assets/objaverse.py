@@ -43,7 +43,6 @@ class Thing:
 
     uid: str
     name: str
-    author: str
     licence: str
     """By its usual name, and whose it is."""
     terms: str
@@ -81,7 +80,7 @@ def look_up(text: str, base: str | None = None, doing: Telling = lambda what, sh
     author = str(author or _of(about, "user", "username") or "")[:60]
     name = " ".join(str(about.get("name") or uid[:8]).split())[:60]
     licence, terms = _terms(str(about.get("license") or ""), author)
-    return Thing(uid, name, author, licence, terms, place, size if isinstance(size, int) else 0)
+    return Thing(uid, name, licence, terms, place, size if isinstance(size, int) else 0)
 
 
 def fetch(thing: Thing, folder: Path, base: str | None = None, doing: Telling = lambda what, share: None) -> Path:

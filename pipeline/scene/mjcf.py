@@ -108,36 +108,6 @@ def add_camera(spec: mujoco.MjSpec, k: Intrinsics, world_from_camera: np.ndarray
     spec.visual.global_.offheight = max(k.height, 480)
 
 
-def add_box(
-    spec: mujoco.MjSpec,
-    name: str,
-    size: Sequence[float],
-    pos: Sequence[float],
-    rgba: Sequence[float],
-    mass: float = 0.1,
-):
-    """A free box of full extents `size` in metres; returns its body."""
-    body = spec.worldbody.add_body(name=name, pos=pos)
-    body.add_freejoint(name=name)
-    body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=np.asarray(size) / 2, rgba=rgba, group=LOOK, mass=mass, **contact(0.8)
-    )
-    return body
-
-
-def add_marker(
-    spec: mujoco.MjSpec, name: str, size: Sequence[float], pos: Sequence[float], rgba: Sequence[float], yaw: float = 0.0
-):
-    """A flat coloured mark on the table that nothing collides with; (x, y) extents: a rectangle, one number: a disc."""
-    flat = np.atleast_1d(np.asarray(size, float))
-    kind = mujoco.mjtGeom.mjGEOM_CYLINDER if len(flat) == 1 else mujoco.mjtGeom.mjGEOM_BOX
-    half = [flat[0] / 2, 0.0005, 0] if len(flat) == 1 else [flat[0] / 2, flat[1] / 2, 0.0005]
-    quat = [np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)]
-    return spec.worldbody.add_geom(
-        name=name, type=kind, size=half, pos=pos, quat=quat, rgba=rgba, contype=0, conaffinity=0, group=LOOK
-    )
-
-
 def contact(friction: float, rolls: bool = False) -> dict:
     """The contact settings of everything here; things that roll also resist rolling, or they never come to rest."""
     return {

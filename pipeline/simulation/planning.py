@@ -230,7 +230,7 @@ class Planner:
         about: list[Goal] = [
             g for g in goals if name in g.objects and isinstance(g, At | Away | Beside | InZone | Near | Outside)
         ]
-        points = _candidates(state, thing, about)
+        points = _candidates(state, about)
         if any(isinstance(g, At) for g in about):
             points = points[state.table.depth(points) > -EDGE]
         else:
@@ -340,7 +340,7 @@ class Planner:
                 raise Blocked(f"{name} stands fast and cannot be moved")
 
 
-def _candidates(state: State, thing: Object, about: list[Goal]) -> np.ndarray:
+def _candidates(state: State, about: list[Goal]) -> np.ndarray:
     points = [spots.grid(state.table)]
     for goal in about:
         if isinstance(goal, At):

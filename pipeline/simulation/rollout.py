@@ -46,8 +46,6 @@ class Run:
     """Metres that objects moved before the gripper touched anything; those of more than 1 mm."""
     qpos: np.ndarray
     """Of shape (T, nq)."""
-    qvel_end: np.ndarray
-    """Of shape (nv,)."""
     actions: np.ndarray
     """Commands of the five actuators (x, y, z from home, yaw, suction), of shape (T, 5)."""
     xml: str
@@ -126,7 +124,6 @@ def roll_out(bench: Bench, stages: Stages) -> Run:
         state_at_end=end,
         moved_before_touch={name: far for name, far in drift.items() if far > 0.001},
         qpos=np.array(physics.record.qpos),
-        qvel_end=physics.data.qvel.copy(),
         actions=np.array(physics.record.actions),
         xml=bench.xml,
         _addresses=physics.addresses,

@@ -104,18 +104,6 @@ def _text(path):
     return path
 
 
-def test_a_marker_touches_nothing_and_a_box_falls_on_the_table(tmp_path):
-    mjcf.write(make.scene(make.thing(make.box(tmp_path))), tmp_path)
-    spec = mjcf.load_spec(tmp_path)
-    mjcf.add_marker(spec, "zone", (0.2, 0.1), (0.2, 0, 0.0006), (0, 1, 0, 0.4))
-    mjcf.add_box(spec, "extra", (0.04, 0.04, 0.04), (0.2, 0, 0.1), (1, 0, 0, 1))
-    model = mjcf.compile_spec(spec)
-    data = mujoco.MjData(model)
-    for _ in range(500):
-        mujoco.mj_step(model, data)
-    assert data.body("extra").xpos[2] == pytest.approx(0.02, abs=1e-3)
-
-
 def test_a_thing_that_a_person_fixed_has_no_joint(tmp_path):
     model = mjcf.compile_spec(mjcf.build(make.scene(make.thing(make.box(tmp_path), fixed=True))))
     assert model.njnt == 0

@@ -53,7 +53,7 @@ def meant(phrase: str, reader: Reader, last: Sequence[Opening] = ()) -> tuple[Op
     nouns = {NOUNS[w] for w in map(_bare, words) if w in NOUNS}
     which = {WHICH[w] for w in words if w in WHICH}
     owner = " ".join(w for w in words if _bare(w) not in NOUNS and w not in WHICH and w not in LIGHT)
-    pool = [(t, p) for t, p in every if t in _owners(owner, phrase, reader)] if owner else every
+    pool = [(t, p) for t, p in every if t in _owners(owner, reader)] if owner else every
     pool = [one for one in pool if not nouns or nouns & set(one[1].name.split("_"))]
     pool = [one for one in pool if not which or which & set(one[1].name.split("_"))]
     if not pool:
@@ -65,7 +65,7 @@ def meant(phrase: str, reader: Reader, last: Sequence[Opening] = ()) -> tuple[Op
     return tuple(pool)
 
 
-def _owners(words: str, phrase: str, reader: Reader) -> tuple[Thing, ...]:
+def _owners(words: str, reader: Reader) -> tuple[Thing, ...]:
     found = reader.read(words)
     if not any(thing.parts for thing in found):
         able = [thing.name for thing in reader.things if thing.parts]

@@ -110,7 +110,6 @@ MANY = {"all", "every", "each", "both", "everything", "any", "remaining", "rest"
 MASS = {"food", "fruit", "crockery", "tableware", "kitchenware"}
 """Words that mean all there is of their kind without a plural."""
 NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6}
-ARTICLES = {"a", "an", "any", "some"}
 FILLER = {
     "the", "a", "an", "of", "my", "our", "your", "these", "those", "this", "that", "which", "is", "are", "its", "me",
     "us", "please", "there", "here", "from", "on", "in", "at", "to", "it's", "up", "side", "hand", "corner",
