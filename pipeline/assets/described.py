@@ -21,8 +21,18 @@ def mesh_of_model(path: Path) -> trimesh.Trimesh:
         model = _urdf(path) if path.suffix == ".urdf" else mujoco.MjModel.from_xml_path(str(path))
     except Exception as error:
         raise AssetError(f"MuJoCo cannot compile {path.name}: {str(error).splitlines()[0]}") from None
+    return visible_mesh(model, at_home(model), path)
+
+
+def at_home(model: mujoco.MjModel) -> mujoco.MjData:
+    """The model as it stands by itself, every pose computed."""
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
+    return data
+
+
+def visible_mesh(model: mujoco.MjModel, data: mujoco.MjData, path: Path) -> trimesh.Trimesh:
+    """All that is to be seen of a model as one mesh, in world axes and metres. Raises AssetError that names `path`."""
     parts = [part for geom in visible_geoms(model) if (part := geom_mesh(model, data, geom)) is not None]
     if not parts:
         raise AssetError(f"{path.name} has no visible geometry")

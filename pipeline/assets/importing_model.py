@@ -11,7 +11,7 @@ import numpy as np
 import trimesh
 
 from pipeline.assets.asset import AssetError, Joint
-from pipeline.assets.described import geom_mesh, visible_geoms
+from pipeline.assets.described import at_home, geom_mesh, visible_mesh
 
 TOP = (
     "compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "deformable",
@@ -54,17 +54,11 @@ def read_model(path: Path, root: Path | None = None) -> Imported:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(tree, encoding="unicode"))
     except (ValueError, mujoco.FatalError) as error:
         raise AssetError(f"MuJoCo cannot compile {path.name}: {' '.join(str(error).split())[:200]}") from None
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    seen = [part for geom in visible_geoms(model) if (part := geom_mesh(model, data, geom)) is not None]
-    if not seen:
-        raise AssetError(f"{path.name} has no visible geometry")
-    joined = trimesh.util.concatenate(seen)
-    assert isinstance(joined, trimesh.Trimesh)
+    data = at_home(model)
     touching = [g for g in range(model.ngeom) if model.geom_contype[g] or model.geom_conaffinity[g]]
     friction = float(np.median(model.geom_friction[touching, 0])) if touching else None
     return Imported(
-        joined,
+        visible_mesh(model, data, path),
         tuple(_pieces(model, data, touching)),
         float(model.body_mass[1:].sum()),
         friction,
