@@ -108,7 +108,9 @@ def test_files_hold_what_outside_tools_read(project, file, keys):
 
 def test_masks_as_coco_are_the_label_image(project):
     labels = np.asarray(Image.open(project / "segments/masks.png"))
-    for note in read(project / "segments/coco.json")["annotations"]:
+    notes = read(project / "segments/coco.json")["annotations"]
+    assert {note["id"] for note in notes} == set(np.unique(labels).tolist()) - {0} != set()
+    for note in notes:
         counts, (height, width) = note["segmentation"]["counts"], note["segmentation"]["size"]
         flat = np.repeat(np.arange(len(counts)) % 2, counts)
         assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])

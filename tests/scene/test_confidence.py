@@ -33,7 +33,9 @@ def matched(*scores):
 def test_what_lies_as_it_was_seen_and_has_no_rival_is_sure(tmp_path):
     scene = scene_of(tmp_path)
     frame, _, segments = make.photograph(scene)
-    for one in confidence(frame, segments, scene, [matched(0.95, 0.01)]):
+    told = confidence(frame, segments, scene, [matched(0.95, 0.01)])
+    assert len(told) == len(segments)
+    for one in told:
         assert one.word == "sure" and one.share > 0.85
         assert one.reason.startswith("Everything agrees")
 

@@ -19,7 +19,9 @@ def two(tmp_path):
 def test_the_twin_of_its_own_photograph_fits(tmp_path):
     scene = two(tmp_path)
     frame, _, segments = make.photograph(scene)
-    for like in compare(frame, segments, scene):
+    likes = compare(frame, segments, scene)
+    assert len(likes) == 2
+    for like in likes:
         assert like.mask_iou > 0.99
         assert like.depth_error is not None
         assert like.depth_error < 1e-4

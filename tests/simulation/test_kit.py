@@ -58,11 +58,9 @@ def sim(table, parted, request):
 
 @pytest.mark.parametrize("verb", [n for n in kit.__all__ if n[0].islower()])
 def test_every_goal_is_shown_by_an_example_that_runs_and_can_be_missed(sim, verb):
-    for example in examples(f"kit.{verb}"):
-        goal = eval(example, {"kit": kit})
-        sim.goal(goal)
-        assert goal.miss(sim.state()) >= 0 and isinstance(goal.met(sim.state()), bool)
-        return
+    goal = eval(examples(f"kit.{verb}")[0], {"kit": kit})
+    sim.goal(goal)
+    assert goal.miss(sim.state()) >= 0 and isinstance(goal.met(sim.state()), bool)
 
 
 @pytest.mark.parametrize("verb", [n for n in vars(kit.Simulation) if n[0] != "_" and callable(vars(kit.Simulation)[n])])

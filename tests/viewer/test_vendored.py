@@ -20,8 +20,8 @@ def test_the_licence_and_the_version_are_told():
 
 
 def test_our_own_pages_name_no_address_outside():
-    for path in (THREE.parents[1] / "viewer").rglob("*"):
-        if path.is_file():
-            assert not [line for line in path.read_text().splitlines() if "://" in line and "www.w3.org" not in line], (
-                path
-            )
+    pages = [path for path in (THREE.parents[1] / "viewer").rglob("*") if path.is_file()]
+    assert pages
+    for path in pages:
+        lines = path.read_text().splitlines()
+        assert not [line for line in lines if "://" in line and "www.w3.org" not in line], path
