@@ -74,7 +74,10 @@ class Decision:
 
 
 def read_log(path: Path) -> tuple[Decision, ...]:
-    """All decisions of a log in order. A last line cut off by a crash is left out; it was never confirmed."""
+    """All decisions of a log in order. A last line cut off by a crash is left out; it was never confirmed.
+
+    Raises DecisionError that names another line that cannot be read.
+    """
     if not path.exists():
         return ()
     lines = path.read_text(encoding="utf-8").split("\n")

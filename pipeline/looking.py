@@ -89,7 +89,7 @@ def choose_all(
 
 
 def marks(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:
-    """The photograph with every object's number on it, for a model that sees, and a hash of what it shows."""
+    """The photograph (H, W, 3) with every object's number on it, for a model that sees, and a hash of what it shows."""
     if not sees(model):
         return (), ""
     real = {one.segment_id for one in project.descriptions() or () if one.is_object}

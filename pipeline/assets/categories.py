@@ -96,7 +96,7 @@ def usual_mass(size: np.ndarray, container: bool, category: str = "") -> float:
 
 
 def mass_range(size: np.ndarray, container: bool, category: str, mass: float | None = None) -> tuple[float, float]:
-    """Lightest and heaviest that is plausible, in kg; a `mass` that was weighed lies inside."""
+    """Lightest and heaviest that is plausible in kg, of a `size` (3,) in metres; a `mass` once weighed lies inside."""
     low, _, high = _weights(size, container, category)
     return (low, high) if mass is None else (min(low, 0.8 * mass), max(high, 1.25 * mass))
 

@@ -118,7 +118,10 @@ def _harmless(packed: zipfile.ZipFile, source: Path, folder: Path) -> None:
 
 
 def sources(source: Path) -> list[Path]:
-    """What in a file or folder is a thing of its own: a model; else a mesh; else what the folders in it hold."""
+    """What in a file or folder is a thing of its own: a model; else a mesh; else what the folders in it hold.
+
+    Raises AssetError where there is none.
+    """
     known = (*MODEL_FORMATS, *MESHES)
     if source.is_file():
         if source.suffix.lower() not in known:
@@ -138,6 +141,7 @@ def sources(source: Path) -> list[Path]:
 
 
 def sources_or_none(folder: Path) -> list[Path]:
+    """The same, empty where there is none."""
     try:
         return sources(folder)
     except AssetError:
@@ -358,7 +362,7 @@ def _write_model(folder: Path, model: Imported, library_from_file: np.ndarray) -
 
 
 def moved(tree: ElementTree.Element, library_from_file: np.ndarray) -> ElementTree.Element:
-    """The model in the library's axes: what stands in its world goes into one frame."""
+    """The model in the library's axes, by a transform of shape (4, 4): what stands in its world goes into one frame."""
     world = tree.find("worldbody")
     if world is None:
         return tree

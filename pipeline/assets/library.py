@@ -110,7 +110,7 @@ def user_libraries(folder: Path | None = None) -> list[Path]:
 
 
 def asset_folders(paths: Sequence[Path]) -> list[Path]:
-    """The asset folders in each path; a path that is itself an asset folder counts as one."""
+    """The asset folders in each path; a path that is itself an asset folder counts as one. Raises AssetError."""
     folders = []
     for path in paths:
         if not path.is_dir():

@@ -102,7 +102,10 @@ def _kept_bounds(path: Path, digest: str, cache: Path | None) -> np.ndarray:
 
 
 def bounds(path: Path) -> np.ndarray:
-    """Lowest and highest corner of a mesh file, of shape (2, 3); of an .obj without building the mesh."""
+    """Lowest and highest corner of a mesh file in its own units, of shape (2, 3); of an .obj without building the mesh.
+
+    Raises AssetError.
+    """
     if path.suffix != ".obj":
         return load_file(path).bounds
     with readable(path):

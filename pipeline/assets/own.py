@@ -108,6 +108,7 @@ def remove(asset: Asset, own: Path) -> None:
 
 
 def is_own(asset: Asset, own: Path) -> bool:
+    """Whether it lies in the person's own library."""
     return asset.folder is not None and asset.folder.resolve().parent == own.resolve()
 
 

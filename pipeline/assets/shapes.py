@@ -75,6 +75,7 @@ def textured(mesh: trimesh.Trimesh, uv: np.ndarray, image: Image.Image) -> trime
 
 
 def plain(rgb: Sequence[int]) -> Image.Image:
+    """A texture of one colour, sRGB from 0 to 255."""
     return Image.new("RGB", (8, 8), tuple(int(c) for c in rgb))
 
 
@@ -130,6 +131,7 @@ _BOX_FACES = [((1, 0, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, 1)), ((-1, 0, 0), (0, 0
 
 
 def circle(sides: int = CIRCLE) -> np.ndarray:
+    """Corners of a polygon in the unit circle, anticlockwise, of shape (sides, 2)."""
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     return np.stack([np.cos(angle), np.sin(angle)], 1)
 
@@ -201,7 +203,10 @@ def hollow(
 
 
 def hollow_corners(outer: np.ndarray, inner: np.ndarray, outline: np.ndarray, bands: int = 3) -> tuple[np.ndarray, ...]:
-    """Of the floor, and the wall as a ring of convex wedges in `bands` heights."""
+    """Vertices (V, 3) of convex pieces: the floor, and the wall as a ring of wedges in `bands` heights.
+
+    `outer` and `inner` are profiles (N, 2) of radius and height, `outline` (M, 2) the unit circle or what replaces it.
+    """
     floor, top = inner[:, 1].min(), outer[:, 1].max()
 
     def outside(z: float) -> float:

@@ -19,6 +19,7 @@ def head(table: Table) -> str:
 
 
 def markdown(table: Table) -> list[str]:
+    """Lines of a Markdown table, one for each matcher, under its head."""
     lines = [
         head(table),
         "",

@@ -41,7 +41,10 @@ def assemble(rgb: np.ndarray, units: np.ndarray, camera: Camera, source: str) ->
 
 
 def metres(units: np.ndarray, scale: float | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Depth in metres, float32, 0 where unknown, and what had to be guessed. Raises FrameError."""
+    """Depth (H, W) in metres, float32, 0 where unknown, and what had to be guessed, a sentence each.
+
+    `scale` is metres per unit, None where nobody says. Raises FrameError.
+    """
     units = np.where(np.isfinite(units) & (units > 0), units, 0)
     if not units.any():
         raise FrameError("Depth is zero everywhere: no distance is known. Was the depth stream switched on?")

@@ -90,7 +90,7 @@ def guess_camera(width: int, height: int) -> Camera:
 def guess_unit(median: float, whole: bool = True) -> float:
     """Metres per unit that put a depth image's median, in its own units, where a table would be: 0.2 to 5 m.
 
-    Depth that is not in whole numbers is in metres first of all.
+    Depth that is not in whole numbers is in metres first of all. Raises FrameError where no unit does.
     """
     for scale in UNITS if whole else (1.0, *UNITS):
         if 0.2 <= median * scale <= 5:

@@ -42,7 +42,8 @@ def project(points: np.ndarray, k: Intrinsics) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enlarge(depth: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Depth at a finer resolution of the same view: smooth on a surface, sharp where depth steps."""
+    """Depth (h, w) in metres at a finer resolution of the same view, (height, width): smooth on a surface, sharp where
+    it steps."""
     size = (width, height)
     near = cv2.resize(depth, size, interpolation=cv2.INTER_NEAREST)
     smooth = cv2.resize(depth, size, interpolation=cv2.INTER_LINEAR)

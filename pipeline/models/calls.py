@@ -229,6 +229,7 @@ class Totals:
 
 
 def totals(calls: Iterable[Call]) -> Totals:
+    """All calls together; tokens and cost of those to models only."""
     calls = tuple(calls)
     asked = [call for call in calls if not call.offline]
     return Totals(

@@ -38,6 +38,7 @@ def run(work: Coroutine[Any, Any, T], flight: Flight) -> T:
 
 @cache
 def loop() -> asyncio.AbstractEventLoop:
+    """The one that all calls of this process run in, in a thread of its own."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="models").start()
     return loop

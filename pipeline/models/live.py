@@ -109,8 +109,10 @@ def current() -> Flight | None:
 
 
 def enter(flight: Flight) -> contextvars.Token:
+    """Makes it the current call of this context; what comes back goes to `leave`."""
     return _current.set(flight)
 
 
 def leave(token: contextvars.Token) -> None:
+    """Makes the call before it the current one again."""
     _current.reset(token)

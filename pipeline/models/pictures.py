@@ -51,7 +51,7 @@ def marked(rgb: np.ndarray, masks: Mapping[int, np.ndarray], side: int = 1024) -
 
 
 def side_by_side(pictures: Sequence[np.ndarray], labels: Sequence[str], height: int = 224) -> np.ndarray:
-    """Pictures in a row at one height, each with its label above it, on white."""
+    """Pictures (H, W, 3) in a row at one height, each with its label above it, on white."""
     tiles = []
     for picture, label in zip(pictures, labels, strict=True):
         width = max(32, round(picture.shape[1] * height / picture.shape[0]))

@@ -17,7 +17,7 @@ from pipeline.tasks import Task, TaskError, propose, task_to_json, understand
 
 
 def task_stage(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
-    """Tasks proposed, or a person's words understood."""
+    """Tasks proposed, or a person's words understood. Raises TaskError, ModelError."""
     yield Progress("task", f"proposing tasks ({label_of(services.model)})")
     seen = kit.Scene.load(project.folder)
     model = AskedBy(traced(project, services), "propose_tasks", *looking.marks(project, services.model))
@@ -75,7 +75,7 @@ def _the_task(project: Project) -> Task:
 
 
 def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
-    """The best program's task done on every seed, and the film of it."""
+    """The best program's task done on every seed, and the film of it. Raises TaskError, SandboxError."""
     best = project.best_round()
     if best is None:
         raise TaskError("there is no program to run yet; generate one first")

@@ -18,7 +18,7 @@ TOP = 0.008
 
 
 def under(physics: Physics, thing: Object, xy: np.ndarray) -> tuple[float, float]:
-    """Highest and lowest surface under the thing's footprint if it hung over xy, in metres."""
+    """Highest and lowest surface under the thing's footprint if it hung over xy (2,), world z in metres."""
     shape = thing.outline - thing.position[:2]
     shape = np.concatenate([shape, (shape + np.roll(shape, 1, 0)) / 2])
     points = np.concatenate([xy + shape * 0.95, xy + shape * 0.5, np.atleast_2d(xy)])
@@ -66,7 +66,7 @@ def tray(physics: Physics, thing: Object, part: Part) -> np.ndarray | None:
 
 
 def narrow(outline: np.ndarray) -> float:
-    """Smallest width of a convex outline, in metres."""
+    """Smallest width of a convex outline (N, 2), in metres, of directions 5 degrees apart."""
     angle = np.linspace(0, np.pi, 36, endpoint=False)
     return float(np.ptp(outline @ np.stack([np.cos(angle), np.sin(angle)]), axis=0).min())
 

@@ -71,7 +71,7 @@ def read_array(raw: bytes, name: str) -> np.ndarray:
 
 
 def stacked(array: np.ndarray, dimensions: int, name: str) -> np.ndarray:
-    """As a stack of pictures with that many dimensions each. Raises FrameError."""
+    """As a stack of pictures with that many dimensions each, (N, H, W) or (N, H, W, C). Raises FrameError."""
     if dimensions == 2 and array.ndim >= 3 and array.shape[-1] == 1:
         array = array[..., 0]
     stack = array[None] if array.ndim == dimensions else array

@@ -56,7 +56,10 @@ def parse(bundle: Bundle) -> dict[str, Any]:
 
 
 def camera(entry: dict[str, Any], width: int, height: int, name: str) -> Camera:
-    """One picture's camera; BOP's depth_scale is millimetres per unit, its shifts are millimetres."""
+    """One picture's camera; BOP's depth_scale is millimetres per unit, its shifts are millimetres.
+
+    Raises FrameError.
+    """
     focal = focal_and_centre(entry.get("cam_K"), name)
     millimetres = entry.get("depth_scale", 1.0)
     if not isinstance(millimetres, (int, float)) or not 0 < millimetres < 1e6:

@@ -51,7 +51,10 @@ def matrix_json(words: list[str]) -> dict[str, Any]:
 
 
 def focal_and_centre(value: Any, name: str) -> dict[str, float]:
-    """fx, fy, cx, cy of a camera matrix: 3x3 or 4x4, nested or flat, by rows or (as Open3D) by columns."""
+    """fx, fy, cx, cy of a camera matrix: 3x3 or 4x4, nested or flat, by rows or (as Open3D) by columns.
+
+    In pixels. Raises FrameError.
+    """
     try:
         numbers = np.asarray(value, float).ravel()
         side = {9: 3, 16: 4}[numbers.size]
@@ -64,7 +67,10 @@ def focal_and_centre(value: Any, name: str) -> dict[str, float]:
 
 
 def metres_per_unit(value: Any, name: str) -> float | None:
-    """depth_scale as written: metres per unit, or units per metre (1000, 5000), told apart by size."""
+    """depth_scale as written: metres per unit, or units per metre (1000, 5000), told apart by size.
+
+    Raises FrameError.
+    """
     if value is None:
         return None
     try:

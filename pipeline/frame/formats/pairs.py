@@ -44,7 +44,10 @@ def read_pair(
 
 
 def folder_pairs(bundle: Bundle) -> list[tuple[str, str]]:
-    """Names of colour and depth in two folders: by the same number or name, else in order, where counts agree."""
+    """Names of colour and depth in two folders: by the same number or name, else in order, where counts agree.
+
+    Raises FrameError.
+    """
     colour, depth = (
         next((found for folder in folders if (found := pictures(bundle, folder, suffixes))), [])
         for folders, suffixes in ((COLOUR_FOLDERS, COLOUR_SUFFIXES), (DEPTH_FOLDERS, depths.SUFFIXES))
@@ -99,4 +102,5 @@ def in_order(name: str) -> list[tuple[int, str]]:
 
 
 def number(text: str) -> bool:
+    """Whether it is all plain digits, and few enough to be counted with."""
     return text.isascii() and text.isdigit() and len(text) < 30

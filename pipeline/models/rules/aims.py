@@ -69,6 +69,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def sentence(aim: Aim) -> str:
+    """The aim in plain words; `read` reads them back."""
     if aim.verb == "stacked":
         text = f"{listed(aim.names)} are stacked, bottom first"
     elif aim.verb == "at" and aim.xy:

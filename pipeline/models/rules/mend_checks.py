@@ -25,6 +25,7 @@ MATCH = {"is_solved": "solved", "final_reward": "reward", "pos": "position", "xy
 
 
 def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
+    """Ways to repair checks.py after that fault, the likeliest first; `data` is what the question holds."""
     checks = data["checks"]
     tree = source.parse(checks)
     fresh = _fresh(data)

@@ -21,6 +21,7 @@ NEARLY = 0.06
 
 
 def mends(data: Mapping[str, Any], fault: Fault) -> Iterator[Mend]:
+    """Ways to repair simulation.py after that fault, the likeliest first; `data` is what the question holds."""
     text = data["simulation"]
     tree = source.parse(text)
     aims = read(data["task"].get("goals") or ())

@@ -81,6 +81,7 @@ class Table:
 
 
 def by_colour(objects: Sequence[Thing]) -> list[Thing]:
+    """In the rainbow's order, then by name; colours that are not in it last."""
     return sorted(objects, key=lambda t: (RAINBOW.index(t.colour) if t.colour in RAINBOW else len(RAINBOW), t.name))
 
 
@@ -235,7 +236,8 @@ def place_targets(
 
 
 def cleared(aims: Sequence[Aim], objects: Sequence[Thing], table: Table) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Centre and extents (right, away) in metres of each zone that shall be empty; it holds what must go."""
+    """World centre (2,) and extents (2,) (right, away) in metres of each zone that shall be empty; it holds what must
+    go."""
     axes = np.stack([table.right, table.away])
     known = {t.name: t for t in objects}
     zones: dict[str, list[Thing]] = {}
@@ -312,7 +314,10 @@ def _clear(
 
 
 def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]], table: Table) -> np.ndarray | None:
-    """The free place for a square of half side `half`, on the side its name tells and well towards it, or None."""
+    """The free place for a square of half side `half`, on the side its name tells and well towards it, or None.
+
+    World x and y in metres, of shape (2,); `taken` are centres (2,) and radii of what stands there.
+    """
     right, away = np.asarray(table.right), np.asarray(table.away)
     middle = table.polygon.mean(0)
     low, high = table.polygon.min(0), table.polygon.max(0)

@@ -213,4 +213,5 @@ def tokens(thing: Thing) -> set[str]:
 
 
 def looks_like(thing: Thing, colour: str, kind: str) -> bool:
+    """Whether words of a colour, or none, and of a kind in LOOKS may mean the thing."""
     return (not colour or thing.colour == colour) and bool(LOOKS[kind] & {thing.category or thing.shape, thing.shape})

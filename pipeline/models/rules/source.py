@@ -11,6 +11,7 @@ ROLES |= {"upright", "on_table", "at", "outside", "sorted_by", "count", "opened"
 
 
 def parse(source: str) -> ast.Module | None:
+    """The program's tree; None where it is no Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
@@ -44,6 +45,7 @@ def calls(tree: ast.AST, *verbs: str) -> Iterator[ast.Call]:
 
 
 def verb(call: ast.Call) -> str:
+    """`keep` of `sim.keep(...)`; empty for a call of a plain name."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
@@ -58,6 +60,7 @@ def goals(tree: ast.AST) -> list[ast.Call]:
 
 
 def strings(node: ast.AST) -> list[ast.Constant]:
+    """All texts that are written out below a node."""
     return [n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
@@ -92,6 +95,7 @@ def with_argument(source: str, call: ast.Call, name: str, text: str, index: int 
 
 
 def build(tree: ast.AST) -> ast.FunctionDef | None:
+    """The function that makes the simulation."""
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "build"), None)
 
 
@@ -124,6 +128,7 @@ def without_statement(source: str, node: ast.AST, tree: ast.AST) -> str:
 
 
 def functions(tree: ast.AST) -> dict[str, ast.FunctionDef]:
+    """By their names."""
     return {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
 
 

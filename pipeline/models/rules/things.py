@@ -121,6 +121,7 @@ def doubt_carry(thing: Thing) -> float:
 
 
 def things(scene: Mapping[str, Any]) -> tuple[Thing, ...]:
+    """The objects of a scene as questions hold it (tasks.scene_data)."""
     return tuple(Thing.of(data) for data in scene.get("objects", ()))
 
 
@@ -131,6 +132,7 @@ def diagonal(thing: Thing) -> float:
 
 
 def cm(metres: float) -> str:
+    """A length as a person says it, in whole centimetres."""
     return f"{metres * 100:.0f} cm"
 
 

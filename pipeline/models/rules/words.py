@@ -135,6 +135,7 @@ GRADED = {"small", "little", "tiny", "big", "large", "huge", "tall", "short", "w
 
 
 def singular(word: str) -> str:
+    """The word of one such thing, by its ending."""
     for ending, base in (("ies", "y"), ("boxes", "box"), ("dishes", "dish"), ("glasses", "glass"), ("ves", "fe")):
         if word.endswith(ending) and word != "movies":
             return word[: -len(ending)] + base

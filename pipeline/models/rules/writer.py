@@ -79,10 +79,12 @@ def _left_open(aims: Sequence[Aim], known: Mapping[str, Thing]) -> list[str]:
 
 
 def quoted(names: Sequence[str]) -> str:
+    """Names as arguments of a call."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def goal_lines(aims: Sequence[Aim], known: Mapping[str, Thing]) -> list[str]:
+    """The lines that state the aims as goals of one stage; `known` are the things by name."""
     calls = [expression(aim, known) for aim in aims]
     if len(calls) == 1 and len(calls[0]) < 100:
         return [f"sim.goal({calls[0]})"]

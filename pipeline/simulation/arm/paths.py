@@ -16,7 +16,7 @@ Free = Callable[[np.ndarray], bool]
 
 
 def straight(start: np.ndarray, end: np.ndarray, free: Free) -> bool:
-    """Whether every posture between both is free; the end is looked at first."""
+    """Whether every posture between both, joint angles (6,) in radians, is free; the end is looked at first."""
     count = max(1, int(np.ceil(np.abs(end - start).max() / APART)))
     shares = np.linspace(1, 0, count, endpoint=False)
     return all(free(start + share * (end - start)) for share in shares)
