@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 PLAIN = (*FLAGS, "--disable-gpu-compositing")
 """As a machine without a graphics card draws: far less work where nothing is drawn in 3D."""
-PATIENCE = 60_000
-"""Milliseconds: nothing here is timed, slow machines may take theirs."""
+PATIENCE = 300_000
+"""Milliseconds: nothing here is timed, slow machines may take theirs, also to look at the library for the first time."""
+expect.set_options(timeout=PATIENCE)
 
 
 class Studio:

@@ -13,7 +13,6 @@ from playwright.sync_api import Page, expect
 from test_studio import settled, shot
 
 SCENE, UID = "sizes", "0123456789abcdef0123456789abcdef"
-expect.set_options(timeout=120_000)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from test_studio import settled, shot, tab
 from pipeline.segmentation import read_segments, unrle
 
 SCENE = "blocks"
-expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from pipeline.segmentation import read_segments
 
 SCENE = "stack"
 LIGHT = "LIGHT set-up: torch and sam2 are not installed"
-expect.set_options(timeout=120_000)
 
 
 @pytest.fixture(scope="module")

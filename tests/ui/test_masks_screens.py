@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 from test_masks import click, masks, middle, spot, tool
 from test_studio import shot, tab
 
-expect.set_options(timeout=90_000)
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
 LARGE = (3840, 2160)
 
@@ -40,7 +39,6 @@ def sample(studio: Studio, page: Page) -> None:
 def dense(studio: Studio, browser: Browser, sample: None) -> Iterator[Page]:
     """A touch screen with two pixels to a page's pixel."""
     with watched(browser, device_scale_factor=2, has_touch=True) as page:
-        page.set_default_timeout(60_000)
         opened(page, studio)
         yield page
 
@@ -144,7 +142,6 @@ def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(studio: Studio, brow
     camera |= {key: camera[key] * by for key, by in factor.items()} | dict(zip(("width", "height"), LARGE, strict=True))
     (tmp_path / "large_camera.json").write_text(json.dumps(camera))
     with watched(browser) as page:
-        page.set_default_timeout(120_000)
         page.goto(studio.address)
         page.locator("#drop input[type=file]").set_input_files([tmp_path / f"large_{n}" for n in FILES])
         expect(page.locator(".object-list .row").first).to_be_visible()

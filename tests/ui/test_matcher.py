@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.matching.test_scores import labelled  # noqa: F401  (a fixture)
 
 SCENE = "blocks"
-expect.set_options(timeout=120_000)
 
 
 @pytest.fixture(scope="module")

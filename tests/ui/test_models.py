@@ -15,7 +15,6 @@ from tests.models.hostile import Hostile
 
 SCENE = "sizes"
 KEY = "sk-known-to-nobody"
-expect.set_options(timeout=120_000)
 
 
 def kind_of(handler: Any) -> str:

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from test_studio import settled, shot, tab
 
 SCENE = "stack"
-expect.set_options(timeout=90_000)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +90,7 @@ def test_keys_go_through_objects_and_candidates_and_choose(studio: Studio, page:
     page.keyboard.press("b")
     expect(page.locator(".object-cards .compare")).to_have_attribute("data-mode", "slide")
     wanted = looked(page)
+    tab(page, "Objects").click()  # which takes the keys, and hands them on
     page.keyboard.press("Enter")
     expect(page.locator(".object-cards .asset.looked")).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".object-cards .machine")).to_contain_text("chosen by a person")

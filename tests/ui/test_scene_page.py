@@ -11,7 +11,6 @@ from conftest import Studio
 from playwright.sync_api import Frame, Page, expect
 
 SCENE, OBJECT = "stack", 2
-expect.set_options(timeout=60_000)
 
 
 def decided(studio: Studio) -> list[dict]:
@@ -42,9 +41,8 @@ def scene(studio: Studio, page: Page) -> Page:
     page.goto(studio.address)
     page.locator(f".gallery [data-name={SCENE}]").click()
     page.get_by_role("tab", name=re.compile("^Scene")).click()
-    patient = 180_000  # the whole twin is made first
     showing = page.frame_locator("#twin iframe").locator("body")
-    expect(showing).to_have_attribute("data-state", "showing", timeout=patient)
+    expect(showing).to_have_attribute("data-state", "showing")
     page.locator(".object-list .row", has=page.locator(f".chip:text-is('{OBJECT}')")).click()
     settled(page)
     return page

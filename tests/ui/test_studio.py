@@ -11,7 +11,6 @@ from conftest import Studio, leave
 from playwright.sync_api import Page, expect
 
 SCENE = "stack"
-expect.set_options(timeout=60_000)
 shots = os.environ.get("GRS_SHOTS")
 """A folder to keep a picture of every step in, for a person to look at."""
 

@@ -13,7 +13,6 @@ from pipeline.project import Project
 from studio.viewing import PhotoCamera
 
 SCENE = "stack"
-expect.set_options(timeout=150_000)
 shots = os.environ.get("GRS_SHOTS")
 
 
