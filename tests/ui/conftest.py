@@ -22,7 +22,7 @@ FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 PLAIN = (*FLAGS, "--disable-gpu-compositing")
 """As a machine without a graphics card draws: far less work where nothing is drawn in 3D."""
 PATIENCE = 300_000
-"""Milliseconds: nothing here is timed, slow machines may take theirs, also to look at the library for the first time."""
+"""Milliseconds: nothing here is timed, slow machines may take theirs, for the first look at the library, too."""
 expect.set_options(timeout=PATIENCE)
 
 
