@@ -11,7 +11,7 @@ from pipeline.assets.reconstruct import reconstruct
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
 from pipeline.geometry import Pose
-from pipeline.scene.holding import holder_top
+from pipeline.scene.holding import HELD, holder_top
 from pipeline.scene.laying import Laid, found_again, touched_up
 from pipeline.scene.placement import Placement
 from pipeline.scene.registration import Sight
@@ -57,10 +57,12 @@ def preview(
 
 
 def _standing_on(description: Description, bottom: float) -> Description:
-    """The description, its size counted from what holds the object and not from the table."""
+    """The description, its size counted from what holds the object: less than was seen of both, or more than its mask
+    shows, where something unnamed was seen under that."""
     a = description.attributes
-    top = float(a.centre[2] + a.size[2] / 2)
-    if bottom <= 0 or a.centre[2] - a.size[2] / 2 > bottom - 0.005 or top - bottom < 0.01:
+    top, foot = (float(a.centre[2] + side * a.size[2] / 2) for side in (1, -1))
+    as_measured = foot < bottom + HELD and (bottom <= 0 or foot > bottom - 0.005)
+    if as_measured or top - bottom < 0.01:
         return description
     size, centre = a.size.copy(), a.centre.copy()
     size[2], centre[2] = top - bottom, (top + bottom) / 2
