@@ -9,12 +9,13 @@ from typing import Any
 from pipeline import description, looking, matching
 from pipeline.choosing import SHORTLIST
 from pipeline.description import Description, describe, unused
-from pipeline.matching import ASKING, KEPT, Match, match
+from pipeline.matching import ASKING, KEPT, Match, Matcher, match
 from pipeline.models import sees
 from pipeline.models.live import Live
 from pipeline.project import Project, safe_name
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, matcher_of, traced
+from pipeline.run.whole import put_together
 from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.finding import finding
 from pipeline.store import digest, memo, write_json, write_text
@@ -97,34 +98,42 @@ def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
         yield Progress("matches", "looking at the library's assets from all sides", done, len(services.library))
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for one in objects:
-        key = digest(
-            "match", project.frame_key, segments[one.segment_id].mask, services.library.digest,
-            one.attributes.colour, matcher_label(matcher, services),
-        )  # fmt: skip
-
-        def compute(one: Description = one) -> Any:
-            segment = segments[one.segment_id]
-            found = match(
-                project.frame, project.support, segment, one, services.library, services.features(),
-                services.encoder, matcher, SHORTLIST.get(matcher, KEPT),
-            )  # fmt: skip
-            return matching.to_json([found])
-
-        (found,) = matching.from_json(memo(project.folder / "cache", key, compute))
-        found = replace(found, segment_id=one.segment_id)
+        found = _compared(project, services, matcher, segments[one.segment_id], one)
         if one.segment_id in chosen:
             found = matching.choose(found, chosen[one.segment_id])
         matches.append(found)
         yield Progress(
             "matches", f"{one.name}: {found.asset_id or 'made from the view'}", len(matches), len(objects), _few(found)
         )
+    matches = yield from put_together(
+        project, services, matches, lambda segment, one: _compared(project, services, matcher, segment, one)
+    )
     if matcher in ASKING or (matcher == "all" and sees(services.model)):
+        objects = [d for d in project.descriptions() or () if d.is_object]
         live = services.live or Live()
         model = traced(project, services, live)
         asking, library, cards = matcher if matcher in ASKING else None, services.library, services.cards
         for told in looking.choose_all(project, model, live, objects, matches, library, cards, asking):
             yield Progress("matches", *told)
     write_json(project.folder / "matches.json", matching.to_json([_few(one) for one in matches]))
+
+
+def _compared(project: Project, services: Services, matcher: Matcher, segment: Segment, one: Description) -> Match:
+    """What a segment is by what was measured of it; found again while neither it nor the library changes."""
+    key = digest(
+        "match", project.frame_key, segment.mask, services.library.digest, one.attributes.colour,
+        matcher_label(matcher, services),
+    )  # fmt: skip
+
+    def compute() -> Any:
+        found = match(
+            project.frame, project.support, segment, one, services.library, services.features(), services.encoder,
+            matcher, SHORTLIST.get(matcher, KEPT),
+        )  # fmt: skip
+        return matching.to_json([found])
+
+    (found,) = matching.from_json(memo(project.folder / "cache", key, compute))
+    return replace(found, segment_id=segment.id)
 
 
 def _few(found: Match) -> Match:
