@@ -134,6 +134,7 @@ def test_where_one_thing_may_be_meant_the_words_that_say_so_are_offered(scene, w
     with pytest.raises(TaskError) as told:
         understand(words, scene, RULES)
     assert told.value.instead == instead, str(told.value)
+    assert bool(told.value.works) != bool(instead), "one question, one kind of answer"
     if instead:
         assert understand(instead, scene, RULES).objects
 

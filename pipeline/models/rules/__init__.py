@@ -60,7 +60,7 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
     except Unclear as unclear:
         instead = _with(listed(unclear.meant), text, unclear, scene) if unclear.meant else ""
         either = [words for name in unclear.either if (words := _with(name, text, unclear, scene))]
-        works = either or ([] if instead else _nearest(text, scene))
+        works = [] if instead else either or _nearest(text, scene)
         return {"fits": False, "reason": str(unclear), "instead": instead, "works": works[:OFFERED]}
 
 
