@@ -28,9 +28,16 @@ class Viewer(Component):
         return view(value) if isinstance(value, str) else value
 
 
-def view(token: str | None, selected: str = "", palette: Mapping[str, str] | None = None) -> dict:
-    """A Viewer's value: which view, which object is selected in it, and each object's colour as "#rrggbb".
+def view(
+    token: str | None,
+    selected: str = "",
+    palette: Mapping[str, str] | None = None,
+    parts: Mapping[str, Mapping[str, str]] | None = None,
+) -> dict:
+    """A Viewer's value: which view, which object is selected in it, each object's colour as "#rrggbb", and what its
+    moving parts are called, by object and joint.
 
-    With "away" true it takes no room. The same token again changes selection and colours only: what runs goes on.
+    With "away" true it takes no room. The same token again changes selection, colours and names only: what runs goes
+    on.
     """
-    return {"token": token or "", "selected": selected, "palette": dict(palette or {})}
+    return {"token": token or "", "selected": selected, "palette": dict(palette or {}), "parts": dict(parts or {})}

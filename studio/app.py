@@ -29,7 +29,9 @@ from studio.theme import theme
 from studio.watching import Watching
 
 STATIC = Path(__file__).parents[1] / "static"
-HEAD = '<link rel="icon" href="/static/studio/icon.svg"><script type="module" src="/static/studio/indent.js"></script>'
+HEAD = '<link rel="icon" href="/static/studio/icon.svg">' + "".join(
+    f'<script type="module" src="/static/studio/{name}.js"></script>' for name in ("arriving", "indent")
+)
 
 
 def build(services: Services, workspace: Path, auth: tuple[str, str] | None = None) -> FastAPI:

@@ -29,8 +29,8 @@ class Sessions:
 
     def open(self, name: str) -> Session:
         """The project in that folder of the workspace; the same session for all who open it. Raises ProjectError."""
-        if Path(name).name != name or name in ("", ".", ".."):
-            raise SessionError("There is no such project in this workspace; choose one from the gallery.")
+        if Path(name).name != name or name in ("", ".", "..") or not (self.workspace / name).is_dir():
+            raise SessionError(f'There is no project "{name[:80]}" in this workspace; choose one from the gallery.')
         with self._lock:
             for session in self._open.values():
                 if session.project.folder == self.workspace / name:

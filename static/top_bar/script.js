@@ -1,4 +1,6 @@
 import { fill, h } from "/static/studio/dom.js";
+import { arrived } from "/static/studio/arriving.js";
+import { noticesButton } from "/static/studio/notices.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/opening.js";
 
@@ -44,7 +46,7 @@ export default function mount({ element, trigger }) {
       project && h("span.saved", {}, saved),
       project && h("span.history", {},
         button("undo", "↶", "Undo", "Ctrl Z"), button("redo", "↷", "Redo", "Ctrl Shift Z"), working()),
-      h("span.services", {}, services.map((service) =>
+      h("span.services", {}, noticesButton, services.map((service) =>
         h(service.opens === "library" ? "button.shelf.opens" : service.opens ? "button.service.opens" : "span.service", { title: service.note, onclick: () => service.opens && (service.opens === "library" ? openLibrary() : openDrawer(service.opens)) }, service.opens !== "library" && h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
           h("span.what", {}, service.what), ` ${service.name}`))),
     );
@@ -54,6 +56,7 @@ export default function mount({ element, trigger }) {
     const { project, title } = current, address = new URL(location.href);
     if (taking && !(current.decided < taking.until && current[`can_${taking.kind}`])) taking = null;
     if (current.ready) {
+      arrived();
       project ? address.searchParams.set("project", project) : address.searchParams.delete("project");
       history.replaceState(null, "", address);
       document.title = project ? `${title} · GRS Studio` : "GRS Studio";

@@ -12,6 +12,7 @@ export class Joints {
     this.all = [];
     this.values = [];
     this.rows = [];
+    this.called = {}; // what a person calls the part of a joint: {object: {joint: words}}
     this.held = -1;
   }
 
@@ -44,8 +45,8 @@ export class Joints {
     const label = document.createElement("label");
     const [name, slider, told] = ["span", "input", "output"].map((tag) => label.appendChild(document.createElement(tag)));
     const length = (value) => `${(factor * value).toFixed(digits).replace(/^-(0\.?0*)$/, "$1")}${unit}`;
-    name.textContent = words(joint.name);
-    label.title = `${words(joint.name)}: ${joint.kind === "hinge" ? "turns" : "slides"} from ${length(low)} to ${length(high)}`;
+    name.textContent = words(this.called[joint.object]?.[joint.name] ?? joint.name);
+    label.title = `${name.textContent}: ${joint.kind === "hinge" ? "turns" : "slides"} from ${length(low)} to ${length(high)}`;
     Object.assign(slider, { type: "range", min: low, max: high, step: (high - low) / 200, ariaLabel: label.title });
     slider.addEventListener("input", () => {
       this.held = at;

@@ -1,7 +1,7 @@
 // Puts the viewer together: one view at a time, named by the page's #token or by the studio around it.
 //
 // With the parent window, same origin only: hears {type: "load", token}, {type: "select", name},
-// {type: "palette", colours: {name: "#hex"}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
+// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
 // Where a twin may be put right, also hears {type: "adjustable", on}, {type: "try", state or null}, {type: "say", text},
 // and says {type: "trying" or "tried", state}: state is {name, pos, quat_wxyz, grown}, grown times its present size.
 // With "?alone" in its address what it shows turns by itself until it is touched, and there is no photograph.
@@ -179,6 +179,7 @@ addEventListener("message", ({ source, origin, data }) => {
   if (data?.type === "load" && data.token !== token) load(data.token);
   if (data?.type === "palette") {
     palette = data.colours ?? {};
+    joints.called = data.parts ?? {};
     select(selected, true);
   }
   if (data?.type === "select" && data.name !== selected) {

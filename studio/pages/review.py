@@ -7,7 +7,7 @@ from components.viewer import Viewer, view
 from pipeline.project import STAGES
 from pipeline.run import robot_of
 from pipeline.solving import SOURCES
-from studio.pages.scene import palette
+from studio.pages.scene import names
 from studio.session import Session
 from studio.shell import Shell
 from studio.watching import Watching
@@ -25,9 +25,7 @@ SAYS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", 
 def build(shell: Shell, watching: Watching) -> None:
     viewer = Viewer(height=400, elem_id="replay")
     results = Results()
-    shell.shows(
-        viewer, lambda session: view(watching.solution(session), palette=palette(session)) if session else view(None)
-    )
+    shell.shows(viewer, lambda session: view(watching.solution(session), **names(session)) if session else view(None))
     shell.shows(results, shown)
     shell.told(results.solve, lambda session, told: session.solve(str(told["robot"])))
 

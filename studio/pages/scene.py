@@ -1,9 +1,12 @@
 """Step 4: the twin over the photograph it was made from, put right by hand where it is wrong."""
 
+from typing import Any
+
 from components.adjuster import Adjuster
 from components.steps import FitTable
 from components.viewer import Viewer, view
 from pipeline.scene import Placement
+from pipeline.scene.parts import parts_of
 from studio import adjusting
 from studio.facts import objects
 from studio.pages import masks
@@ -16,18 +19,22 @@ def build(shell: Shell, watching: Watching) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(lambda request: adjusting.answer(shell.sessions, request), viewer="twin")
     table = FitTable()
-    shell.shows(
-        viewer, lambda session: view(watching.twin(session), palette=palette(session)) if session else view(None)
-    )
+    shell.shows(viewer, lambda session: view(watching.twin(session), **names(session)) if session else view(None))
     shell.shows(adjuster, adjusting.shown)
     shell.told(adjuster.decide, masks.decide)
     shell.told(adjuster.weigh, adjusting.ask_weight)
     shell.shows(table, fit)
 
 
-def palette(session: Session) -> dict[str, str]:
-    """Each body's colour in the viewer: the object's everywhere."""
-    return {one["name"]: one["colour"] for one in objects(session) if one["is_object"]}
+def names(session: Session) -> dict[str, Any]:
+    """What the viewer is told of the bodies: {palette, parts}, an object's colour and what its parts are called."""
+    scene = session.kept("scene", "scene.json", session.project.scene)
+    return {
+        "palette": {one["name"]: one["colour"] for one in objects(session) if one["is_object"]},
+        "parts": {p.name: {one.joint: one.name for one in parts_of(p)} for p in scene.placements if p.joints}
+        if scene
+        else {},
+    }
 
 
 def fit(session: Session | None) -> dict:

@@ -7,7 +7,7 @@ import gradio as gr
 from components.steps import AskedBack, RoundTimeline, TaskCards
 from components.viewer import Viewer, view
 from studio import proposals, rounds
-from studio.pages.scene import palette
+from studio.pages.scene import names
 from studio.session import Session
 from studio.shell import Shell
 from studio.watching import Watching
@@ -110,4 +110,4 @@ def unfit(session: Session | None) -> dict:
 def played(session: Session | None, watching: Watching) -> dict:
     """The view of the round a person wants to see; away while there is none."""
     token = watching.round(session) if session else ""
-    return view(token, palette=palette(session) if session and token else None) | {"away": not token}
+    return view(token, **(names(session) if session and token else {})) | {"away": not token}

@@ -8,7 +8,7 @@ export default function ({ element, trigger }) {
 
   function pass() {
     if (!ready) return;
-    tell({ type: "palette", colours: wanted.palette ?? {} });
+    tell({ type: "palette", colours: wanted.palette ?? {}, parts: wanted.parts ?? {} });
     tell({ type: "select", name: wanted.selected ?? "" });
     tell({ type: "load", token: wanted.token ?? "" });
   }
