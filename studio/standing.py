@@ -102,6 +102,8 @@ def below(session: Session | None) -> dict[str, Any]:
     }
     if work:
         said["halting"] = work.stopping
+        if lines and lines[-1]["kind"] == "bad":  # of what was tried before
+            said["message"] = "Starting"
     if work and work.last:
         said |= {"message": told(work.last), "done": work.last.done, "of": work.last.of}
     return said

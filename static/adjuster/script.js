@@ -138,8 +138,9 @@ export default function mount({ element, props, trigger, server }) {
     const depth = fit.depth_error, deeper = had && depth !== null && had.depth_error !== null ? Math.round(depth * 1000) - Math.round(had.depth_error * 1000) : 0;
     const word = WORDS[told?.change]?.();
     const compared = object.by_hand || tried;
-    fill(said, `outline ${percent} %`, gained ? h("b", {}, ` (${signed(gained)})`) : "",
-      depth === null ? "" : ` · depth ${centimetres(depth)}`, deeper ? h("b", {}, ` (${signed((deeper / 10).toFixed(1))})`) : "", " ", (compared && word) || "");
+    fill(said, compared && word ? [word, " "] : "", `outline ${percent} %`, gained ? h("b", {}, ` (${signed(gained)})`) : "",
+      depth === null ? "" : ` · depth ${centimetres(depth)}`, deeper ? h("b", {}, ` (${signed((deeper / 10).toFixed(1))})`) : "");
+    said.title = said.textContent;
     if (told && tried) viewer({ type: "say", text: `outline ${percent} %${gained ? ` (${signed(gained)})` : ""}` });
   }
 

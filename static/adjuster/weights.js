@@ -29,7 +29,7 @@ function weight(name, { value, range: [low, high], source }, factor, unit, digit
     h("label.what", {}, name, h("input.number", {
       type: "number", min: 0, step: "any", value: shown(value), "aria-label": unit ? `${name} in ${unit}` : name,
       onkeydown: (event) => { event.stopPropagation(); if (event.key === "Enter") event.target.blur(); },
-      onchange: ({ target }) => Number(target.value) > 0 && set(Number(target.value) / factor),
+      onchange: ({ target }) => { if (Number(target.value) > 0) set(Number(target.value) / factor); else target.value = shown(value); },
     }), unit),
     known && bar(value, low, high, plausible),
     h("span.why", { title: plausible }, outside ? h("span.tag.warn", {}, `! outside ${shown(low)}–${shown(high)}`) : `${shown(low)}–${shown(high)} ${unit} · `, outside && source === "person" ? "" : SOURCES[source] ?? source));

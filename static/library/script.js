@@ -58,7 +58,8 @@ export default function mount({ element, trigger, server, upload }) {
     } catch (error) { say(error.message, true); }
     sending = false;
   };
-  const picker = (label, attributes) => h("label.studio-button", {}, label, h("input", { type: "file", hidden: true, multiple: true, onchange: (event) => { bring(chosen(event.target.files)); event.target.value = ""; }, ...attributes }));
+  const chooser = (label, title, attributes) => { const input = h("input", { type: "file", hidden: true, ...attributes }); return h("span", {}, h("button.studio-button", { title, onclick: () => input.click() }, label), input); };
+  const picker = (label, attributes) => chooser(label, "", { multiple: true, onchange: (event) => { bring(chosen(event.target.files)); event.target.value = ""; }, ...attributes });
 
   // What is told
 
@@ -88,7 +89,7 @@ export default function mount({ element, trigger, server, upload }) {
   const packs = new Packs({ ask, began: (answer) => (answer.error ? say(answer.error, true) : jobs.take(answer)) });
 
   const count = h("span.count", { role: "status" }), likes = h("span.likes"), told = h("p.told", { hidden: true }), nothing = h("div.empty"), doubt = h("p.doubt"), undo = h("span");
-  const pick = h("label.studio-button", { title: "A picture of one thing: a PNG or a JPEG. Or drop it here." }, "By picture …", h("input", { type: "file", accept: "image/*", hidden: true, onchange: (event) => { const [file] = event.target.files; if (file) likePicture(file); event.target.value = ""; } }));
+  const pick = chooser("By picture …", "A picture of one thing: a PNG or a JPEG. Or drop it here.", { accept: "image/*", onchange: (event) => { const [file] = event.target.files; if (file) likePicture(file); event.target.value = ""; } });
   const takeBack = async () => edited(await ask({ kind: "undo" }));
   const drawNote = () => { told.hidden = !note; told.className = `told${bad ? " bad" : ""}`; fill(told, note, h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => say("") }, "✕")); };
   const draw = () => {

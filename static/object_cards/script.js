@@ -61,6 +61,8 @@ export default function mount({ element, trigger, server }) {
     const view = one.match.asset_id === null && !first.startsWith(WAY) ? [""] : [];
     asking.ask({ kind: "compare", token: value.token, id: one.id, assets: [...new Set([...(first || view.length ? [first] : []), ...rest, ...view])] });
   };
+  // What was chosen in the list, or below among all, is seen whole.
+  const inView = () => { if (root.offsetParent && panel.getBoundingClientRect().top < root.closest(".tabitem")?.getBoundingClientRect().top) panel.scrollIntoView({ block: "start" }); };
   const soon = () => { clearTimeout(timer); timer = setTimeout(compare, SETTLE); };
   const finder = new Finder(server.ask, () => value?.token, () => draw());
   finder.cleared = () => draw();
@@ -122,7 +124,7 @@ export default function mount({ element, trigger, server }) {
       h("h3", {}, fullName(option), option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
       h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
       bars(option.scores), h("p.reason", {}, option.reason), fits(one, option, drawnOf(one, option)),
-      one.placed && on && option.asset_id && one.placed.asset_id === null && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
+      one.placed && on && option.asset_id && one.placed.asset_id === null && !one.placed.changed && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
       h("div.buttons", {},
         h("button.studio-button.primary.choose", { disabled: on, title: "Enter", onclick: () => act.choose(option) }, on ? "✓ Chosen" : "Choose this", !on && h("kbd", {}, "↵")),
         group.length > 1 && h("button.studio-button.together", { disabled: all, title: `Objects ${group.join(", ")} look equal: one decision for all of them`, onclick: () => act.choose(option, group) }, all ? `✓ For all ${group.length} alike` : `For all ${group.length} alike`)),
@@ -191,8 +193,9 @@ export default function mount({ element, trigger, server }) {
     does();
   };
   document.addEventListener("keydown", keyed);
+  doing.addEventListener("keydown", (event) => { const menu = doing.querySelector("details[open]"); if (event.key === "Escape" && menu) { menu.open = false; menu.querySelector("summary").focus(); } });
   document.addEventListener("pointerdown", (event) => { const menu = doing.querySelector("details[open]"); if (menu && !menu.contains(event.target)) menu.open = false; });
-  onSelect(element, () => { hovered = null; if (finder.searching) finder.clear(); draw(); soon(); });
+  onSelect(element, () => { hovered = null; if (finder.searching) finder.clear(); draw(); inView(); soon(); });
   onOrder(element, draw);
   new IntersectionObserver(([seen]) => { if (!seen.isIntersecting) return; begin(); soon(); }).observe(root);
 

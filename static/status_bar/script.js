@@ -20,7 +20,7 @@ export default function mount({ element, trigger }) {
     count.textContent = of ? `${done} of ${of}` : "";
     stop.disabled = Boolean(halting);
     toggle.textContent = open ? "Hide log" : `Log (${log.length})`;
-    calls.textContent = plural(last.calls ?? 0, "call");
+    calls.textContent = plural(last.calls ?? 0, "model call");
     toggle.setAttribute("aria-expanded", String(open));
     lines.hidden = !open;
     if (Boolean(running) !== now.contains(stop) || !now.childElementCount)
