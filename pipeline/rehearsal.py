@@ -50,12 +50,6 @@ def rehearse(task: Task, project_dir: Path, sandbox: Runner) -> Rehearsal:
     return known(task, project_dir) or _kept(_tried(task, Path(project_dir), sandbox), Path(project_dir))
 
 
-def goal_layout(task: Task, project_dir: Path, sandbox: Runner) -> Mapping[str, Pose]:
-    """Where everything stands when the task is done: world_from_object by name; empty where it cannot be done."""
-    done = rehearse(task, project_dir, sandbox)
-    return done.poses if done.solved else {}
-
-
 def known(task: Task, project_dir: Path) -> Rehearsal | None:
     """What is known from before; None where the task was not tried on the scene as it is."""
     said = read_json(_file(project_dir, _key(task, project_dir), "json"))

@@ -12,7 +12,6 @@ from pipeline.router.meaning import contradiction
 from pipeline.simulation import kit
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.recipe import told
-from pipeline.simulation.sandbox import Sandbox
 from pipeline.solving import Solution, solve
 from pipeline.tasks import understand
 
@@ -28,12 +27,6 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="module")
 def scene(project):
     return Scene.load(project)
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox() as running:
-        yield running
 
 
 @pytest.mark.parametrize("words, kinds", [

@@ -29,7 +29,7 @@ from pipeline.router.evidence import told
 from pipeline.router.meaning import contradiction
 from pipeline.simulation import CheckResult, Program, Report, child, kit
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.sandbox import Limits, Sandbox, SandboxError
+from pipeline.simulation.sandbox import Limits, SandboxError
 from pipeline.tasks import understand
 
 RULES = RulesModel()
@@ -45,12 +45,6 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="module")
 def scene(project):
     return Scene.load(project)
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox() as running:
-        yield running
 
 
 def simulation(old: str, new: str):
