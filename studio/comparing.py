@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,7 +27,7 @@ from pipeline.scene.laying import GLANCE
 from pipeline.scene.making import preview
 from pipeline.scene.placing import lay
 from pipeline.segmentation import Segment
-from pipeline.store import digest, read_json, write_json
+from pipeline.store import digest, read_json, replacing, write_json
 from studio.library_search import Wanted, find
 from studio.notices import sentence
 from studio.pictures import jpeg, stamp
@@ -276,13 +275,8 @@ def _drawn(
     """Draws it and keeps the picture; its facts."""
     frame, support = session.project.frame, session.project.support
     made = candidate.draw(frame, support.world_from_camera, segment.mask, mesh, size, pose)
-    data = BytesIO()
-    Image.fromarray(made.rgba).save(data, "PNG", compress_level=3)
-    folder = folder_of(session)
-    folder.mkdir(parents=True, exist_ok=True)
-    aside = folder / f".{key}.part"
-    aside.write_bytes(data.getvalue())
-    aside.replace(folder / f"{key}.png")
+    with replacing(folder_of(session) / f"{key}.png") as aside:
+        Image.fromarray(made.rgba).save(aside, "PNG", compress_level=3)
     return {
         "overlap": round(made.overlap, 4),
         "depth_error": None if made.depth_error is None else round(made.depth_error, 5),

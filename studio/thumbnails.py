@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from pipeline.assets import Asset
 from pipeline.assets.cards import readable_card
+from pipeline.store import replacing
 from studio.pictures import jpeg
 from studio.services import cache_folder
 
@@ -64,11 +65,8 @@ class Thumbnails:
 
     def _draw(self, asset: Asset) -> None:
         picture = readable_card(asset)
-        file = self._file(asset.digest)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{threading.get_ident()}.part")
-        part.write_bytes(jpeg(picture, PIXELS, 85))
-        part.replace(file)
+        with replacing(self._file(asset.digest)) as aside:
+            aside.write_bytes(jpeg(picture, PIXELS, 85))
 
     def _file(self, digest: str) -> Path:
         return self.folder / f"{digest}.jpg"

@@ -120,9 +120,8 @@ def test_a_round_counts_and_runs_after_its_object_was_given_another_name(project
     assert project.in_present_program(best.program).simulation == 'thing("Lift the white_mug.")'
 
 
-@pytest.mark.parametrize("bad", [object(), "\ud800"])
-def test_a_file_that_cannot_be_written_stays_as_it_was_and_leaves_nothing_beside_it(bad, tmp_path):
+def test_a_file_that_cannot_be_written_stays_as_it_was_and_leaves_nothing_beside_it(tmp_path):
     write_json(tmp_path / "one.json", 1)
-    with pytest.raises((TypeError, UnicodeEncodeError)):
-        write_json(tmp_path / "one.json", bad)
+    with pytest.raises(UnicodeEncodeError):
+        write_json(tmp_path / "one.json", "\ud800")
     assert read_json(tmp_path / "one.json") == 1 and [path.name for path in tmp_path.iterdir()] == ["one.json"]

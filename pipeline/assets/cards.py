@@ -4,7 +4,6 @@ OpenGL contexts belong to the thread that made them, so one worker thread draws 
 """
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -16,6 +15,7 @@ from PIL import Image
 
 from pipeline.assets.asset import Asset
 from pipeline.assets.mesh import load_mesh
+from pipeline.store import replacing
 
 R = TypeVar("R")
 VIEWS = ((35.0, 25.0), (155.0, 25.0), (275.0, 25.0), (35.0, 65.0))
@@ -58,10 +58,8 @@ def _view(asset: Asset, azimuth: float, elevation: float, size: int, cache: Path
         return np.array(Image.open(file).convert("RGB"))
     picture = render_view(asset, camera_rotation(azimuth, elevation), size)
     if file:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}_{threading.get_ident()}.part")
-        Image.fromarray(picture).save(part, "PNG")
-        part.replace(file)  # a reader never sees half a picture
+        with replacing(file) as aside:
+            Image.fromarray(picture).save(aside, "PNG")
     return picture
 
 

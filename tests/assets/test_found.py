@@ -154,3 +154,12 @@ def test_what_is_not_on_this_machine_is_not_offered_and_one_line_says_how_it_get
 )
 def test_a_licence_is_known_by_its_wording(text, name):
     assert named(text) == name
+
+
+@pytest.mark.parametrize("wheel, said", [(None, "holds no wheels"), (b"cut off", "part.whl cannot be unpacked")])
+def test_wheels_that_are_not_there_or_broken_are_said_in_one_line(tmp_path, wheel, said):
+    if wheel:
+        (tmp_path / "part.whl").write_bytes(wheel)
+    with pytest.raises(AssetError, match=said) as told:
+        list(install("libero", tmp_path / "library", tmp_path))
+    assert "\n" not in str(told.value)
