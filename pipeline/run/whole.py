@@ -50,8 +50,12 @@ def _free(project: Project) -> dict[int, Segment]:
     return {
         one.id: one
         for one in project.segments() or ()
-        if one.id not in decided and one.id in automatic and np.array_equal(one.mask, automatic[one.id].mask)
+        if one.id not in decided and one.id in automatic and _same(one, automatic[one.id])
     }
+
+
+def _same(one: Segment, other: Segment) -> bool:
+    return one.source == other.source and np.array_equal(one.mask, other.mask)
 
 
 def _write(project: Project, whole: Whole) -> None:

@@ -116,6 +116,7 @@ def _whole(
     pieces = zip((one, other), sights[1:], misses, strict=True)
     if any(_stands_alone(piece, match.asset_id, library, sight, miss, cache) for piece, sight, miss in pieces):
         return None
+    match = replace(match, reason=f"{match.reason}, two masks put together")
     return Whole(one.segment.id, other.segment.id, segment, description, match)
 
 
