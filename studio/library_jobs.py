@@ -12,6 +12,8 @@ from typing import Any
 
 from gradio.utils import get_upload_folder
 
+from pipeline.assets.described import MODEL_FORMATS
+from pipeline.assets.importing import MESHES
 from pipeline.assets.importing_apart import Happened, bring_apart, install_apart, objaverse_apart
 from pipeline.assets.importing_mesh import METRES, SMALLEST, UP
 from pipeline.assets.objaverse import uid_in
@@ -70,7 +72,7 @@ class Jobs:
 
     def bring(self, files: object) -> str:
         """Begins to bring in uploads [{path, name}], names relative to what was dropped. Raises SessionError."""
-        folder = Path(tempfile.mkdtemp(dir=self._drops.name)) / "thing"
+        folder = Path(tempfile.mkdtemp(dir=self._drops.name)) / "mesh"
         try:
             titles = arranged(files, folder)
         except (SessionError, OSError):
@@ -262,7 +264,11 @@ def inside(name: object) -> Path:
 
 
 def given(folder: Path) -> list[Path]:
-    """What was dropped, thing by thing: each zip, each folder; loose files belong together."""
+    """What was dropped, thing by thing: each zip, each folder, each mesh; to a model all loose files belong."""
     there = sorted(folder.iterdir())
     apart = [one for one in there if one.is_dir() or one.suffix.lower() == ".zip"]
-    return apart + ([folder] if len(apart) < len(there) else [])
+    loose = [one for one in there if one not in apart]
+    meshes = [one for one in loose if one.suffix.lower() in MESHES]
+    if meshes and not any(one.suffix.lower() in MODEL_FORMATS for one in loose):
+        return apart + meshes
+    return apart + ([folder] if loose else [])

@@ -80,10 +80,13 @@ def test_only_uploads_are_brought_in_and_they_stay_where_they_are_put(tmp_path):
 
 
 def test_files_dropped_together_are_told_apart_by_folder_and_zip(tmp_path):
-    for name in ("mug.obj", "mug.mtl", "bowl/mesh.obj", "many.zip"):
+    for name in ("mug.obj", "mug.mtl", "mesh.stl", "bowl/mesh.obj", "many.zip"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert given(tmp_path) == [tmp_path / "bowl", tmp_path / "many.zip", tmp_path]
+    apart = [tmp_path / "bowl", tmp_path / "many.zip"]
+    assert given(tmp_path) == [*apart, tmp_path / "mesh.stl", tmp_path / "mug.obj"], "each mesh is a thing of its own"
+    (tmp_path / "arm.urdf").touch()
+    assert given(tmp_path) == [*apart, tmp_path], "a model's meshes lie beside it"
 
 
 def over(desk: Any) -> dict[str, Any]:
