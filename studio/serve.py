@@ -1,6 +1,8 @@
 """Opens the studio: one web server on one port."""
 
+import asyncio
 import contextlib
+import logging
 import os
 import socket
 import threading
@@ -39,8 +41,15 @@ def serve(settings: Settings, host: str, port: int, auth: tuple[str, str] | None
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
         threading.Timer(WARM_AFTER, warm, [services]).start()
+        logging.getLogger("uvicorn.error").addFilter(_needs_a_word)
         # Pages keep streams open; nobody who stops the studio wants to wait for them.
         uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=1 << 20, timeout_graceful_shutdown=2)
+
+
+def _needs_a_word(record: logging.LogRecord) -> bool:
+    """Whether a person should read it: that a page's stream was cut off when the studio was stopped is no fault."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError) and "graceful shutdown exceeded" not in record.getMessage()
 
 
 def _check_address(host: str, port: int) -> None:

@@ -14,7 +14,8 @@ def head(table: Table) -> str:
     """What the table is about, in a line."""
     model = f", model {table.model}" if table.model else ", no model"
     masks = "true masks" if table.masks == "true" else f"masks by {table.masks}"
-    counted = f"{table.frames} frames, {table.objects} objects, {table.assets} assets"
+    numbers = {"frame": table.frames, "object": table.objects, "asset": table.assets}
+    counted = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in numbers.items())
     return f"{counted}, {masks}, encoder {table.encoder}{model}; 95 % intervals over frames"
 
 

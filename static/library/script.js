@@ -10,11 +10,11 @@ import { closeLibrary, libraryOpen, onLibrary } from "/static/library/opening.js
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { Packs } from "/static/library/packs.js";
 
-const LATER = 120, FIRST = 100, READ = 7000;
+const LATER = 120, FIRST = 100, READ = 7000, LEARNS = 5000;
 
 export default function mount({ element, trigger, server, upload }) {
   const root = element.querySelector(".library");
-  let value = {}, like = null, found = null, digest = "", asked = 0, timer, sending = false, changedHere = false;
+  let value = {}, like = null, found = null, digest = "", asked = 0, timer, again, sending = false, changedHere = false;
   const ask = (question) => server.ask({ ...question, door: value.door, token: value.token }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
 
   // What is looked for
@@ -30,6 +30,8 @@ export default function mount({ element, trigger, server, upload }) {
     filters.offer(answer.facets);
     grid.show(answer, stay);
     draw();
+    clearTimeout(again);
+    if (answer.learning && libraryOpen()) again = setTimeout(() => search(true), LEARNS);
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(search, LATER); };
   const lookFor = (next) => { like = next; search(); };

@@ -122,7 +122,7 @@ export default function mount({ element, trigger, server }) {
     const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });
     fill(side,
       h("h3", {}, fullName(option), option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
-      h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
+      h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), !on && machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
       bars(option.scores), h("p.reason", {}, option.reason), fits(one, option, drawnOf(one, option)),
       one.placed && on && option.asset_id && one.placed.asset_id === null && !one.placed.changed && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
       h("div.buttons", {},
