@@ -80,7 +80,7 @@ def read_log(path: Path) -> tuple[Decision, ...]:
     """
     if not path.exists():
         return ()
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     decisions = []
     for number, line in enumerate(lines, 1):
         try:

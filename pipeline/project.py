@@ -33,7 +33,7 @@ from pipeline.segmentation import Segment
 from pipeline.segmentation.files import read_segments, unrle, write_segments
 from pipeline.simulation import Program
 from pipeline.solving import Solution, read_solution
-from pipeline.store import digest, read_json, write_json
+from pipeline.store import StoreError, digest, read_json, write_json
 from pipeline.tasks import Task, reworded, task_from_json
 
 Stage = Literal["frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution"]
@@ -57,7 +57,8 @@ DECIDED_BY: dict[Stage, tuple[str, ...]] = {
 }
 """Which decisions make a stage, and all after it, stale. Masks take effect at once; what is told of them does not."""
 
-
+PARTS = ("stages", "versions", "seconds", "keys", "made_with", "errors")
+"""What project.json tells of the stages."""
 MASKS = ("found", "mask", "delete_segment", "merge_segments")
 """Decisions that masks are made by; "found" puts what a segmenter found anew in the place of all there were."""
 
@@ -109,7 +110,7 @@ class Project:
         """An existing project. Raises ProjectError with what is wrong in one line."""
         try:
             record = read_json(folder / "project.json")
-        except ValueError:
+        except StoreError:
             raise ProjectError(
                 f"{folder / 'project.json'} is not valid JSON; restore it or start a new project"
             ) from None
@@ -119,6 +120,10 @@ class Project:
         if schema != 1:
             raise ProjectError(
                 f"{folder} was made by another version of GRS Studio (schema {schema}; this one reads 1)"
+            )
+        if missing := [part for part in ("name", *PARTS) if part not in record]:
+            raise ProjectError(
+                f"{folder / 'project.json'} lacks {', '.join(missing)}; restore it or start a new project"
             )
         return Project(folder)
 
@@ -227,7 +232,7 @@ class Project:
 
     def descriptions(self) -> tuple[Description, ...] | None:
         path = self.folder / "descriptions.json"
-        return description.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+        return description.from_json(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else None
 
     def matches(self) -> tuple[Match, ...] | None:
         value = read_json(self.folder / "matches.json")

@@ -4,11 +4,17 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from pipeline.errors import StudioError
+
+
+class StoreError(StudioError):
+    """A file that was kept and cannot be read back."""
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -38,8 +44,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def read_json(path: Path) -> Any:
-    """The file's value, None where there is no such file."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    """The file's value, None where there is no such file. Raises StoreError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path.name} is damaged ({error}); restore it, or remove it") from None
 
 
 def digest(*values: Any) -> str:
@@ -58,9 +69,11 @@ def digest(*values: Any) -> str:
 
 
 def memo(folder: Path, key: str, compute: Callable[[], Any]) -> Any:
-    """The JSON value kept under this key, computed and kept where there is none yet."""
-    kept = folder / f"{key}.json"
-    if (value := read_json(kept)) is None:
+    """The JSON value kept under this key, computed and kept where there is none yet, or none that can be read."""
+    kept, value = folder / f"{key}.json", None
+    with suppress(StoreError):
+        value = read_json(kept)
+    if value is None:
         value = compute()
         write_json(kept, value)
     return value

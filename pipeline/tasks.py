@@ -151,7 +151,8 @@ def task_to_json(task: Task) -> dict[str, Any]:
 
 def task_from_json(said: Mapping[str, Any]) -> Task:
     """Of task.json's values. Raises TaskError that names what is missing."""
-    if missing := [key for key in ("name", "instruction", "objects", "goals") if key not in said]:
+    wanted = ("name", "instruction", "objects", "goals")
+    if missing := [key for key in wanted if not isinstance(said, Mapping) or key not in said]:
         raise TaskError(f"the task has no {', '.join(missing)}; it needs name, instruction, objects and goals")
     objects, goals = tuple(map(str, said["objects"])), tuple(map(str, said["goals"]))
     kind, source, hard = said.get("kind") or "", said.get("source") or "human", said.get("difficulty")

@@ -17,7 +17,7 @@ from pipeline.run import Progress, Services, run_stage, stages
 from pipeline.scene import files
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation import CheckResult, Program, Report
-from pipeline.store import read_json, write_json
+from pipeline.store import memo, read_json, write_json
 from pipeline.tasks import TaskError
 
 DECIDED = {
@@ -118,6 +118,37 @@ def test_a_round_counts_and_runs_after_its_object_was_given_another_name(project
     best = project.best_round()
     assert best is not None and best.number == 0
     assert project.in_present_program(best.program).simulation == 'thing("Lift the white_mug.")'
+
+
+@pytest.mark.parametrize("bad", [b"", b"{", b"\xff\x00 nonsense", b"[1]", b"{}", b"null"])
+@pytest.mark.parametrize(
+    "name, read",
+    [
+        ("project.json", Project.stages),
+        ("decisions.jsonl", Project.stages),
+        ("descriptions.json", Project.descriptions),
+        ("matches.json", Project.matches),
+        ("scene.json", Project.scene),
+        ("tasks.json", Project.tasks),
+        ("task.json", Project.task),
+        ("solution.json", Project.solution),
+        ("solution.npz", Project.solution),
+    ],
+)
+def test_a_damaged_file_is_left_out_or_told_in_one_line(name, read, bad, project):
+    for file in ("solution.json", "solution.npz"):
+        (project.folder / file).write_text("{}")
+    (project.folder / name).write_bytes(bad)
+    try:
+        read(Project.open(project.folder))
+    except StudioError as told:
+        assert str(told) and "\n" not in str(told)
+
+
+def test_what_was_kept_and_is_damaged_is_worked_out_again(tmp_path):
+    assert memo(tmp_path, "sum", lambda: 5) == 5 == memo(tmp_path, "sum", lambda: 6)
+    (tmp_path / "sum.json").write_text("{")
+    assert memo(tmp_path, "sum", lambda: 7) == 7 == read_json(tmp_path / "sum.json")
 
 
 def test_a_file_that_cannot_be_written_stays_as_it_was_and_leaves_nothing_beside_it(tmp_path):

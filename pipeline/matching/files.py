@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.matching.matches import Candidate, Match
+from pipeline.store import StoreError
 
 
 def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
@@ -35,24 +36,29 @@ def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
 
 
 def from_json(rows: Sequence[Mapping[str, Any]]) -> tuple[Match, ...]:
-    """Back again; candidates may hold no more than the contract asks: an id and a score."""
-    return tuple(
-        Match(
-            int(row["segment_id"]),
-            row["asset_id"],
-            float(row["scale"]),
-            str(row["reason"]),
-            tuple(
-                Candidate(
-                    c["asset_id"], float(c["score"]), c.get("scores", {}), c.get("reason", ""), float(c.get("scale", 1))
-                )
-                for c in row["candidates"]
-            ),
-            str(row.get("source", "measured")),
-            str(row.get("failure", "")),
-            (row["machine"][0], str(row["machine"][1])) if row.get("machine") else None,
-        )
-        for row in rows
+    """Back again; candidates may hold no more than the contract asks: an id and a score. Raises StoreError."""
+    try:
+        return tuple(_match(row) for row in rows)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise StoreError(f"matches.json cannot be read ({told}); match the objects again") from None
+
+
+def _match(row: Mapping[str, Any]) -> Match:
+    return Match(
+        int(row["segment_id"]),
+        row["asset_id"],
+        float(row["scale"]),
+        str(row["reason"]),
+        tuple(
+            Candidate(
+                c["asset_id"], float(c["score"]), c.get("scores", {}), c.get("reason", ""), float(c.get("scale", 1))
+            )
+            for c in row["candidates"]
+        ),
+        str(row.get("source", "measured")),
+        str(row.get("failure", "")),
+        (row["machine"][0], str(row["machine"][1])) if row.get("machine") else None,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pipeline.models.model import Effort, ModelError, Service
-from pipeline.store import read_json, write_json
+from pipeline.store import StoreError, read_json, write_json
 
 DEFAULT = "gpt-4o"
 """The model GRS reports its numbers with."""
@@ -115,7 +115,7 @@ def load(workspace: Path) -> ModelSettings:
         said = read_json(file) or {}
         known = {field.name for field in fields(ModelSettings)}
         return from_words({name: value for name, value in said.items() if name in known})
-    except (ValueError, AttributeError) as error:
+    except (StoreError, ValueError, AttributeError) as error:
         raise ModelError(f"{file.name} in the workspace cannot be read ({error}); mend or remove it.") from None
 
 

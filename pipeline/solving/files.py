@@ -6,6 +6,7 @@ meshes they name, so that they load alone. solution.mp4 and failure.mp4 show the
 """
 
 import re
+import zipfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,16 +96,21 @@ def _json(solution: Solution) -> dict:
 
 
 def read_solution(project_dir: Path) -> Solution | None:
-    """Of a project folder; None where there is none."""
+    """Of a project folder; None where there is none. Raises SolvingError, StoreError for what is damaged."""
     folder = Path(project_dir)
-    said, arrays, model = (
-        read_json(folder / "solution.json"),
-        folder / "solution.npz",
-        folder / "scene" / "solution.xml",
-    )
-    if said is None or not arrays.is_file():
+    said = read_json(folder / "solution.json")
+    if said is None or not (folder / "solution.npz").is_file():
         return None
-    with np.load(arrays, allow_pickle=False) as kept:
+    try:
+        return _solution(said, folder)
+    except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise SolvingError(f"the solution that was kept cannot be read ({told}); solve the task again") from None
+
+
+def _solution(said: dict, folder: Path) -> Solution:
+    model = folder / "scene" / "solution.xml"
+    with np.load(folder / "solution.npz", allow_pickle=False) as kept:
         times, qpos, actions = kept["times"], kept["qpos"], kept["actions"]
         failed = _failed(said.get("failed"), dict(kept), folder / "scene" / "failure.xml")
     xml = model.read_text("utf-8") if model.is_file() else ""
