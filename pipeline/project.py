@@ -56,9 +56,9 @@ DECIDED_BY: dict[Stage, tuple[str, ...]] = {
     "solution": ("pin", "robot"),
 }
 """Which decisions make a stage, and all after it, stale. Masks take effect at once; what is told of them does not."""
+PARTS = ("stages", "seconds", "keys", "made_with", "errors")
+"""What project.json has to tell of the stages."""
 
-PARTS = ("stages", "versions", "seconds", "keys", "made_with", "errors")
-"""What project.json tells of the stages."""
 MASKS = ("found", "mask", "delete_segment", "merge_segments")
 """Decisions that masks are made by; "found" puts what a segmenter found anew in the place of all there were."""
 
