@@ -42,11 +42,11 @@ def projects(workspace: Path) -> list[dict[str, Any]]:
     for record in workspace.glob("*/project.json"):
         try:
             stages = json.loads(record.read_text(encoding="utf-8"))["stages"]
-        except (OSError, ValueError, KeyError, TypeError):
+            done = sum(stages.get(stage) == "done" for stage in STAGES)
+            folder = record.parent
+            changed = max(path.stat().st_mtime for path in (record, folder / "decisions.jsonl") if path.exists())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        folder = record.parent
-        changed = max(path.stat().st_mtime for path in (record, folder / "decisions.jsonl") if path.exists())
-        done = sum(stages.get(stage) == "done" for stage in STAGES)
         about = (
             f"{_ago(changed)} · {'all stages done' if done == len(STAGES) else f'{done} of {len(STAGES)} stages done'}"
         )

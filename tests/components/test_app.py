@@ -21,6 +21,7 @@ from pipeline.simulation.sandbox import Sandbox
 from studio import serving
 from studio.differences import diff
 from studio.prompts import prompt
+from studio.samples import projects
 from studio.session import Session
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
@@ -72,6 +73,14 @@ def test_behind_a_login_nothing_is_told_to_strangers(tmp_path: Path):
         client.post("/login", data={"username": "ada", "password": "secret"})
         assert client.get("/thumbnail/sample/blocks").status_code == 200
         assert client.get("/project/x/colour.jpg").status_code == 404
+
+
+@pytest.mark.parametrize("record", ["", "{", "[]", "{}", '{"stages": []}', '{"stages": null}', "\\u0000"])
+def test_a_broken_project_is_left_out_of_the_gallery_and_the_others_stay(record: str, tmp_path: Path):
+    Project.create(tmp_path / "whole", FRAME)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "project.json").write_text(record)
+    assert [one["name"] for one in projects(tmp_path)] == ["whole"]
 
 
 @pytest.mark.parametrize("what", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])
