@@ -187,10 +187,10 @@ class Project:
 
     def _append(self, decision: Decision) -> None:
         with self._lock:
+            before = self.decided(*MASKS, "camera")  # points are drawn anew once the masks' file changes, by either
             log.append(self._log, decision)
             self.decisions = (*self.decisions, decision)
-            segments = self.segments()
-            if segments is not None:
+            if self.decided(*MASKS, "camera") != before and (segments := self.segments()) is not None:
                 self._write_segments(segments)
 
     def decided(self, *kinds: str) -> tuple[Decision, ...]:

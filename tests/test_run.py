@@ -5,6 +5,7 @@ import pytest
 import scene_making as make
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from pipeline.assets import Library
 from pipeline.errors import StudioError
@@ -15,7 +16,7 @@ from pipeline.project import DECIDED_BY, STAGES, Project
 from pipeline.router import Round, write_round
 from pipeline.run import Progress, Services, run_stage, stages
 from pipeline.scene import files
-from pipeline.segmentation import DepthSegmenter
+from pipeline.segmentation import DepthSegmenter, Segment
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import memo, read_json, write_json
 from pipeline.tasks import TaskError
@@ -118,6 +119,27 @@ def test_a_round_counts_and_runs_after_its_object_was_given_another_name(project
     best = project.best_round()
     assert best is not None and best.number == 0
     assert project.in_present_program(best.program).simulation == 'thing("Lift the white_mug.")'
+
+
+def test_masks_on_the_disk_follow_every_decision_about_masks_and_rest_at_others(project):
+    mask = np.zeros((24, 32), bool)
+    mask[4:9, 5:12] = True
+    project.keep_segments((Segment(1, mask, 1.0, "depth"), Segment(2, ~mask, 1.0, "depth")))
+    file = project.folder / "segments" / "masks.png"
+
+    def shown():
+        return set(np.unique(np.asarray(Image.open(file))).tolist()), file.stat().st_ino
+
+    whole, first = shown()
+    assert whole == {1, 2}
+    project.decide("rename", id=1, name="mug")
+    assert shown() == (whole, first)
+    project.decide("delete_segment", id=2)
+    assert shown()[0] == {0, 1}
+    project.undo()
+    assert shown()[0] == whole
+    project.redo()
+    assert shown()[0] == {0, 1}
 
 
 @pytest.mark.parametrize("bad", [b"", b"{", b"\xff\x00 nonsense", b"[1]", b"{}", b"null"])

@@ -11,7 +11,7 @@ from PIL import Image
 from pipeline.frame import Frame
 from pipeline.segmentation.prompted import check_prompt
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
-from pipeline.store import write_text
+from pipeline.store import replacing, write_text
 
 FORM = '{"objects": [{"id": 1, "points": [[x, y, label], ...], "box": [x0, y0, x1, y1] or null}, ...]}'
 
@@ -22,11 +22,11 @@ def write_segments(segments: Iterable[Segment], shape: tuple[int, int], folder: 
     Where masks overlap the label image keeps the later one; coco.json keeps both.
     """
     folder, segments = Path(folder), list(segments)
-    folder.mkdir(parents=True, exist_ok=True)
     labels = np.zeros(shape, np.uint16)
     for segment in segments:
         labels[segment.mask] = segment.id
-    Image.fromarray(labels).save(folder / "masks.png")
+    with replacing(folder / "masks.png") as aside:
+        Image.fromarray(labels).save(aside, "PNG")
     write_text(folder / "coco.json", json.dumps(coco(segments, shape)))
 
 
