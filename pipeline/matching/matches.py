@@ -14,7 +14,7 @@ from pipeline.frame import Frame, Support
 from pipeline.matching.closer import looked_closer
 from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE, pictured
 from pipeline.matching.modes import Matcher
-from pipeline.matching.nearest import HOLLOW, best_views, prints
+from pipeline.matching.nearest import HOLLOW, best_views, coloured, prints
 from pipeline.matching.sight import Sight, sight
 from pipeline.models.rules.words import COLOURS
 from pipeline.segmentation import Segment
@@ -95,7 +95,7 @@ def match(
     picture = _pictured(seen, features, encoder) if encoder else None
     best = best_views(seen, picture, features, library, description.attributes.shape, encoder, matcher, 2 * kept)
     if encoder and picture is not None and matcher != "embedding":
-        best = looked_closer(seen, picture, features, library, best, encoder)
+        best = coloured(looked_closer(seen, picture, features, library, best, encoder), features, library)
     alike = {} if matcher == "embedding" else prints(frame, segment, seen, features, library, best, encoder)
     made = [
         _candidate(library[features.ids[features.owner[view]]], score, evidence, alike.get(view, 0), description)

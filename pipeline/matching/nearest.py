@@ -13,13 +13,15 @@ from pipeline.frame import Frame
 from pipeline.matching.evidence import compare, picture_agrees, resized
 from pipeline.matching.modes import Matcher
 from pipeline.matching.sight import Sight
-from pipeline.matching.weighing import PICTURE, WITHOUT, likeness, probability, size_odds
+from pipeline.matching.weighing import PICTURE, WITHOUT, likeness, looks_odds, probability, size_odds
 from pipeline.segmentation import Segment
 
 CLOSELY = 64
 """Assets that are compared closely: on fifty real objects and 133 assets the answers were those of comparing all."""
 LOOKED_AT = 3
 """Candidates that are drawn anew and whose print is looked at closely: it takes some hundredths of a second each."""
+SAME_FORM = 0.02
+"""Share by which the sizes of one form in several colours may differ."""
 CLEAR = 0.9
 """Probability from which the best one need not be looked at closely, where its next rival has half of it at most."""
 FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
@@ -115,6 +117,28 @@ def prints(
         view: _print_agrees(library[features.ids[features.owner[view]]], points, seen, features, view)
         for view in printed
     }
+
+
+def coloured(best: Sequence[Found], features: Features, library: Library) -> list[Found]:
+    """The same with hollow assets of one form in the order of their colours, where the first is one of several.
+
+    Against nothing their colours hardly count, since a grey mug may stand for a blue one; against each other they do.
+    """
+    if not best or library[features.ids[features.owner[best[0][0]]]].category not in OPEN:
+        return list(best)
+    of = [library[features.ids[features.owner[view]]] for view, *_ in best]
+    alike = [i for i, asset in enumerate(of) if _one_form(asset, of[0])]
+    order = sorted(alike, key=lambda i: -looks_odds(best[i][2]))
+    result = list(best)
+    for place, i in zip(alike, order, strict=True):
+        view, _, evidence = best[i]
+        result[place] = view, best[place][1], evidence
+    return result
+
+
+def _one_form(one: Asset, other: Asset) -> bool:
+    """Whether two assets differ in nothing but their looks."""
+    return one.category == other.category and bool(np.allclose(one.size, other.size, rtol=SAME_FORM))
 
 
 def clear(best: Sequence[Found]) -> bool:

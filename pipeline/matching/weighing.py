@@ -5,6 +5,8 @@ the right asset against all others and "nothing", and of "nothing" where everyth
 library. No photograph was used.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from pipeline.matching.evidence import Evidence
@@ -14,6 +16,8 @@ PICTURE = 8.19
 """Weight of the encoder's cosine."""
 NEEDED = {"plain": -0.39, "printed": -0.66, "hollow": 0.78}
 """Log odds that each kind of asset must reach: prints tell products apart, plain forms say less."""
+BLEACHED = 0.05
+"""The least that it counts where one form in several colours is told apart: the light is the same for all of them."""
 WITHOUT = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
 """Weights where no encoder is at hand."""
 FLOOR, FLOOR_WITHOUT = 0.7, 0.45
@@ -42,6 +46,15 @@ def probability(
         odds = odds + weight * np.log(np.maximum(values, DOUBT if name == "colour" else 1e-3))
     kind = np.where(hollow, NEEDED["hollow"], np.where(printed, NEEDED["printed"], NEEDED["plain"]))
     return 1 / (1 + np.exp(-np.clip(odds - kind, -50, 50)))
+
+
+def looks_odds(evidence: Mapping[str, float]) -> float:
+    """What its looks alone say for one view, colours in full: for telling assets of one form apart."""
+    colours = (
+        WEIGHTS[name] * np.log(max(evidence[name], least))
+        for name, least in (("colour", BLEACHED), ("appearance", 1e-3))
+    )
+    return float(sum(colours) + PICTURE * evidence["picture"])
 
 
 def size_odds(scale: np.ndarray, weight: float = WEIGHTS["size"]) -> np.ndarray:
