@@ -121,8 +121,8 @@ def _whole(
 
 
 def _stands_alone(piece: Seen, whole: str, library: Library, sight: Sight, miss: float, cache: Path | None) -> bool:
-    """Whether another asset explains a piece by itself, in its own size, as well as the whole does."""
-    if piece.match is None or piece.match.asset_id in (None, whole):
+    """Whether a piece looks like another asset, and that explains it in its own size as well as the whole does."""
+    if piece.match is None or piece.match.asset_id in (None, whole) or _score(piece.match) < LOOKS:
         return False
     laid = laid_over(piece, library[piece.match.asset_id], piece.match.scale, sight, (), cache)
     return abs(laid.scale - 1) <= OWN and laid.cost < max(miss, FITS / 2)
