@@ -1,4 +1,4 @@
-"""Of one hollow form in several colours the one of the right colour comes first; against nothing colours hardly count."""
+"""Of one hollow form in several colours the right colour comes first; against nothing colours hardly count."""
 
 from dataclasses import replace
 from types import SimpleNamespace
