@@ -141,7 +141,9 @@ class Jobs:
 
     def _bring(self, job: Job, sources: Sequence[Path], told: Mapping[str, Any]) -> Iterator[Happened]:
         assert job.folder is not None
-        said = {"provenance": f"brought in on {time.strftime('%Y-%m-%d')} from {job.title}"[:300], **told}
+        name = job.title if job.folder in sources else sources[0].name if len(sources) == 1 else ""
+        origin = f"brought in on {time.strftime('%Y-%m-%d')}{' from ' * bool(name)}{name}"  # words find an asset by it
+        said = {"provenance": origin[:300], **told}
         return bring_apart(sources, job.folder, self._libraries() / "own", said, job.stop, self._taken())
 
     def _offered(self, job: Job, uid: str) -> Iterator[Happened]:

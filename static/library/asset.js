@@ -28,7 +28,10 @@ export class AssetPanel {
 
   async show(id) {
     this.element.hidden = false;
+    if (this.one?.id !== id) [this.head, this.facts, this.actions].forEach((part) => fill(part)); // nobody shall type into the one before
+    this.wanted = id;
     const one = await this.ask({ kind: "asset", id });
+    if (this.wanted !== id) return;
     if (one.error) return this.lost(one.error);
     const same = this.one?.digest === one.digest && this.token;
     this.one = one;

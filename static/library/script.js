@@ -135,7 +135,11 @@ export default function mount({ element, trigger, server, upload }) {
     const typing = event.target.closest("input:not([type=checkbox]), textarea");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && !typing && changedHere && found?.undo) { event.preventDefault(); event.stopPropagation(); takeBack(); }
     if (event.key === "/" && !event.target.closest("input, textarea, select")) { event.preventDefault(); words.focus(); }
+    if (!root.contains(event.target)) below(event);
   }, true);
+  // What lies below the library does not hear its keys; undo is the whole studio's.
+  const below = (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); };
+  root.addEventListener("keydown", below);
   onLibrary(element, (wish) => {
     root.hidden = !wish;
     if (!wish) return;

@@ -103,6 +103,20 @@ def test_keys_go_through_objects_and_candidates_and_choose(studio: Studio, page:
     settled(page)
 
 
+def test_keys_in_the_library_do_nothing_to_what_lies_below(studio: Studio, page: Page):
+    chosen, library = page.locator(".object-list .row.selected"), page.locator(".library")
+    before, made = chosen.get_attribute("data-id") or "", len(decided(studio))
+    page.locator(".top-bar .shelf").click()
+    expect(library.locator(".card").first).to_be_visible()
+    library.locator(".count").click()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    expect(library).to_be_hidden()
+    expect(chosen).to_have_attribute("data-id", before)
+    assert len(decided(studio)) == made
+
+
 def test_what_is_found_by_words_stands_for_two_objects_and_then_for_all_alike_at_once(studio: Studio, page: Page):
     cards = page.locator(".object-cards")
     ids = numbers(page)[:2]
