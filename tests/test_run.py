@@ -90,7 +90,7 @@ def test_words_that_are_refused_leave_a_task_that_was_there_in_force(before, pro
     monkeypatch.setattr(stages, "task_stage", refused)
     with pytest.raises(TaskError, match="submarine"):
         list(run_stage(project, services, "task", "sink the submarine"))
-    assert Project.open(project.folder).stages()["task"] == ("done" if before == "done" else "failed")
+    assert Project.open(project.folder).stages()["task"] == ("failed" if before == "todo" else "done")
 
 
 def ran(number, task, route, project):

@@ -50,7 +50,10 @@ def _try_others(project: Project, services: Services) -> Iterator[Progress]:
 
 
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
-    """Runs one stage whatever its state; the stages before it must have run. Words that are refused change nothing."""
+    """Runs one stage whatever its state; the stages before it must have run.
+
+    Where a person's words are refused, the task that was there stays in force.
+    """
     start, key, before = time.perf_counter(), project.key(stage), project.stages()[stage]
     made_with = maker(stage, services, robot_of(project, services), matcher_of(project, services))
     try:
@@ -61,8 +64,13 @@ def run_stage(project: Project, services: Services, stage: Stage, task_text: str
     except (Cancelled, Stopped):
         raise  # a person's stop is no failure
     except StudioError as error:
-        if not (isinstance(error, TaskError) and task_text is not None and before == "done"):
+        refused = isinstance(error, TaskError) and task_text is not None and before in ("done", "stale")
+        if not refused:
             project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
+            raise
+        if (proposed := project.tasks()) and not project.decided("task"):
+            write_json(project.folder / "task.json", task_to_json(proposed[0]))
+        project.finish(stage, key, made_with, time.perf_counter() - start)
         raise
     project.finish(stage, key, made_with, time.perf_counter() - start)
 
