@@ -138,7 +138,7 @@ def test_settings_that_make_no_sense_are_refused(page: Page):
     panel.locator("input[value=sam2]").check()
     panel.locator("input[name=points_per_side]").fill("500")
     panel.locator("[data-act=find]").click()
-    expect(page.get_by_text("it takes 1 to 128")).to_be_visible()
+    expect(page.get_by_test_id("toast-text").filter(has_text="it takes 1 to 128")).to_be_visible()
 
 
 def test_a_reload_finds_the_project_and_its_log(studio: Studio, page: Page):

@@ -159,7 +159,7 @@ def test_a_frame_that_cannot_be_read_is_refused_in_one_line(studio: Studio, page
         archive.writestr("rgb.png", b"not a picture")
     page.get_by_role("button", name="GRS Studio").click()
     page.locator("#drop input[type=file]").set_input_files(broken)
-    expect(page.get_by_text("lacks depth.png and camera.json")).to_be_visible()
+    expect(page.get_by_test_id("toast-text").filter(has_text="lacks depth.png and camera.json")).to_be_visible()
     shot(page, "7_notice")
     assert not (studio.workspace / "broken").exists()
     expect(page.locator("#drop")).to_contain_text("Click to Upload")  # room for the next one
