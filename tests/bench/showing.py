@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import mujoco
@@ -26,7 +26,7 @@ from studio import viewing
 from tests.bench.making import twin
 from tests.bench.reading import Reading, Skipped, clock, ms
 from tests.bench.seeing import SCENE, seen
-from tests.ui.conftest import CHROMIUM, FLAGS, ROOT, Studio
+from tests.ui.conftest import CHROMIUM, FLAGS, PLAIN, ROOT, Studio
 
 PATIENCE = 600_000
 """Milliseconds: a busy machine is slow, and that is no reason to give up."""
@@ -54,20 +54,23 @@ FETCH = """async () => {
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(flags: Sequence[str] = FLAGS) -> Iterator[Browser]:
     if CHROMIUM is None:
         raise Skipped("there is no chromium on this machine (apt-get install chromium)")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(flags))
         yield browser
         browser.close()
 
 
 def click_browser() -> list[Reading]:
-    """The protocol's first two clicks on each object, replayed with the mouse in the mask canvas."""
+    """The protocol's first two clicks on each object, replayed with the mouse in the mask canvas.
+
+    Drawn as on a machine without a graphics card: only WebGL is imitated there, never the whole page.
+    """
     view = DepthSegmenter().open(seen().frame)
     planned = [click(one_by_one(view), truth, 2).clicks for truth in seen().truth.values()]
-    with tempfile.TemporaryDirectory() as workspace, chromium() as browser, running(Path(workspace)) as studio:
+    with tempfile.TemporaryDirectory() as workspace, chromium(PLAIN) as browser, running(Path(workspace)) as studio:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(PATIENCE)
         masks_of_the_sample(page, studio.address)
