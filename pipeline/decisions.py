@@ -4,7 +4,6 @@ Undo, redo, autosave and crash recovery all come from it: an undo is a line of i
 """
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError
+from pipeline.store import append_line
 
 KINDS = {
     "camera": ("fx", "fy", "cx", "cy"),
@@ -97,15 +97,7 @@ def read_log(path: Path) -> tuple[Decision, ...]:
 
 def append(path: Path, decision: Decision) -> None:
     """Adds one line and waits until it is on the disk."""
-    cut_off = path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n")
-    with path.open("rb+" if cut_off else "ab") as log:
-        if cut_off:
-            whole = log.read().rfind(b"\n") + 1
-            log.seek(whole)
-            log.truncate()
-        log.write(json.dumps(asdict(decision), ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
-        log.flush()
-        os.fsync(log.fileno())
+    append_line(path, asdict(decision))
 
 
 def in_force(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:

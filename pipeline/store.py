@@ -1,7 +1,8 @@
-"""Files that survive a crash: written aside, then put in place at once."""
+"""Files that survive a crash: written aside, then put in place at once; logs that grow line by line."""
 
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -41,6 +42,22 @@ def replacing(path: Path) -> Iterator[Path]:
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def append_line(path: Path, value: Any) -> None:
+    """Adds the value as one line and waits until it is on the disk; a last line that a crash cut off goes first."""
+    path.touch()
+    with path.open("rb+") as log:
+        end = log.seek(0, os.SEEK_END)
+        log.seek(max(end - 1, 0))
+        if log.read() not in (b"", b"\n"):
+            log.seek(0)
+            end = log.read().rfind(b"\n") + 1
+        log.seek(end)
+        log.truncate()
+        log.write(json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+        log.flush()
+        os.fsync(log.fileno())
 
 
 def read_json(path: Path) -> Any:

@@ -56,12 +56,17 @@ class Library:
         folder). Raises AssetError for a path that is no folder; a single bad asset is skipped and named.
         """
         found: dict[str, Asset] = {}
-        skipped = []
+        skipped: list[tuple[Path, str]] = []
+        versions: set[str] = set()
         searched = tuple([OWN] if paths is None else [Path(path) for path in paths])
         for folder in asset_folders(searched):
             try:
                 asset = read_asset(folder, cache)
-                if asset.id in found and not _facts(folder).get("instead"):
+                if _facts(folder).get("instead"):
+                    versions.add(asset.id)
+                elif asset.id in versions:
+                    continue
+                elif asset.id in found:
                     raise AssetError(f'its id "{asset.id}" is taken by {found[asset.id].mesh.parent}; rename one')
                 found[asset.id] = asset
             except AssetError as error:
@@ -104,9 +109,10 @@ def user_library() -> Path:
 
 
 def user_libraries(folder: Path | None = None) -> list[Path]:
-    """The libraries in there, each a folder of asset folders: "own", and one for each pack."""
+    """The libraries in there, each a folder of asset folders: "own" first, so that no pack hides it, then the packs."""
     top = folder or user_library()
-    return sorted(f for f in top.iterdir() if f.is_dir() and f.name[0] not in "._") if top.is_dir() else []
+    found = [f for f in top.iterdir() if f.is_dir() and f.name[0] not in "._"] if top.is_dir() else []
+    return sorted(found, key=lambda f: (f.name != "own", f.name))
 
 
 def asset_folders(paths: Sequence[Path]) -> list[Path]:

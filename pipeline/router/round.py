@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.simulation import CheckResult, Program, Report
+from pipeline.store import append_line
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,7 @@ def write_round(done: Round, project_dir: Path) -> Path:
     ]  # fmt: skip
     line = {key: said[key] for key in keys}
     line |= {"failed": [c["name"] for c in said["checks"] if not c["passed"]], "seconds": said["round_seconds"]}
-    with (Path(project_dir) / "rounds.jsonl").open("a", encoding="utf-8") as log:
-        log.write(json.dumps(line, ensure_ascii=False) + "\n")
+    append_line(Path(project_dir) / "rounds.jsonl", line)
     return folder
 
 

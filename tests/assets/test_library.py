@@ -8,6 +8,7 @@ import trimesh
 
 from pipeline.assets import AssetError, Library, load_mesh
 from pipeline.assets.categories import category_of
+from pipeline.assets.library import user_libraries
 
 
 def make(folder, facts=None, mesh=None, file="mesh.obj"):
@@ -106,6 +107,15 @@ def test_the_same_id_twice_keeps_the_first(tmp_path):
         make(tmp_path / "lib" / name, {"id": "same", "name": name}, box())
     library = Library.open([tmp_path / "lib"])
     assert library["same"].name == "a" and "taken" in library.skipped[0][1]
+
+
+@pytest.mark.parametrize("instead", [False, True])
+def test_a_pack_never_hides_what_is_ones_own(tmp_path, instead):
+    make(tmp_path / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
+    make(tmp_path / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
+    library = Library.open(user_libraries(tmp_path))
+    assert library["same"].name == "mine" and len(library) == 1
+    assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
 
 
 def test_a_wrong_id_is_answered_with_those_near_it():
