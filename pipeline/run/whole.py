@@ -12,6 +12,7 @@ from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene.pieces import Compare, Whole, wholes
+from pipeline.scene.seen import things_seen
 from pipeline.segmentation import Segment
 from pipeline.store import write_text
 
@@ -25,19 +26,15 @@ def put_together(
     """
     free = _free(project)
     told = [one for one in project.descriptions() or () if one.segment_id in free]
-    found = wholes(
-        project.frame, project.support, free.values(), told, matches, services.library, compare,
-        project.folder / "cache",
-    )  # fmt: skip
+    seen = things_seen(project.frame, project.support, free.values(), told, matches)
+    found = wholes(project.frame, project.support, seen, services.library, compare, project.folder / "cache")
     kept = list(matches)
     for number, whole in enumerate(found, 1):
         if whole is None:
             yield Progress("matches", "looking for pieces of one thing", number)
             continue
         _write(project, whole)
-        gone = {whole.kept, whole.gone}
-        kept = [whole.match if one.segment_id == whole.kept else one for one in kept]
-        kept = [one for one in kept if one.segment_id not in gone or one is whole.match]
+        kept = [whole.match if one.segment_id == whole.kept else one for one in kept if one.segment_id != whole.gone]
         words = f"masks {whole.kept} and {whole.gone} are one thing, {whole.match.asset_id}"
         yield Progress("matches", words, number)
     return kept

@@ -19,7 +19,7 @@ from pipeline.matching import Match
 from pipeline.scene import registration
 from pipeline.scene.laying import laid_over
 from pipeline.scene.registration import Sight
-from pipeline.scene.seen import Seen, object_points, things_seen
+from pipeline.scene.seen import Seen, object_points
 from pipeline.segmentation import Segment
 
 NEAR = 0.05
@@ -52,21 +52,13 @@ class Whole:
 
 
 def wholes(
-    frame: Frame,
-    support: Support,
-    segments: Iterable[Segment],
-    descriptions: Iterable[Description],
-    matches: Iterable[Match],
-    library: Library,
-    compare: Compare,
-    cache: Path | None = None,
+    frame: Frame, support: Support, seen: Iterable[Seen], library: Library, compare: Compare, cache: Path | None = None
 ) -> Iterator[Whole | None]:
     """What is put together, one pair after the other, nearest first; None for a pair that is two things.
 
     `compare` says which asset a segment shows. A whole may be a piece of a larger one.
     """
-    things = {thing.segment.id: thing for thing in things_seen(frame, support, segments, descriptions, matches)}
-    things = {id: thing for id, thing in things.items() if len(thing.points) >= FEWEST}
+    things = {thing.segment.id: thing for thing in seen if len(thing.points) >= FEWEST}
     pairs = _near(things, combinations(things, 2))
     while pairs:
         one, other = sorted(pairs.pop(0), key=lambda id: -np.count_nonzero(things[id].segment.mask))

@@ -11,6 +11,7 @@ from pipeline.description import describe
 from pipeline.matching import Match
 from pipeline.matching.matches import Candidate
 from pipeline.scene.pieces import wholes
+from pipeline.scene.seen import things_seen
 from pipeline.segmentation import Segment
 
 
@@ -36,7 +37,8 @@ def put_together(scene, masks, own, whole, library):
     segments = [Segment(i, mask) for i, mask in enumerate(masks, 1)]
     told = [describe(frame, support, one) for one in segments]
     matches = [matched(one.id, asset) for one, asset in zip(segments, own, strict=True)]
-    found = wholes(frame, support, segments, told, matches, library, lambda s, _: matched(s.id, whole), None)
+    seen = things_seen(frame, support, segments, told, matches)
+    found = wholes(frame, support, seen, library, lambda s, _: matched(s.id, whole), None)
     return [one for one in found if one is not None]
 
 
