@@ -108,8 +108,9 @@ def watched(browser: Browser, **screen: Any) -> Iterator[Page]:
 
 def leave(page: Page) -> None:
     """Away from the studio once nothing is under way: what is cut off in between complains in the console."""
-    while OPEN[page]:
-        page.wait_for_timeout(50)
+    for _ in range(200):
+        if OPEN[page]:
+            page.wait_for_timeout(50)
     page.goto("about:blank")
 
 
