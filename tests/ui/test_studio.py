@@ -85,6 +85,7 @@ def test_an_object_is_renamed_and_given_another_asset(studio: Studio, page: Page
     expect(row).to_contain_text("my_thing")
     expect(cards.locator(".one .head strong")).to_have_text("my_thing")
     shot(page, "3_objects")
+    settled(page)  # the cards are drawn anew after a rename
     second = cards.locator(".asset").nth(1)
     second.click()
     cards.get_by_role("button", name="Choose this").click()
