@@ -1,14 +1,17 @@
-# The two commands of the README are `make run` and `make test`; both set up all they need.
+# `make run` opens the studio, `make test` runs every test; both set up what they need (README.md).
 SHELL := /bin/bash
 bin := .venv/bin
 export MUJOCO_GL ?= egl
 export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
-.PHONY: setup run test lint format types bench bench-router eval-masks eval-match eval-twin lock sample-scenes
+.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin lock sample-scenes chaos fuzz load
 
 setup:
 	@scripts/setup
+
+sam2:            # add torch and SAM 2 to a light set-up
+	@scripts/setup --sam2
 
 run: setup
 	@$(bin)/grs-studio $(ARGS)
@@ -17,11 +20,20 @@ test:
 	@scripts/setup --browser
 	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
 
-lint: setup
-	@$(bin)/ruff check . && $(bin)/ruff format --check .
+fuzz: setup      # mutated files for every reader of something foreign; MINUTES=n, ARGS="--reader 'mesh obj' --seed 5"
+	@$(bin)/python -m tests.fuzz --minutes $(or $(MINUTES),10) $(ARGS)
+
+chaos: setup     # kill, fill and cut off 300 projects at random; RUNS=n makes more or fewer
+	@CHAOS_RUNS=$(or $(RUNS),300) $(bin)/python -m pytest -q tests/chaos --durations=0 --durations-min=30
+
+lint: setup      # Python, the order of rooms, JavaScript and CSS
+	@$(bin)/ruff check . && $(bin)/ruff format --check . && $(bin)/lint-imports && scripts/lint_web
 
 format: setup
-	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
+	@$(bin)/ruff check --fix . ; $(bin)/ruff format . ; scripts/lint_web --fix
+
+wheel: setup     # build dist/grs_studio-*.whl
+	@$(bin)/uv build --wheel --no-build-isolation --python $(bin)/python
 
 types: setup
 	@$(bin)/basedpyright
@@ -39,11 +51,15 @@ eval-match: setup  # the library's assets chosen for real objects, on ../shared/
 eval-twin: setup   # twins of drawn scenes against their exact truth
 	@$(bin)/python -m tests.bench.twin $(ARGS)
 
-bench-router: setup  # programs with one planted fault each: which side is chosen, what is repaired
+bench-router: setup  # programs with one fault each: which side is chosen, what is repaired
 	@$(bin)/python -m tests.bench.router $(ARGS)
 
+load:            # many people, pages and streams at once (docs/results/load.md); ARGS="sessions streams pages" for some
+	@scripts/setup
+	@$(bin)/python -m tests.load $(ARGS)
+
 lock:            # renew the lock file after a change to pyproject.toml
-	@uv pip compile --quiet --universal --no-emit-index-url --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	@$(bin)/uv pip compile --quiet --universal --no-emit-index-url --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 
 sample-scenes:   # make sample_scenes/ again from its scripts
 	@$(bin)/python sample_scenes/make_library.py && $(bin)/python sample_scenes/make_scenes.py

@@ -1,0 +1,1 @@
+"""Browser components: each knows the shape of its data and nothing of the pipeline."""

@@ -1,31 +1,26 @@
-"""What a person puts right about one object of the twin, beside the viewer it is dragged in."""
+"""The panel that adjusts one object of the twin, beside the viewer in which it is dragged."""
 
 from collections.abc import Callable
-from typing import Any
 
 from components.component import Component
 
 
 class Adjuster(Component):
-    """{token, busy, stamp, objects: [{id, name, colour, pos, quat_wxyz, scale, size, made, by_hand, settled, mass,
-    friction, inertia, fit, files}], asks, asked: ["object 3"]}, SI units. Mass and friction are {value, range: [low,
-    high], source}; "_urdf.zip" and "_mjcf.zip" are added to the address `files`; `busy` says that the twin is being
-    made anew; `asks` is the model that may be asked for weights, empty for none, and `asked` what it is asked about.
+    """Value: {token, busy, version, objects: [{id, name, colour, pos, quat_wxyz, scale, size, reconstructed, adjusted,
+    settle_note, mass, friction, inertia, fit, files}], model, pending: ["object 3"]}, in SI units.
 
-    Tells `decide` {kind, ...its data} and `weigh` {id} to ask the model. It asks `answer` outside Gradio's queue
-    {token, seq, id, pos, quat_wxyz, scale} and is answered {seq, iou, depth_error, had: {iou, depth_error}, change} or
-    {seq, error}; `change` is "better", "worse" or "the same" as where the machine had it.
+    mass and friction are {value, range: [low, high], source}. "_urdf.zip" and "_mjcf.zip" are appended to the address
+    `files`. `busy` is true while the twin is being rebuilt. `model` names the model that can estimate weights, "" if
+    there is none; `pending` lists the objects it is being asked about.
+
+    Events: `decide` {kind, ...its data}; `weigh` {id} to ask the model. Requests: {token, seq, id, pos, quat_wxyz,
+    scale}, answered by {seq, iou, depth_error, machine_fit: {iou, depth_error}, change} or {seq, error}; `change`
+    compares the pose with the machine's: "better", "worse" or "the same".
     """
 
-    folder, tells = "adjuster", ("decide", "weigh")
+    folder, event_names = "adjuster", ("decide", "weigh")
+    patterns = ("form_field",)
 
-    def __init__(self, answer: Callable[[dict], dict], viewer: str, value: Any = None, **settings: Any):
-        """
-        Args:
-            viewer: the elem_id of the Viewer the objects are dragged in.
-        """
-
-        def ask(request: dict) -> dict:
-            return answer(request)
-
-        super().__init__(value, server_functions=[ask], viewer=viewer, **settings)
+    def __init__(self, answer: Callable[[dict], dict], viewer: str):
+        """`viewer` is the elem_id of the Viewer in which the objects are dragged."""
+        super().__init__(answer=answer, viewer=viewer)

@@ -1,35 +1,56 @@
-"""What all our browser components share: a Python class here, its looks and behaviour in static/<name>/."""
+"""Base class of our browser components: a Python class here, its template, style and script in static/<folder>/."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import gradio as gr
 
-STATIC = Path(__file__).parents[1] / "static"
+_INSTALLED = Path(__file__).resolve().parent / "_static"
+STATIC = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "static"
+"""Folder of files for the browser: beside `components/` in a checkout, inside it in an installed wheel."""
 
 
 class Component(gr.HTML):
-    """A gr.HTML whose template is constant and whose script, a module, draws `value` (plain JSON) itself.
+    """A gr.HTML with a constant template. Its script, a module, draws `value` (plain JSON) itself.
 
-    A subclass names its folder below static/ and the events its script triggers; `evt._data` holds what the script
-    sent along. Gradio interpolates templates anew at each update, which would wipe what was drawn: so values never
-    appear in template.html.
+    Gradio interpolates a template at each update, which would remove what the script drew, so no value appears in
+    template.html.
+
+    Needed of Gradio 6: HTML's `html_template`, `css_template`, `js_on_load` (with element, props, trigger, server,
+    upload and watch) and `server_functions`; and that Python can listen to the events whose quoted names stand in
+    `js_on_load`. tests/studio/server/test_gradio_internals.py fails when that changes.
     """
 
     folder: ClassVar[str]
-    tells: ClassVar[tuple[str, ...]] = ()
-    """Names of the events the script triggers."""
+    """Below static/."""
+    patterns: ClassVar[tuple[str, ...]] = ()
+    """Style sheets of static/patterns/ that it shares with other components. Its own rules come after theirs."""
+    event_names: ClassVar[tuple[str, ...]] = ()
+    """Events that the script triggers; `studio.server.gradio_internals.event_data` returns what it sends along."""
 
-    def __init__(self, value: Any = None, **settings: Any):
-        place = STATIC / self.folder
-        script = place / "script.js"
+    def __init__(self, value: Any = None, answer: Callable[[dict], dict] | None = None, **settings: Any):
+        """
+        Args:
+            value: shown at first.
+            answer: answers the script's requests, `server.ask(request)`, outside Gradio's queue.
+        """
+        folder = STATIC / self.folder
+        script = folder / "script.js"
+        styles = [*(STATIC / "patterns" / f"{name}.css" for name in self.patterns), folder / "style.css"]
+        if answer is not None:
+
+            def ask(request: dict) -> dict:  # the script calls it by this name
+                return answer(request)
+
+            settings["server_functions"] = [ask]
         super().__init__(
             value,
-            html_template=(place / "template.html").read_text(encoding="utf-8"),
-            css_template=(place / "style.css").read_text(encoding="utf-8"),
+            html_template=(folder / "template.html").read_text(encoding="utf-8"),
+            css_template="\n".join(path.read_text(encoding="utf-8") for path in styles),
             js_on_load=_LOAD.format(
-                events=json.dumps(self.tells),
+                events=json.dumps(self.event_names),
                 address=json.dumps(f"/static/{self.folder}/script.js?{script.stat().st_mtime_ns:x}"),
             ),
             apply_default_css=False,
@@ -37,13 +58,13 @@ class Component(gr.HTML):
         )
 
     def get_block_name(self) -> str:
+        """Return "html", so that Gradio draws the component as its own HTML."""
         return "html"
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "object"}
 
 
-# Gradio lets Python listen to the events whose quoted names it finds in this text.
 _LOAD = """
 const events = {events};
 import({address}).then((script) => {{

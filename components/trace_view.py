@@ -1,35 +1,28 @@
-"""What a project's models were asked and answered."""
-
-from collections.abc import Callable
-from typing import Any
+"""The calls of a project to language models."""
 
 from components.component import Component
 
 
 class TraceView(Component):
-    """{token, stages: [{stage, title, groups: [{about, calls: [{id, title, about, state, again, seconds, error}]}]}],
-    totals: {calls, failed, tokens, cost, seconds}}, the last three {sum, told, untold}.
+    """Value: {token, stages: [{stage, title, groups: [{about, calls: [{id, title, about, state, is_retry, seconds,
+    error}]}]}], totals: {calls, failed, tokens, cost, seconds}}; the last three are {sum, known, missing}.
 
-    state is "answered", "failed", "running" or "lost". It asks `answer` outside Gradio's queue, {token, kind, id}:
-    call gives all of one call, live the text that has arrived, snippet a program; cancel stops it, again {text} asks it
-    anew, the new call comes with the next value; compare {ids} gives {titles, rows}; each gives {error} where it
-    cannot. It tells `act` {kind, id} for what is to be done about a failure, and `changed` when something was asked.
+    state is "answered", "failed", "running" or "interrupted".
+
+    Requests are {token, kind, id}, answered with {error} if one fails: call gives everything of one call, live the text
+    that has arrived, snippet a program; cancel stops the call; retry {text} asks it again, and the new call comes with
+    the next value; compare {ids} gives {titles, rows}. Events: `act` {kind, id} for what is to be done about a failure,
+    `changed` when a question was asked.
     """
 
-    folder, tells = "trace_view", ("act", "changed")
-
-    def __init__(self, answer: Callable[[dict], dict], value: Any = None, **settings: Any):
-        def ask(request: dict) -> dict:
-            return answer(request)
-
-        super().__init__(value, server_functions=[ask], **settings)
+    folder, event_names = "trace_view", ("act", "changed")
+    patterns = ("code", "fault", "list_row", "progress", "section_title", "tabs")
 
 
 class Failures(Component):
-    """{failures: [{id, title, about, error, remedies: [{kind, label, title}]}], asks: {name, takes}}, one line each.
+    """Value: {failures: [{id, title, about, error, remedies: [{kind, label, title}]}]}.
 
-    Tells `act` {kind, id}, and `agree` where a model is asked only once a person knows what that takes. The raw reply
-    and the edit of the prompt are opened in the drawer.
+    Event: `act` {kind, id}. The raw reply and the editor of the prompt open in the drawer.
     """
 
-    folder, tells = "failures", ("act", "agree")
+    folder, event_names = "failures", ("act",)

@@ -1,4 +1,4 @@
-"""The MuJoCo viewer in a page of the studio."""
+"""The embedded MuJoCo viewer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,37 +7,41 @@ from components.component import Component
 
 
 class Viewer(Component):
-    """Shows one open view. `.select(fn)` fires with gr.SelectData, whose `value` is the clicked object's name or "".
+    """Shows one open view. Its value is what `viewer_value` returns, or the token that `ViewRegistry.open` returned.
 
-    The value is what `view` makes, or simply the token of the view, which studio.viewing.Sessions.open returned.
+    Event: `select`, with gr.SelectData whose `value` is the name of the clicked object or "".
     """
 
-    folder = "viewer/frame"
-    tells = ("select",)
+    folder, event_names = "viewer/frame", ("select",)
 
     def __init__(self, value: Any = None, *, height: int | str = 520, **settings: Any):
         """
         Args:
             height: in pixels, or any CSS length.
         """
-        tall = f"{height}px" if isinstance(height, int) else height
-        super().__init__(value, **{"elem_id": "viewer", "min_height": tall, **settings})
-        self.css_template += f"\n.viewer-box {{ height: {tall}; }}"
+        css_height = f"{height}px" if isinstance(height, int) else height
+        super().__init__(value, **{"elem_id": "viewer", "min_height": css_height, **settings})
+        self.css_template += f"\n.viewer-box {{ height: {css_height}; }}"
 
     def postprocess(self, value: Any) -> Any:
-        return view(value) if isinstance(value, str) else value
+        return viewer_value(value) if isinstance(value, str) else value
 
 
-def view(
+def viewer_value(
     token: str | None,
     selected: str = "",
     palette: Mapping[str, str] | None = None,
     parts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict:
-    """A Viewer's value: which view, which object is selected in it, each object's colour as "#rrggbb", and what its
-    moving parts are called, by object and joint.
+    """Return a Viewer's value.
 
-    With "away" true it takes no room. The same token again changes selection, colours and names only: what runs goes
-    on.
+    The same token again changes selection, colours and names only; the simulation goes on. A value with "hidden" set to
+    true hides the viewer.
+
+    Args:
+        token: of the view.
+        selected: name of the selected object.
+        palette: each object's colour "#rrggbb", by name.
+        parts: names of moving parts, by object and joint.
     """
     return {"token": token or "", "selected": selected, "palette": dict(palette or {}), "parts": dict(parts or {})}

@@ -1,19 +1,23 @@
-"""What people decided: an append-only log, one JSON line each.
+"""The log of human decisions: append-only, one JSON line each.
 
-Undo, redo, autosave and crash recovery all come from it: an undo is a line of its own, nothing is ever rewritten.
+Undo, redo, autosave and crash recovery all use it. An undo is a line of its own; no line is ever rewritten.
 """
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError
-from pipeline.store import append_line
+from pipeline.store import append_lines
+from pipeline.store.values import json_default
 
-KINDS = {
+SCHEMA = 2
+"""Version of a line of the log, its key "schema"; a line without one is of version 1."""
+
+DECISION_DATA = {
     "camera": ("fx", "fy", "cx", "cy"),
     "found": ("source", "masks"),
     "mask": ("id", "mask", "clicks"),
@@ -35,30 +39,43 @@ KINDS = {
     "use_measured": ("kind", "about"),
     "robot": ("name",),
     "matcher": ("name",),
+    "send": ("server", "allow"),
     "undo": (),
     "redo": (),
 }
-"""Every kind of decision and the data it carries. Masks are COCO run lengths, poses in world axes and metres.
+"""Every kind of decision and the keys of its data. Masks are COCO run lengths; poses are in the world frame, in metres.
 
-"make" wants the object made from the view, in that way, whatever the library holds.
+"make" reconstructs the object from the view by the method "way", even if an asset matches.
 
-"resize" is times the asset's own size, "pos" and "quat_wxyz" beside it where it stands then. "refit" looks for the
-object anew and ends earlier moves and sizes: from all around, and from "pos", "quat_wxyz" and "scale" where they are
-there, with "free" in other sizes, too; without them the machine's own pose stands again. In "physics" null is the
-asset's own; "source", "mass_range" and "friction_range" beside them are a model's.
+"resize" has a factor of the asset's own size; optional "pos" and "quat_wxyz" are the pose after it. "refit" repeats the
+pose search and discards earlier moves and sizes. It starts from optional "pos", "quat_wxyz" and "scale" in addition to
+poses all around, and with "free" fits the size too; without them the automatic pose is restored. In "physics", null is
+the asset's own value; optional "source", "mass_range" and "friction_range" come from a model.
 
-"ask_again" and "use_measured" are about the question to a model of that kind and about that object, as the trace names
-them; an empty wording asks the same again.
+"send" says whether questions about the project may go to a model's server, given by scheme, host and port.
+
+"fork" edits a round; its optional "round" is the number of the round that the edited program becomes.
+
+"ask_again" and "use_measured" refer to a question to a model by its kind and subject, as in the trace. With an empty
+"wording" the same question is repeated.
 """
 
 
+_TEXT_KEYS = frozenset(
+    ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
+     "server")
+)  # fmt: skip
+_NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
+_LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals"))
+
+
 class DecisionError(StudioError):
-    """A decision that is none of the known kinds, or lacks its data."""
+    """A decision is of an unknown kind, or lacks data."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing a person decided."""
+    """One decision of the user."""
 
     kind: str
     data: Mapping[str, Any]
@@ -67,60 +84,145 @@ class Decision:
     by: str = "human"
 
     def __post_init__(self):
-        if self.kind not in KINDS:
-            raise DecisionError(f"there is no decision '{self.kind}'; known are {', '.join(KINDS)}")
-        if missing := [name for name in KINDS[self.kind] if name not in self.data]:
+        if self.kind not in DECISION_DATA:
+            raise DecisionError(f"there is no decision '{self.kind}'; there are: {', '.join(DECISION_DATA)}")
+        if missing := [name for name in DECISION_DATA[self.kind] if name not in self.data]:
             raise DecisionError(f"the decision '{self.kind}' lacks {', '.join(missing)}")
 
 
 def read_log(path: Path) -> tuple[Decision, ...]:
-    """All decisions of a log in order. A last line cut off by a crash is left out; it was never confirmed.
+    """Return all decisions of a log in order; none if there is no log.
 
-    Raises DecisionError that names another line that cannot be read.
+    An incomplete last line from a crash is ignored: it was never confirmed. Raises DecisionError with the number of any
+    other unreadable line, and of a line that a newer version wrote.
     """
-    if not path.exists():
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
         return ()
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     decisions = []
     for number, line in enumerate(lines, 1):
         try:
             if line:
-                decisions.append(Decision(**json.loads(line)))
-        except (ValueError, TypeError) as error:
+                decisions.append(_parse(line))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             if number == len(lines):
                 break
             raise DecisionError(
-                f"{path.name} line {number} cannot be read ({error}); mend or remove that line"
+                f"{path.name} line {number} cannot be read ({error}); repair or remove that line"
             ) from None
+        except DecisionError as error:
+            raise DecisionError(f"{path.name} line {number}: {error}") from None
     return tuple(decisions)
 
 
-def append(path: Path, decision: Decision) -> None:
-    """Adds one line and waits until it is on the disk."""
-    append_line(path, asdict(decision))
+def _parse(line: str) -> Decision:
+    values = json.loads(line)
+    schema = values.pop("schema", 1)
+    if values["kind"] not in DECISION_DATA or schema > SCHEMA:
+        raise DecisionError(
+            f"the decision '{values['kind']}' of schema {schema} is of a newer GRS Studio (this one reads up to "
+            f"{SCHEMA}); open the project with that version. Nothing was changed"
+        )
+    decision = Decision(**values)
+    _check_types(decision)
+    return decision
 
 
-def in_force(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """What holds after every undo and redo. A new decision ends what could be redone."""
-    return _replay(decisions)[0]
+def _check_types(decision: Decision) -> None:
+    """Raise ValueError for a value of another type than the studio writes: a file that was damaged or made up."""
+    if not isinstance(decision.at, (int, float)) or not isinstance(decision.by, str):
+        raise ValueError("its time or author is of another type")
+    for key, value in decision.data.items():
+        expected = (
+            str if key in _TEXT_KEYS else (int, float) if key in _NUMBER_KEYS else list if key in _LIST_KEYS
+            else int if key == "id" else dict if key == "mask" else object
+        )  # fmt: skip
+        if not isinstance(value, expected) and (value is not None or key in _LIST_KEYS or key in ("id", "mask")):
+            raise ValueError(f"its {key} is {str(value)[:40]!r}")
+    for mask in decision.data.get("masks", ()):
+        if not isinstance(mask, dict) or not isinstance(mask.get("id"), int) or not {"mask", "score"} <= set(mask):
+            raise ValueError("one of its masks lacks an id, a mask or a score")
+    for name in ("objects", "goals", "ids"):
+        if not all(isinstance(item, int if name == "ids" else str) for item in decision.data.get(name, ())):
+            raise ValueError(f"its {name} are of another type")
 
 
-def undone(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """What a redo would bring back, the next one last."""
-    return _replay(decisions)[1]
+def append(path: Path, *decisions: Decision) -> None:
+    """Append decisions and flush them to the disk: all, or none if that fails. Raises StoreError.
+
+    Raises DecisionError for one that could not be read again, which would close the project for good.
+    """
+    lines = [asdict(decision) | {"schema": SCHEMA} for decision in decisions]
+    for line in lines:
+        try:
+            _parse(json.dumps(line, default=json_default))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise DecisionError(f"the decision '{line['kind']}' cannot be saved: {error}") from None
+    append_lines(path, lines, "The decision")
 
 
-def _replay(decisions: tuple[Decision, ...]) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
-    done: list[Decision] = []
-    redoable: list[Decision] = []
-    for decision in decisions:
+class History:
+    """A log in memory with what every undo and redo left. Each new decision takes the same time, however many are."""
+
+    def __init__(self, decisions: Iterable[Decision] = ()):
+        self.all: list[Decision] = []
+        """In order, including those undone and the undos. Only `add` changes it."""
+        self.active: list[Decision] = []
+        """Those that hold after every undo and redo. Only `add` changes it."""
+        self.undone: list[Decision] = []
+        """Those that can be redone, the next one last. Only `add` changes it."""
+        self._views: dict[object, tuple[Callable[[Decision], bool], list[Decision]]] = {}
+        for decision in decisions:
+            self.add(decision)
+
+    def add(self, decision: Decision) -> None:
+        """Append a decision. A new one discards those that could be redone."""
+        self.all.append(decision)
         if decision.kind == "undo":
-            if done:
-                redoable.append(done.pop())
+            if self.active:
+                self.undone.append(self._pop())
         elif decision.kind == "redo":
-            if redoable:
-                done.append(redoable.pop())
+            if self.undone:
+                self._push(self.undone.pop())
         else:
-            done.append(decision)
-            redoable.clear()
-    return tuple(done), tuple(redoable)
+            self.undone.clear()
+            self._push(decision)
+
+    def view(self, key: object, belongs: Callable[[Decision], bool]) -> Sequence[Decision]:
+        """Return the active decisions for which `belongs` is true, in order. The list stays up to date.
+
+        Args:
+            key: the same for every call with this condition.
+        """
+        if key not in self._views:
+            self._views[key] = belongs, [decision for decision in self.active if belongs(decision)]
+        return self._views[key][1]
+
+    def of_kinds(self, *kinds: str) -> Sequence[Decision]:
+        """Return the active decisions of these kinds, in order. The list stays up to date."""
+        chosen = frozenset(kinds)
+        return self.view(chosen, lambda decision: decision.kind in chosen)
+
+    def _push(self, decision: Decision) -> None:
+        self.active.append(decision)
+        for belongs, view in self._views.values():
+            if belongs(decision):
+                view.append(decision)
+
+    def _pop(self) -> Decision:
+        decision = self.active.pop()
+        for _, view in self._views.values():
+            if view and view[-1] is decision:
+                view.pop()
+        return decision
+
+
+def active(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions that hold after every undo and redo. A new decision discards those that could be redone."""
+    return tuple(History(decisions).active)
+
+
+def undone(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions that can be redone, the next one last."""
+    return tuple(History(decisions).undone)

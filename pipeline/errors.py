@@ -1,9 +1,26 @@
-"""The base of every error that is a person's to mend, not ours."""
+"""Base class of all errors that the user can fix, and their messages as they are kept in files."""
+
+import re
+from pathlib import Path
+
+FOLDERS = re.compile(r"""(?<![\w/\\:.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s'"/\\<>:|]+[/\\])+""")
+"""The folders of an absolute path in a sentence; the addresses of servers do not match."""
 
 
 class StudioError(Exception):
-    """Says in one line what happened, what would have worked, and what to do next.
+    """An error with a one-line message: what happened, what would have worked, what to do next.
 
-    Every room derives its own error from this one. The command line prints it and exits with 2; the app shows it
-    as a notice. Anything else that escapes is our fault: exit code 1.
+    Each package derives its own error. The command line prints the message and exits with code 2; the app shows it as
+    a notice. Any other exception is a bug: exit code 1.
     """
+
+
+def without_folders(text: str, *known: Path) -> str:
+    """Return a text for a file that may be given away: of an absolute path only the last part is left.
+
+    `known` folders are recognised even if their names contain spaces.
+    """
+    for folder in known:
+        text = text.replace(str(folder.absolute()), folder.name)
+    text = text.replace(f"{Path.home()}/", "~/")
+    return FOLDERS.sub("", text)

@@ -1,143 +1,149 @@
-"""A proposed task tried once, as photographed: what the table looks like then, and whether the robot can do it."""
+"""Rehearsal of a proposed task: one rollout on the scene as observed, with a picture of the layout it ends in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 from PIL import Image
 
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, bounding_box
 from pipeline.models import ModelError
-from pipeline.models.rules import RulesModel
-from pipeline.router import Runner, first_failure, write
+from pipeline.planner import PlannerModel
+from pipeline.router import ProgramRunner, first_failure, write_program
 from pipeline.scene import SceneError
-from pipeline.scene.rendering import draw
+from pipeline.scene.rendering import render_model
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
-from pipeline.simulation.sandbox import Limits
-from pipeline.simulation.testimony import RunRecord
-from pipeline.solving import SolvingError, keep_model
+from pipeline.simulation.sandbox.protocol import RunRecord
+from pipeline.simulation.sandbox.sandbox import Limits
+from pipeline.solving import SolvingError, save_model
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
-DRAWN, WIDTH = 900, 360
-"""Pixels across the drawing, and across the part of it that is kept."""
-SOLVED = 0.99
-AWAY = 9.0
-"""Metres that the hand is lifted by for a picture, out of the camera's sight."""
+RENDER_WIDTH, PICTURE_WIDTH = 900, 360
+"""Width in pixels of the rendering, and of the saved part of it."""
+MIN_SOLVED_REWARD = 0.99
+HIDDEN_GRIPPER_HEIGHT_M = 9.0
+"""Height in metres by which the gripper is lifted out of the picture."""
+CARRY_VERBS = ("place", "move aside", "open", "shut")
+"""Events of a rollout that carry an object or move a part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """What came of it. Kept in the project as tasks/<key>.json, its picture beside it as <key>.png."""
+    """Result of a rehearsal, saved in the project as tasks/<key>.json with its picture as tasks/<key>.png."""
 
     key: str
     solved: bool | None
-    """None where it could not be tried."""
-    why: str
-    """Why it was not solved, or not tried; empty where it was solved."""
+    """None if no program could be written for the task."""
+    reason: str
+    """Why it was not solved or not tried; empty if it was solved."""
     carries: int
-    """How often something was carried, opened or shut."""
+    """Number of objects carried and of parts opened or closed."""
     poses: Mapping[str, Pose]
-    """The layout it ended in, the goal layout where it was solved: world_from_object by name."""
+    """Final layout, world_from_object by name: the goal layout if it was solved."""
 
 
-def rehearse(task: Task, project_dir: Path, sandbox: Runner) -> Rehearsal:
-    """The rules' first program for the task, run once; found again where nothing changed. Raises SandboxError."""
-    return known(task, project_dir) or _kept(_tried(task, Path(project_dir), sandbox), Path(project_dir))
+def rehearse(task: Task, project_dir: Path, sandbox: ProgramRunner) -> Rehearsal:
+    """Run the planner's first program for the task once. Returns the saved result if scene and task are unchanged.
+
+    Raises SandboxError.
+    """
+    saved = read_rehearsal(task, project_dir)
+    return saved or _saved(_run(task, Path(project_dir), sandbox), Path(project_dir))
 
 
-def known(task: Task, project_dir: Path) -> Rehearsal | None:
-    """What is known from before; None where the task was not tried on the scene as it is."""
-    said = read_json(_file(project_dir, _key(task, project_dir), "json"))
-    if said is None:
+def read_rehearsal(task: Task, project_dir: Path) -> Rehearsal | None:
+    """Return the saved result; None if the task was not rehearsed on the current scene."""
+    value = read_json(_file(project_dir, _key(task, project_dir), "json"))
+    if value is None:
         return None
-    poses = {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in said["poses"].items()}
-    return Rehearsal(said["key"], said["solved"], said["why"], said["carries"], poses)
+    poses = {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in value["poses"].items()}
+    return Rehearsal(value["key"], value["solved"], value["why"], value["carries"], poses)
 
 
-def picture(key: str, project_dir: Path) -> Path | None:
-    """A PNG of the layout a rehearsal ended in, seen as the photograph was taken; None where there is none."""
+def picture_path(key: str, project_dir: Path) -> Path | None:
+    """Return the PNG of the final layout, seen by the camera of the photograph; None if there is none."""
     file = _file(project_dir, Path(key).name, "png")
     return file if file.is_file() else None
 
 
-def _tried(task: Task, project_dir: Path, sandbox: Runner) -> Rehearsal:
+def _run(task: Task, project_dir: Path, sandbox: ProgramRunner) -> Rehearsal:
     key = _key(task, project_dir)
     try:
-        program = write(task, kit.Scene.load(project_dir), RulesModel())
+        program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError as error:
         return Rehearsal(key, None, str(error), 0, {})
-    report, record = sandbox.run(program, project_dir, seeds=(0,), checks=False, limits=Limits(seconds=60.0))
-    solved = bool(report.reward) and report.reward[0] > SOLVED
-    why = "" if solved else str(report.evidence.get("why") or first_failure(report))
+    report, record = sandbox.run(replace(program, checks=""), project_dir, limits=Limits(seconds=60.0))
+    solved = bool(report.reward) and report.reward[0] > MIN_SOLVED_REWARD
+    reason = "" if solved else str(report.evidence.get("why") or first_failure(report))
     if record is None or not len(record.qpos):
-        return Rehearsal(key, False, why or "it came to no end", 0, {})
-    carries = sum(event["verb"] in ("place", "move aside", "open", "shut") for event in record.events)
-    return Rehearsal(key, solved, why, carries, _ended(record, key, project_dir))
+        return Rehearsal(key, False, reason or "the rollout has no states", 0, {})
+    carries = sum(event["verb"] in CARRY_VERBS for event in record.events)
+    return Rehearsal(key, solved, reason, carries, _final_layout(record, key, project_dir))
 
 
-def _ended(record: RunRecord, key: str, project_dir: Path) -> dict[str, Pose]:
-    """The poses at the end of a rollout; draws them on the way."""
+def _final_layout(record: RunRecord, key: str, project_dir: Path) -> dict[str, Pose]:
+    """Return the poses at the end of a rollout and save a picture of them; no poses if the model cannot be loaded."""
     try:
-        path = keep_model(record.xml, project_dir, f"rehearsal_{key}")
+        path = save_model(record.xml, project_dir, f"rehearsal_{key}")
         model = mujoco.MjModel.from_xml_path(str(path))
         path.unlink()
     except (SolvingError, ValueError):
         return {}
-    data, qpos = mujoco.MjData(model), handless(model, record.qpos[-1])
+    data, qpos = mujoco.MjData(model), without_gripper(model, record.qpos[-1])
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
-    _draw(model, qpos, _file(project_dir, key, "png"))
+    _save_picture(model, qpos, _file(project_dir, key, "png"))
     names = [model.body(i).name for i in range(1, model.nbody) if not model.body(i).name.startswith(GRIPPER)]
     return {name: Pose(data.body(name).xpos.copy(), data.body(name).xquat.copy()) for name in names}
 
 
-def handless(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
-    """The same poses, of shape (nq,), with the floating gripper out of sight; another robot stays."""
-    poses, joint = np.array(qpos), mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, f"{GRIPPER}_z")
+def without_gripper(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
+    """Return a copy of qpos (nq,) with the floating gripper lifted out of the picture. Other robots stay."""
+    lifted, joint = np.array(qpos), mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, f"{GRIPPER}_z")
     if joint >= 0:
-        poses[model.jnt_qposadr[joint]] += AWAY
-    return poses
+        lifted[model.jnt_qposadr[joint]] += HIDDEN_GRIPPER_HEIGHT_M
+    return lifted
 
 
-def _draw(model: mujoco.MjModel, qpos: np.ndarray, path: Path) -> None:
-    """Nothing where there is no camera, or no OpenGL: the rest is worth having without a picture."""
+def _save_picture(model: mujoco.MjModel, qpos: np.ndarray, path: Path) -> None:
+    """Render the layout and save it. Does nothing without a camera or without OpenGL: the picture is optional."""
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     if camera < 0:
         return
-    wide, high = model.cam_resolution[camera]
-    size = (DRAWN, int(DRAWN * (high / wide if wide > 1 else 0.75)))
+    columns, rows = model.cam_resolution[camera]
+    size = (RENDER_WIDTH, int(RENDER_WIDTH * (rows / columns if columns > 1 else 0.75)))
     try:
-        seen = draw(model, size, "photo", qpos)
+        rendered = render_model(model, size, "photo", qpos)
     except SceneError:
         return
     path.parent.mkdir(exist_ok=True)
-    Image.fromarray(seen.rgb).crop(_around(seen.labels > 0)).resize((WIDTH, WIDTH * 2 // 3)).save(path)
+    part = Image.fromarray(rendered.rgb).crop(_crop_box(rendered.labels > 0))
+    part.resize((PICTURE_WIDTH, PICTURE_WIDTH * 2 // 3)).save(path)
 
 
-def _around(things: np.ndarray) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of the part to show, 3 to 2: all things with room around them."""
-    rows, columns = np.nonzero(things)
-    height, width = things.shape
-    if not len(rows):
+def _crop_box(objects: np.ndarray) -> tuple[int, int, int, int]:
+    """Return left, top, right and bottom of a 3:2 box with a margin around all objects, given as a mask (H, W)."""
+    box = bounding_box(objects)
+    height, width = objects.shape
+    if not box.width:
         return 0, 0, width, height
-    middle = (columns.min() + columns.max()) / 2, (rows.min() + rows.max()) / 2
-    half = max(np.ptp(columns) / 2, np.ptp(rows) * 0.75, width / 6) * 1.3
+    centre = (box.left + box.right - 1) / 2, (box.top + box.bottom - 1) / 2
+    half = max((box.width - 1) / 2, (box.height - 1) * 0.75, width / 6) * 1.3
     half = min(half, width / 2, height * 0.75)
-    left = float(np.clip(middle[0] - half, 0, width - 2 * half))
-    top = float(np.clip(middle[1] - half * 2 / 3, 0, height - half * 4 / 3))
+    left = float(np.clip(centre[0] - half, 0, width - 2 * half))
+    top = float(np.clip(centre[1] - half * 2 / 3, 0, height - half * 4 / 3))
     return int(left), int(top), int(left + 2 * half), int(top + half * 4 / 3)
 
 
-def _kept(done: Rehearsal, project_dir: Path) -> Rehearsal:
-    poses = {name: {"pos": p.pos, "quat_wxyz": p.quat_wxyz} for name, p in done.poses.items()}
-    said: dict[str, Any] = {"key": done.key, "solved": done.solved, "why": done.why, "carries": done.carries}
-    write_json(_file(project_dir, done.key, "json"), said | {"poses": poses})
-    return done
+def _saved(rehearsal: Rehearsal, project_dir: Path) -> Rehearsal:
+    poses = {name: {"pos": p.pos, "quat_wxyz": p.quat_wxyz} for name, p in rehearsal.poses.items()}
+    value = {"key": rehearsal.key, "solved": rehearsal.solved, "why": rehearsal.reason, "carries": rehearsal.carries}
+    write_json(_file(project_dir, rehearsal.key, "json"), value | {"poses": poses})
+    return rehearsal
 
 
 def _key(task: Task, project_dir: Path) -> str:
@@ -145,5 +151,5 @@ def _key(task: Task, project_dir: Path) -> str:
     return digest("rehearsal", scene, task.instruction, task.objects, task.goals)
 
 
-def _file(project_dir: Path, key: str, ending: str) -> Path:
-    return Path(project_dir) / "tasks" / f"{key}.{ending}"
+def _file(project_dir: Path, key: str, suffix: str) -> Path:
+    return Path(project_dir) / "tasks" / f"{key}.{suffix}"

@@ -1,4 +1,4 @@
-"""What a robot shall do with the twin: proposed, or a person's words."""
+"""Tasks for a robot in the twin: proposed by a model, parsed from an instruction, or arranged by hand."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,41 +10,46 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question
-from pipeline.models.rules.aims import Aim, listed, sentences
+from pipeline.planner.goals import sentences
+from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class TaskError(StudioError):
-    """A task that does not fit the scene; says why and what would."""
+    """A task does not fit the scene. The message says why, and which instructions would work."""
 
-    def __init__(self, reason: str, instead: str = "", works: Iterable[str] = ()):
-        self.reason, self.instead, self.works = reason, instead, tuple(works)
-        """Why; the same words with what may be meant instead of what is not there, empty where nothing suggests itself;
-        instructions that would do, best first."""
-        would = ", ".join(f'"{one.rstrip(".")}"' for one in self.works)
-        super().__init__(f"{reason.rstrip('.')}. What would work here: {would}" if would and not instead else reason)
+    def __init__(self, reason: str, suggestion: str = "", alternatives: Iterable[str] = ()):
+        self.reason = reason
+        self.suggestion = suggestion
+        """The instruction with a name that is not in the scene replaced by a similar one that is; empty if none is."""
+        self.alternatives = tuple(alternatives)
+        """Instructions that would work, best first."""
+        works = ", ".join(f'"{one.rstrip(".")}"' for one in self.alternatives)
+        super().__init__(f"{reason.rstrip('.')}. What would work here: {works}" if works and not suggestion else reason)
 
 
 @dataclass(frozen=True)
 class Task:
+    """What a robot is to do."""
+
     name: str
     """Words joined by "_"."""
     instruction: str
-    """One sentence to the robot."""
+    """One sentence for the robot."""
     objects: tuple[str, ...]
     """Names of the placements used."""
     goals: tuple[str, ...]
-    """What holds when it is done, in plain words, in order; a later stage begins with "then"."""
+    """Sentences that hold when the task is done, in order; a later stage begins with "then"."""
     kind: str = ""
     """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
     "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
-    "put_on_table", "open", "close", "put_in_drawer", "arrange" (laid out by hand) or "several"; another model may say
-    others; empty for a person's words not yet understood."""
+    "put_on_table", "open", "close", "put_in_drawer", "arrange" (by hand) or "several". A language model may answer
+    others. Empty for an instruction that is not parsed yet."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
     difficulty: float | None = None
-    """How hard it looks, from 0, easy, to 1; None where nobody said."""
+    """Estimated difficulty in [0, 1]; None if unknown."""
 
 
 class TaskAnswer(BaseModel):
@@ -64,44 +69,47 @@ class TasksAnswer(BaseModel):
 
 class UnderstoodAnswer(TaskAnswer):
     fits: bool
-    """Whether the words can be done with these objects."""
+    """Whether the instruction can be carried out with these objects."""
     reason: str = ""
-    """Where not: why, and what would work."""
+    """If not: why, and what would work."""
     instead: str = ""
-    """Where not, but nearly: the words that may have been meant."""
+    """If not, but nearly: the instruction that was probably intended."""
     works: list[str] = Field(default_factory=list)
-    """Where not: instructions that would do."""
+    """If not: instructions that would work."""
 
 
-def propose(scene: Any, model: Model, count: int = 12, about: Mapping[str, str] | None = None) -> tuple[Task, ...]:
-    """Tasks that these objects support, best first; empty where nothing was found on the table.
+def propose(scene: Any, model: Model, count: int = 12, notes: Mapping[str, str] | None = None) -> tuple[Task, ...]:
+    """Return tasks that these objects support, best first; none for an empty table.
 
-    `scene` is a kit.Scene or its objects; `about` tells more of each by name (a caption). Raises ModelError.
+    `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
+    Raises ModelError.
     """
-    data = scene_data(scene, about)
+    data = scene_to_json(scene, notes)
     if not data["objects"]:
         return ()
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))
-    tasks = [_task(said, data, model.name) for said in _as(answer, TasksAnswer).tasks]
-    found = tuple(task for task in tasks if task)
-    if tasks and not found:
+    answers = [_task(one, data, model.name) for one in _checked(answer, TasksAnswer).tasks]
+    tasks = tuple(task for task in answers if task)
+    if answers and not tasks:
         raise ModelError(
             f"{model.name} proposed tasks about objects that are not here; ask again or write one", str(answer)
         )
-    return found[:count]
+    return tasks[:count]
 
 
-def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | None = None) -> Task:
-    """A person's words as a task. Raises TaskError where they do not fit the scene, ModelError where nobody answers."""
+def understand_instruction(text: str, scene: Any, model: Model, notes: Mapping[str, str] | None = None) -> Task:
+    """Return the task of an instruction in the user's words.
+
+    Raises TaskError if it does not fit the scene, ModelError if the model gives no usable answer.
+    """
     text = " ".join(str(text).split())
     if not text:
-        raise TaskError("the instruction is empty: say what shall be done with which object")
-    data = scene_data(scene, about)
+        raise TaskError("the instruction is empty; say what to do with which object")
+    data = scene_to_json(scene, notes)
     if not data["objects"]:
-        raise TaskError("no object was found on this table: mark one on the Masks page first")
-    answer = _as(
-        model.ask(Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)), UnderstoodAnswer
-    )
+        raise TaskError("there is no object on this table; mark one on the Masks page first")
+    question = Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)
+    answer = _checked(model.ask(question), UnderstoodAnswer)
     if not answer.fits:
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
     task = _task(answer, data, "human")
@@ -112,32 +120,33 @@ def understand(text: str, scene: Any, model: Model, about: Mapping[str, str] | N
     return replace(task, instruction=text)
 
 
-def arranged(places: Mapping[str, tuple[float, float]]) -> Task:
-    """A person's own layout as a task: world x and y in metres, by name, of what shall stand elsewhere.
+def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:
+    """Return the task of moving objects to these positions: world x and y in metres by name.
 
-    Raises TaskError where nothing was moved.
+    Raises TaskError if no object was moved.
     """
-    if not places:
-        raise TaskError("nothing was moved: drag at least one object to where it shall end")
-    aims = [Aim("at", (name,), xy=(round(float(x), 3), round(float(y), 3))) for name, (x, y) in places.items()]
-    spots = listed([f"{aim.names[0]} to ({aim.xy[0]:.2f}, {aim.xy[1]:.2f})" for aim in aims if aim.xy])
-    return Task(f"arrange_{len(aims)}", f"Move {spots}.", tuple(places), sentences(aims), "arrange", "human")
+    if not positions:
+        raise TaskError("nothing was moved; drag at least one object to its target position")
+    rounded = {name: (round(float(x), 3), round(float(y), 3)) for name, (x, y) in positions.items()}
+    goals = [PlannedGoal("at", (name,), xy=xy) for name, xy in rounded.items()]
+    moves = listed([f"{name} to ({x:.2f}, {y:.2f})" for name, (x, y) in rounded.items()])
+    return Task(f"arrange_{len(goals)}", f"Move {moves}.", tuple(positions), sentences(goals), "arrange", "human")
 
 
-def reworded(task: Task, words: Callable[[str], str]) -> Task:
-    """The task with all that names objects put in other words."""
+def rename_in_task(task: Task, rename: Callable[[str], str]) -> Task:
+    """Return the task with every text that may name objects passed through `rename`."""
     return replace(
         task,
-        instruction=words(task.instruction),
-        objects=tuple(map(words, task.objects)),
-        goals=tuple(map(words, task.goals)),
+        instruction=rename(task.instruction),
+        objects=tuple(map(rename, task.objects)),
+        goals=tuple(map(rename, task.goals)),
     )
 
 
-def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A kit.Scene, or its objects alone, as JSON values: what every question about a task is asked with."""
+def scene_to_json(scene: Any, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a kit.Scene, or its objects alone, as the JSON values that every question about a task contains."""
     objects: Iterable[Any] = getattr(scene, "objects", scene)
-    data: dict[str, Any] = {"objects": [_object(o, (about or {}).get(o.name, "")) for o in objects]}
+    data: dict[str, Any] = {"objects": [_object_to_json(o, (notes or {}).get(o.name, "")) for o in objects]}
     if hasattr(scene, "table"):
         data["table"] = {"polygon": _numbers(scene.table.polygon), "bounds": _numbers(scene.table.bounds)}
         data |= {"right": _numbers(scene.right), "away": _numbers(scene.away)}
@@ -145,49 +154,51 @@ def scene_data(scene: Any, about: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def task_to_json(task: Task) -> dict[str, Any]:
-    """As task.json holds it."""
+    """Return the contents of task.json."""
     return asdict(task) | {"objects": list(task.objects), "goals": list(task.goals)}
 
 
-def task_from_json(said: Mapping[str, Any]) -> Task:
-    """Of task.json's values. Raises TaskError that names what is missing."""
-    wanted = ("name", "instruction", "objects", "goals")
-    if missing := [key for key in wanted if not isinstance(said, Mapping) or key not in said]:
+def task_from_json(value: Mapping[str, Any]) -> Task:
+    """Inverse of `task_to_json`. Raises TaskError that names missing keys."""
+    required = ("name", "instruction", "objects", "goals")
+    if missing := [key for key in required if not isinstance(value, Mapping) or key not in value]:
         raise TaskError(f"the task has no {', '.join(missing)}; it needs name, instruction, objects and goals")
-    objects, goals = tuple(map(str, said["objects"])), tuple(map(str, said["goals"]))
-    kind, source, hard = said.get("kind") or "", said.get("source") or "human", said.get("difficulty")
-    return Task(said["name"], said["instruction"], objects, goals, kind, source, hard)
+    if not all(isinstance(value[key], list) for key in ("objects", "goals")):
+        raise TaskError("the task's objects and goals should be lists of texts")
+    objects, goals = tuple(map(str, value["objects"])), tuple(map(str, value["goals"]))
+    kind, source = value.get("kind") or "", value.get("source") or "human"
+    return Task(value["name"], value["instruction"], objects, goals, kind, source, value.get("difficulty"))
 
 
-def _object(thing: Any, about: str) -> dict[str, Any]:
-    said = {key: getattr(thing, key) for key in ("name", "category", "shape", "colour", "container")}
-    size, position = _numbers(thing.size), _numbers(thing.position)
-    said |= {"size": size, "position": position, "volume": round(float(thing.volume), 7)}
-    if parts := getattr(thing, "parts", ()):
-        said["parts"] = [_part(part, thing) for part in parts]
-    return said | {"asset": getattr(thing, "asset_id", ""), "caption": about}
+def _object_to_json(o: Any, note: str) -> dict[str, Any]:
+    value = {key: getattr(o, key) for key in ("name", "category", "shape", "colour", "container")}
+    value |= {"size": _numbers(o.size), "position": _numbers(o.position), "volume": round(float(o.volume), 7)}
+    if parts := getattr(o, "parts", ()):
+        value["parts"] = [_part_to_json(part, o) for part in parts]
+    return value | {"asset": getattr(o, "asset_id", ""), "caption": note}
 
 
-def _part(part: Any, thing: Any) -> dict[str, Any]:
-    """A drawer, door, lid or knob; `upright` where the hand can move it."""
-    size = _numbers(np.ptp(part.corners @ thing.rotation, axis=0))
-    said = {"name": part.name, "kind": part.kind, "open": round(part.open, 2), "size": size}
-    return said | {"upright": part.upright}
+def _part_to_json(part: Any, o: Any) -> dict[str, Any]:
+    """Return a drawer, door, lid or knob. `upright` says that the gripper can move it."""
+    size = _numbers(np.ptp(part.corners @ o.rotation, axis=0))
+    return {"name": part.name, "kind": part.kind, "open": round(part.open, 2), "size": size, "upright": part.upright}
 
 
 def _numbers(values: Any) -> list[Any]:
     return [_numbers(v) if hasattr(v, "__len__") else round(float(v), 4) for v in values]
 
 
-def _task(said: TaskAnswer, data: Mapping[str, Any], source: str) -> Task | None:
-    known = [o["name"] for o in data["objects"]]
-    if not said.objects or not said.instruction or any(name not in known for name in said.objects):
+def _task(answer: TaskAnswer, scene: Mapping[str, Any], source: str) -> Task | None:
+    """Return the answer as a task; None if it names objects that are not in the scene."""
+    names = [o["name"] for o in scene["objects"]]
+    if not answer.objects or not answer.instruction or any(name not in names for name in answer.objects):
         return None
-    name = re.sub(r"\W+", "_", said.name.lower()).strip("_") or "task"
-    return Task(name, said.instruction, tuple(said.objects), tuple(said.goals), said.kind, source, said.difficulty)
+    name = re.sub(r"\W+", "_", answer.name.lower()).strip("_") or "task"
+    objects, goals = tuple(answer.objects), tuple(answer.goals)
+    return Task(name, answer.instruction, objects, goals, answer.kind, source, answer.difficulty)
 
 
-def _as(answer: BaseModel, kind: type[_Answer]) -> _Answer:
-    if not isinstance(answer, kind):
-        raise ModelError(f"the model answered with {type(answer).__name__}, not {kind.__name__}")
+def _checked(answer: BaseModel, answer_type: type[_Answer]) -> _Answer:
+    if not isinstance(answer, answer_type):
+        raise ModelError(f"the model answered with {type(answer).__name__}, not {answer_type.__name__}")
     return answer

@@ -1,11 +1,12 @@
-"""Photographs that never were: RGB-D frames of tables, drawn from our own library with a depth camera's faults.
+"""Makes the sample scenes: synthetic RGB-D frames of tables with built-in assets and the errors of a depth camera.
 
 `python sample_scenes/make_scenes.py [NAME ...]` writes sample_scenes/<name>/{rgb.png, depth.png, camera.json,
-expected.json, README.md}. The same numbers always make the same frames.
+expected.json, README.md}. Deterministic: every run writes the same frames.
 """
 
 import argparse
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,21 +18,22 @@ from scipy import ndimage
 
 from pipeline.assets import Library
 from pipeline.frame import Intrinsics
-from pipeline.geometry import Pose
-from pipeline.scene import fidelity, mjcf, rendering
+from pipeline.geometry import Pose, bounding_box, quat_about_z, rotation_about_z
+from pipeline.scene import fidelity, rendering
+from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import settle
-from pipeline.segmentation import rle
+from pipeline.segmentation import encode_rle
 
-HERE = Path(__file__).resolve().parent
+SCENES_FOLDER = Path(__file__).resolve().parent
 DEPTH_SCALE = 0.001
-BASELINE = 0.05
-"""Metres between the two eyes of the imagined stereo camera."""
+BASELINE_M = 0.05
+"""Distance between the two cameras of the simulated stereo camera."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing on the table: x and y in metres, turn in degrees."""
+    """An object on the table: x and y in metres, yaw in degrees."""
 
     asset: str
     x: float
@@ -39,12 +41,12 @@ class Item:
     turn: float = 0.0
     on: str = ""
     """Name of the item it stands on; empty for the table."""
-    lying: bool = False
+    is_lying: bool = False
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A table, what is on it, and the camera."""
+class SceneRecipe:
+    """A table, the objects on it, the camera and the light."""
 
     name: str
     about: str
@@ -52,55 +54,55 @@ class Recipe:
     size: tuple[int, int] = (640, 480)
     distance: float = 0.9
     azimuth: float = 0.0
-    """Degrees the camera walks around the table, anticlockwise from above."""
+    """Degrees of the camera around the table, anticlockwise from above."""
     elevation: float = 40.0
-    """Degrees the camera looks down."""
+    """Degrees by which the camera looks down."""
     look_at: tuple[float, float, float] = (0.0, 0.0, 0.03)
     table: str = "oak"
     half: tuple[float, float] = (0.6, 0.4)
     """Half extents of the table in metres."""
     wall: float | None = None
-    """Metres behind the table's middle, or None."""
+    """Distance of a wall behind the table's centre in metres; None without a wall."""
     lamp: tuple[float, float] = (-0.5, -0.6)
-    """Where above the table the light hangs."""
+    """x and y of the light above the table."""
     pose_known: bool = False
-    """Whether camera.json tells the camera's pose."""
+    """Whether camera.json contains the camera's pose."""
 
 
 RECIPES = (
-    Recipe("blocks", "Coloured cubes, cylinders and a ball on an oak table.", (
+    SceneRecipe("blocks", "Coloured cubes, cylinders and a ball on an oak table.", (
         Item("red_cube", -0.18, 0.02, 20), Item("green_cube", -0.04, 0.12, -35), Item("blue_cube", 0.10, -0.05, 10),
         Item("yellow_block", 0.20, 0.10, 60), Item("purple_cube", -0.09, -0.12, 50),
         Item("red_cylinder", 0.02, -0.02), Item("red_ball", -0.24, 0.17),
     ), distance=0.8),
-    Recipe("pantry", "Cans, cartons and bottles on a white table before a wall; the camera's pose is known.", (
+    SceneRecipe("pantry", "Cans, cartons and bottles on a white table before a wall; the camera's pose is known.", (
         Item("cracker_box", -0.24, 0.16, 25), Item("soup_can", -0.08, -0.02, 40),
         Item("mustard_bottle", 0.16, 0.10, -30),
         Item("sugar_box", -0.02, 0.18, -20), Item("tuna_can", 0.05, -0.12, 80), Item("pudding_box", 0.26, -0.04, 35),
         Item("soda_can", -0.20, -0.08, 10),
     ), size=(1280, 720), distance=1.05, azimuth=-12, elevation=34, table="white", wall=0.75, lamp=(0.5, -0.5),
         pose_known=True),
-    Recipe("kitchen", "A bowl, a mug, a plate, a cup and a bottle on a walnut table.", (
+    SceneRecipe("kitchen", "A bowl, a mug, a plate, a cup and a bottle on a walnut table.", (
         Item("teal_bowl", -0.16, -0.02), Item("white_mug", 0.03, 0.09, 215), Item("blue_plate", 0.17, -0.06),
         Item("ketchup_bottle", -0.02, 0.24, 30), Item("yellow_cup", 0.21, 0.17), Item("orange", -0.24, 0.19),
     ), distance=0.95, azimuth=18, elevation=47, table="walnut", lamp=(0.3, -0.7)),
-    Recipe("desk", "A book, tools, tape and a marker on a dark desk; the floor shows behind it.", (
+    SceneRecipe("desk", "A book, tools, tape and a marker on a dark desk; the floor shows behind it.", (
         Item("red_book", -0.17, 0.10, 15), Item("screwdriver", 0.10, -0.06, 40), Item("tape_roll", 0.03, 0.13),
         Item("hammer", 0.22, 0.10, 100), Item("blue_marker", -0.08, -0.12, -20), Item("tea_box", -0.27, -0.07, 70),
     ), distance=0.85, azimuth=-20, elevation=52, table="slate", half=(0.48, 0.34), lamp=(-0.6, 0.2)),
-    Recipe("sizes", "Five wooden and coloured things to sort from small to big, on a checked cloth.", (
+    SceneRecipe("sizes", "Five wooden and coloured things to sort from small to big, on a checked cloth.", (
         Item("small_wooden_cube", 0.16, -0.04, 15), Item("large_wooden_cube", -0.15, 0.10, 35),
         Item("red_cube", 0.02, 0.13, -10), Item("blue_cylinder", -0.06, -0.07), Item("juice_carton", 0.20, 0.16, 20),
     ), distance=0.8, azimuth=8, elevation=38, table="cloth", lamp=(-0.2, -0.8), pose_known=True),
-    Recipe("stack", "A small stack beside loose blocks and an empty bin.", (
+    SceneRecipe("stack", "A small stack beside loose blocks and an empty bin.", (
         Item("blue_block", -0.13, 0.03, 25), Item("red_cube", -0.13, 0.03, 40, on="blue_block"),
         Item("green_cylinder", -0.02, -0.10), Item("yellow_cube", 0.02, 0.14, 55), Item("white_bin", 0.19, 0.04, -15),
     ), distance=0.85, azimuth=-6, elevation=43, table="birch", lamp=(0.4, -0.3)),
-    Recipe("workshop", "Nine household things close together, one lying, some hidden behind others.", (
+    SceneRecipe("workshop", "Nine household things close together, one lying, some hidden behind others.", (
         Item("drill", 0.20, 0.14, 150), Item("mustard_bottle", 0.02, 0.20, 15), Item("cereal_box", -0.28, 0.20, -25),
         Item("meat_tin", -0.26, -0.04, 30), Item("wooden_bowl", -0.05, -0.03), Item("red_mug", 0.13, -0.07, 130),
         Item("bean_can", -0.13, 0.16), Item("foam_brick", 0.29, -0.03, 65),
-        Item("crisp_tube", 0.11, -0.19, 8, lying=True),
+        Item("crisp_tube", 0.11, -0.19, 8, is_lying=True),
     ), size=(1280, 720), distance=1.1, azimuth=10, elevation=42, table="oak", half=(0.7, 0.45), wall=0.9,
         lamp=(-0.4, -0.5)),
 )  # fmt: skip
@@ -109,32 +111,32 @@ RECIPES = (
 # ---------------------------------------------------------------------- the scene
 
 
-def compose(recipe: Recipe, library: Library) -> Scene:
-    """The recipe's things, settled, before its camera."""
+def compose(recipe: SceneRecipe, library: Library) -> Scene:
+    """Return the recipe's objects, settled, with its camera."""
     x, y = recipe.half
     placements: dict[str, Placement] = {}
     for item in recipe.items:
-        placements[item.asset] = _stand(item, library, placements, len(placements) + 1)
+        placements[item.asset] = _place_item(item, library, placements, len(placements) + 1)
     scene = Scene(
-        world_from_camera=_look(recipe),
+        world_from_camera=camera_pose(recipe),
         table=np.array([[-x, -y], [x, -y], [x, y], [-x, y]]) * 0.999,
         table_rgb=(150, 130, 110),
         placements=tuple(placements.values()),
-        intrinsics=_camera(recipe),
+        intrinsics=camera_intrinsics(recipe),
     )
-    scene, told = settle(scene)
-    for settled in told:
-        print(f"  {settled.note}")
+    scene, changes = settle(scene)
+    for change in changes:
+        print(f"  {change.message}")
     return scene
 
 
-def _stand(item: Item, library: Library, below: dict[str, Placement], number: int) -> Placement:
+def _place_item(item: Item, library: Library, below: dict[str, Placement], number: int) -> Placement:
     asset = library[item.asset]
     bottom = 0.0 if not item.on else below[item.on].world_from_object.pos[2] + below[item.on].size[2] / 2
     angle = np.radians(item.turn)
-    turn = Pose(np.zeros(3), np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)]))
+    turn = Pose(np.zeros(3), quat_about_z(angle))
     side = Pose(np.zeros(3), np.array([np.sqrt(0.5), 0, np.sqrt(0.5), 0]))
-    pose = turn @ side if item.lying else turn
+    pose = turn @ side if item.is_lying else turn
     height = np.abs(pose.rotation[2]) @ asset.size
     return Placement(
         name=item.asset, segment_id=number, asset_id=asset.id, scale=1.0, size=asset.size,
@@ -144,22 +146,21 @@ def _stand(item: Item, library: Library, below: dict[str, Placement], number: in
     )  # fmt: skip
 
 
-def _camera(recipe: Recipe) -> Intrinsics:
+def camera_intrinsics(recipe: SceneRecipe) -> Intrinsics:
     width, height = recipe.size
     f = 0.955 * width if width == 640 else 0.712 * width  # as wide as common depth cameras see
     return Intrinsics(width, height, round(f, 3), round(f * 1.0004, 3), width / 2 - 4.3, height / 2 + 5.1)
 
 
-def _look(recipe: Recipe) -> np.ndarray:
-    """world_from_camera, of shape (4, 4): on a sphere around what it looks at, rolled by a degree as hands do."""
+def camera_pose(recipe: SceneRecipe) -> np.ndarray:
+    """Return world_from_camera (4, 4): on a sphere around `look_at`, rolled by one degree like a hand-held camera."""
     a, e, roll = np.radians([recipe.azimuth, recipe.elevation, 1.0])
     back = np.array([np.cos(e) * np.sin(a), -np.cos(e) * np.cos(a), np.sin(e)])
     right = np.array([np.cos(a), np.sin(a), 0])
     down = np.cross(-back, right)
     rotation = np.stack([right, down, -back], 1)
-    c, s = np.cos(roll), np.sin(roll)
     pose = np.eye(4)
-    pose[:3, :3] = rotation @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    pose[:3, :3] = rotation @ rotation_about_z(roll)
     pose[:3, 3] = np.array(recipe.look_at) + recipe.distance * back
     return pose
 
@@ -167,18 +168,25 @@ def _look(recipe: Recipe) -> np.ndarray:
 # ---------------------------------------------------------------------- what it looks like
 
 
-def dress(scene: Scene, recipe: Recipe) -> mujoco.MjModel:
-    """The scene's model with a table top, a wall and a lamp of the recipe's."""
-    spec = mjcf.build(scene)
+def build_model(
+    scene: Scene, recipe: SceneRecipe, additions: Sequence[Callable[[mujoco.MjSpec], None]] = ()
+) -> mujoco.MjModel:
+    """Return the model of the scene with the recipe's table top, wall and lamp.
+
+    `additions` may add geoms to the spec before it is compiled.
+    """
+    spec = builder.build_spec(scene)
+    for add in additions:
+        add(spec)
     table = spec.geom("table")
     table.size[:2] = recipe.half
     table.pos[:2] = 0
     table.quat = [1, 0, 0, 0]
-    _paint(spec, table, "table", _top(recipe.table, seed=len(recipe.name)))
-    _paint(spec, spec.geom("floor"), "floor", _top("floor", seed=7))
+    _set_texture(spec, table, "table", _surface_texture(recipe.table, seed=len(recipe.name)))
+    _set_texture(spec, spec.geom("floor"), "floor", _surface_texture("floor", seed=7))
     if recipe.wall is not None:
         wall = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[3, 0.02, 1.5], pos=[0, recipe.wall, 0.6])
-        _paint(spec, wall, "wall", _top("plaster", seed=3))
+        _set_texture(spec, wall, "wall", _surface_texture("plaster", seed=3))
     spec.lights[0].pos = [*recipe.lamp, 1.8]
     spec.lights[0].dir = [-recipe.lamp[0], -recipe.lamp[1], -1.8]
     spec.lights[0].diffuse = [0.58, 0.56, 0.53]
@@ -186,10 +194,10 @@ def dress(scene: Scene, recipe: Recipe) -> mujoco.MjModel:
                              dir=[recipe.lamp[0], 0.6, -1], diffuse=[0.22, 0.24, 0.27], castshadow=False)  # fmt: skip
     spec.visual.headlight.ambient = [0.34, 0.34, 0.35]
     spec.visual.headlight.diffuse = [0.12] * 3
-    return mjcf.compile_spec(spec)
+    return builder.compile_spec(spec)
 
 
-def _paint(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, name: str, image: np.ndarray) -> None:
+def _set_texture(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, name: str, image: np.ndarray) -> None:
     png = cv2.imencode(".png", image[..., ::-1])[1].tobytes()
     spec.assets |= {f"{name}_top.png": png}
     spec.add_texture(name=f"{name}_top", type=mujoco.mjtTexture.mjTEXTURE_2D, file=f"{name}_top.png")
@@ -202,11 +210,11 @@ def _paint(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, name: str, image: np.ndarr
 WOODS = {"oak": (168, 128, 88), "walnut": (98, 68, 48), "birch": (196, 170, 132)}
 
 
-def _top(kind: str, seed: int, size: int = 1024) -> np.ndarray:
-    """A texture of shape (size, size, 3), uint8."""
+def _surface_texture(kind: str, seed: int, size: int = 1024) -> np.ndarray:
+    """Return a texture of shape (size, size, 3), uint8."""
     rng = np.random.default_rng(seed)
     if kind in WOODS:
-        return _wood(rng, np.array(WOODS[kind], float), size)
+        return _wood_texture(rng, np.array(WOODS[kind], float), size)
     if kind == "cloth":
         u, v = np.meshgrid(np.arange(size), np.arange(size))
         checks = ((u // 64) % 2 + (v // 64) % 2)[..., None] / 2
@@ -219,12 +227,12 @@ def _top(kind: str, seed: int, size: int = 1024) -> np.ndarray:
     plain = {"white": (206, 205, 201), "slate": (70, 74, 80), "plaster": (205, 200, 190), "floor": (128, 124, 120)}[
         kind
     ]
-    cloud = sum(_noise(rng, size, 2**k) * 2.0 for k in (2, 4, 6)) + rng.normal(0, 1.5, (size, size))
+    cloud = sum(_value_noise(rng, size, 2**k) * 2.0 for k in (2, 4, 6)) + rng.normal(0, 1.5, (size, size))
     return (np.array(plain) + cloud[..., None]).clip(0, 255).astype(np.uint8)
 
 
-def _wood(rng: np.random.Generator, colour: np.ndarray, size: int) -> np.ndarray:
-    """Planks of one wood, each with its own grain and tone."""
+def _wood_texture(rng: np.random.Generator, colour: np.ndarray, size: int) -> np.ndarray:
+    """Return planks of one wood, each with its own grain and tone."""
     image = np.zeros((size, size, 3))
     for top in range(0, size, size // 4):
         height = size // 4
@@ -237,13 +245,13 @@ def _wood(rng: np.random.Generator, colour: np.ndarray, size: int) -> np.ndarray
     return image.clip(0, 255).astype(np.uint8)
 
 
-def _noise(rng: np.random.Generator, size: int, cells: int) -> np.ndarray:
+def _value_noise(rng: np.random.Generator, size: int, cells: int) -> np.ndarray:
     return cv2.resize(rng.normal(0, 1, (cells, cells)), (size, size), interpolation=cv2.INTER_CUBIC)
 
 
 def photograph(model: mujoco.MjModel, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """The picture, drawn twice as large and averaged, with a lens's fall-off and a sensor's noise."""
-    large = rendering.draw(model, (2 * size[0], 2 * size[1])).rgb
+    """Return an image rendered at twice the size and averaged, with a lens's vignetting and a sensor's noise."""
+    large = rendering.render_model(model, (2 * size[0], 2 * size[1])).rgb
     image = cv2.resize(large, size, interpolation=cv2.INTER_AREA).astype(float)
     u, v = np.meshgrid(np.linspace(-1, 1, size[0]), np.linspace(-1, 1, size[1]))
     image *= (1 - 0.12 * (u**2 + v**2))[..., None]
@@ -255,28 +263,28 @@ def photograph(model: mujoco.MjModel, size: tuple[int, int], rng: np.random.Gene
 
 
 def depth_camera(depth: np.ndarray, rgb: np.ndarray, k: Intrinsics, rng: np.random.Generator) -> np.ndarray:
-    """True depth, of shape (H, W), as a stereo camera would report it: quantised, noisy, shifted and torn at edges.
+    """Return true depth (H, W) as a stereo camera reports it: quantised, noisy, misaligned and ragged at edges.
 
-    Disparity is f B / z: one step of it is worth z^2 / (f B), so noise and steps grow with the square of distance.
+    Disparity is f B / z: one step of it is z^2 / (f B) in depth, so noise and steps grow with the square of distance.
     """
     height, width = depth.shape
     u, v = np.meshgrid(np.arange(width), np.arange(height))
     drift = ndimage.gaussian_filter(rng.normal(0, 1, (2, height, width)), (0, 1.2, 1.2)) * 2.6
-    moved = depth[
+    shifted = depth[
         (v + drift[0]).round().astype(int).clip(0, height - 1), (u + drift[1]).round().astype(int).clip(0, width - 1)
     ]
-    seen = moved > 0.1
-    disparity = k.fx * BASELINE / np.where(seen, moved, 1)
+    has_depth = shifted > 0.1
+    disparity = k.fx * BASELINE_M / np.where(has_depth, shifted, 1)
     disparity += ndimage.gaussian_filter(rng.normal(0, 1, depth.shape), 1.5) * 0.32  # errors are alike among neighbours
     disparity = np.round(disparity * 16) / 16
-    noisy = np.where(seen, k.fx * BASELINE / np.maximum(disparity, 1), 0)
-    return np.where(_unseen(depth, rgb, k, rng), 0, noisy)
+    noisy = np.where(has_depth, k.fx * BASELINE_M / np.maximum(disparity, 1), 0)
+    return np.where(_missing_depth(depth, rgb, k, rng), 0, noisy)
 
 
-def _unseen(depth: np.ndarray, rgb: np.ndarray, k: Intrinsics, rng: np.random.Generator) -> np.ndarray:
-    """Pixels without depth: hidden from the second eye, at grazing angles, on gloss and in the dark; (H, W), bool."""
+def _missing_depth(depth: np.ndarray, rgb: np.ndarray, k: Intrinsics, rng: np.random.Generator) -> np.ndarray:
+    """Return pixels without depth: occluded in the second camera, grazing, glossy or dark; (H, W), bool."""
     safe = np.where(depth > 0.1, depth, 20)
-    disparity = k.fx * BASELINE / safe
+    disparity = k.fx * BASELINE_M / safe
     column = np.arange(depth.shape[1]) - disparity  # where the second eye, to the right, would see it
     hidden = column - np.minimum.accumulate(column[:, ::-1], 1)[:, ::-1] > 2.0
     slope = np.hypot(*np.gradient(safe)) * k.fx / safe
@@ -293,13 +301,13 @@ def _unseen(depth: np.ndarray, rgb: np.ndarray, k: Intrinsics, rng: np.random.Ge
 # ---------------------------------------------------------------------- the files
 
 
-def make(recipe: Recipe, library: Library, folder: Path) -> None:
-    """One frame with its truth."""
+def make_scene(recipe: SceneRecipe, library: Library, folder: Path) -> None:
+    """Write one frame with its expected objects."""
     rng = np.random.default_rng(sum(recipe.name.encode()))
     scene = compose(recipe, library)
-    model = dress(scene, recipe)
-    k = _camera(recipe)
-    labels, depth = fidelity.cast(model, k, scene.world_from_camera)
+    model = build_model(scene, recipe)
+    k = camera_intrinsics(recipe)
+    labels, depth = fidelity.raycast_image(model, k, scene.world_from_camera)
     rgb = photograph(model, recipe.size, rng)
     folder.mkdir(parents=True, exist_ok=True)
     Image.fromarray(rgb).save(folder / "rgb.png", optimize=True)
@@ -318,29 +326,29 @@ def make(recipe: Recipe, library: Library, folder: Path) -> None:
         camera["world_from_camera"] = scene.world_from_camera.round(6).tolist()
     (folder / "camera.json").write_text(json.dumps(camera, indent=1) + "\n")
     objects = [
-        _truth(p, item, labels == model.body(p.name).id) for p, item in zip(scene.placements, recipe.items, strict=True)
+        _expected_object(p, item, labels == model.body(p.name).id)
+        for p, item in zip(scene.placements, recipe.items, strict=True)
     ]
     expected = {"synthetic": True, "about": recipe.about, "table_z": 0.0,
                 "world_from_camera": scene.world_from_camera.round(6).tolist(), "objects": objects}  # fmt: skip
-    (folder / "expected.json").write_text(told(expected))
+    (folder / "expected.json").write_text(expected_json(expected))
     (folder / "README.md").write_text(README.format(title=recipe.name.capitalize(), about=recipe.about))
 
 
-def _truth(p: Placement, item: Item, mask: np.ndarray) -> dict:
-    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-    box = [int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1] if mask.any() else None
+def _expected_object(p: Placement, item: Item, mask: np.ndarray) -> dict:
+    box = list(bounding_box(mask)) if mask.any() else None
     return {
         "name": p.name, "asset_id": p.asset_id, "category": p.category, "scale": p.scale, "on": item.on or "table",
-        "size": p.size.round(5).tolist(), "box": box, "mask": rle(mask),
+        "size": p.size.round(5).tolist(), "box": box, "mask": encode_rle(mask),
         "world_from_object": {"pos": p.world_from_object.pos.round(5).tolist(),
                               "quat_wxyz": p.world_from_object.quat_wxyz.round(6).tolist()},
     }  # fmt: skip
 
 
-def told(expected: dict) -> str:
-    """JSON, one object a line."""
+def expected_json(expected: dict) -> str:
+    """Return expected.json's text, one object per line."""
     head = json.dumps({key: value for key, value in expected.items() if key != "objects"})[:-1]
-    return head + ', "objects": [\n' + ",\n".join(json.dumps(thing) for thing in expected["objects"]) + "\n]}\n"
+    return head + ', "objects": [\n' + ",\n".join(json.dumps(item) for item in expected["objects"]) + "\n]}\n"
 
 
 README = """# {title}
@@ -357,13 +365,13 @@ lengths). MIT, like the rest of this repository.
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="which scenes to make; all by default")
-    parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--out", type=Path, default=SCENES_FOLDER)
     arguments = parser.parse_args()
     library = Library.open()
     for recipe in RECIPES:
         if not arguments.names or recipe.name in arguments.names:
             print(recipe.name)
-            make(recipe, library, arguments.out / recipe.name)
+            make_scene(recipe, library, arguments.out / recipe.name)
 
 
 if __name__ == "__main__":

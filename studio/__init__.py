@@ -1,0 +1,1 @@
+"""The studio: a web app and a command line for the method in `pipeline`."""

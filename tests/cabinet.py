@@ -1,19 +1,19 @@
-"""A cabinet with three drawers and an oven with a door among ordinary things: a project as the scene writes it."""
+"""A cabinet with three drawers and an oven with a door among simple objects, written as a project folder."""
 
 from pathlib import Path
 
+import drawn_scene as make
 import mujoco
 import numpy as np
-import scene_making as make
 import trimesh
 
 from pipeline.assets.asset import Joint
 from pipeline.scene import Placement, Scene
-from pipeline.scene.files import write_scene
+from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 
 DRAWERS = {"lower": 0.045, "centre": 0.115, "upper": 0.185}
-"""Heights of the drawers' middles in metres, by the name of their bodies."""
+"""Heights of the drawers' centres in metres, by the name of their bodies."""
 
 
 def box(size, at, more="") -> str:
@@ -22,7 +22,7 @@ def box(size, at, more="") -> str:
 
 
 def drawer(name: str, z: float) -> str:
-    """An open box with a handle: a bar on two posts."""
+    """Return the MJCF of an open box with a handle: a bar on two posts."""
     walls = [((0.196, 0.17, 0.004), (0, 0, -0.026)), ((0.004, 0.17, 0.056), (-0.096, 0, 0)),
              ((0.004, 0.17, 0.056), (0.096, 0, 0)), ((0.196, 0.004, 0.056), (0, 0.083, 0)),
              ((0.2, 0.006, 0.064), (0, -0.088, 0)), ((0.08, 0.008, 0.012), (0, -0.112, 0)),
@@ -47,7 +47,7 @@ OVEN = f"""<mujoco><compiler angle="degree"/><worldbody><body name="case">
 
 
 def articulated(folder: Path, name: str, xml: str, mass: float, at: tuple[float, float], number: int) -> Placement:
-    """The model standing at x, y; what it looks like in one piece is its box."""
+    """Return a placement of the model at x, y; its visual mesh is its bounding box."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.xml").write_text(xml)
     model = mujoco.MjModel.from_xml_string(xml)
@@ -63,28 +63,30 @@ def articulated(folder: Path, name: str, xml: str, mass: float, at: tuple[float,
               model.body(int(model.jnt_bodyid[j])).name)
         for j in range(model.njnt)
     )  # fmt: skip
-    return make.thing(
+    return make.placement(
         make.shape(folder, name, mesh), name, at=at, number=number, mass=mass, category=name,
         model=folder / f"{name}.xml", joints=joints, asset_id=name,
     )  # fmt: skip
 
 
 def scene(folder: Path) -> Scene:
-    """Settled, as the camera of scene_making sees it."""
+    """Return the settled scene."""
     paint = {"red": (200, 40, 40), "blue": (40, 70, 200)}
     cubes = [
-        make.thing(make.box(folder, (0.05, 0.05, 0.05)), f"{colour}_cube", at=at, number=n, category="cube",
+        make.placement(make.box(folder, (0.05, 0.05, 0.05)), f"{colour}_cube", at=at, number=n, category="cube",
                    shape="cube", colour=colour, rgb=paint[colour], mass=0.1)
         for n, (colour, at) in enumerate({"red": (-0.3, -0.2), "blue": (0.35, -0.22)}.items(), 1)
     ]  # fmt: skip
-    can = make.thing(make.can(folder, 0.03, 0.08), "can", at=(0.05, -0.28), number=3, category="can", shape="cylinder")
+    can = make.placement(
+        make.can(folder, 0.03, 0.08), "can", at=(0.05, -0.28), number=3, category="can", shape="cylinder"
+    )
     cabinet = articulated(folder, "cabinet", CABINET, 4.0, (-0.15, 0.2), 4)
     oven = articulated(folder, "oven", OVEN, 3.0, (0.25, 0.2), 5)
     return settle(make.scene(*cubes, can, cabinet, oven))[0]
 
 
 def write(folder: Path) -> Path:
-    """The project folder."""
+    """Write the project folder and return it."""
     (folder / "made").mkdir(parents=True)
     write_scene(scene(folder / "made"), folder)
     return folder

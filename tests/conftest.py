@@ -1,6 +1,7 @@
-"""What tests of several rooms share. Being here puts this folder on the import path: `import tabletop`."""
+"""Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 import tabletop
 from hypothesis import settings
+from reference_frames import FRAMES, MISSING
 
 if TYPE_CHECKING:
-    from pipeline.simulation.sandbox import Sandbox
+    from pipeline.simulation.sandbox.sandbox import Sandbox
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
@@ -20,14 +22,35 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project folder with seven simple things on a table that stands askew in the world."""
+    """A project folder with seven simple objects on a table that is turned in the world."""
     return tabletop.write(tmp_path_factory.mktemp("table"), turn=0.7)
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> "Iterator[Sandbox]":
-    """One fork server for all who run programs; it takes a second or two to start."""
-    from pipeline.simulation.sandbox import Sandbox
+    """One fork server for all tests that run programs; it takes a second or two to start."""
+    from pipeline.simulation.sandbox.sandbox import Sandbox
 
     with Sandbox() as running:
         yield running
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked `frames` where the reference frames are missing."""
+    if not FRAMES.is_dir():
+        for item in items:
+            if item.get_closest_marker("frames"):
+                item.add_marker(pytest.mark.skip(reason=MISSING))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped and why."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        for report in reports
+    )
+    if reasons:
+        terminalreporter.section(f"{len(reports)} skipped")
+        for reason, count in reasons.most_common():
+            terminalreporter.line(f"{count} x {reason}")

@@ -1,9 +1,11 @@
-"""A table of simple things, written as a project folder in the contract's form: what the kit loads."""
+"""A table of simple objects, written as a project folder that the kit loads."""
 
 import json
 from pathlib import Path
 
 import numpy as np
+
+from pipeline.geometry import quat_about_z
 
 CAMERA = np.array([[1, 0, 0, 0], [0, -0.6, 0.8, -0.6], [0, -0.8, -0.6, 0.5], [0, 0, 0, 1.0]])
 """world_from_camera: looks along +y and down; right is +x."""
@@ -13,7 +15,7 @@ RGB = {
     "white": (235, 235, 230), "orange": (235, 130, 40), "purple": (130, 60, 160),
 }  # fmt: skip
 
-THINGS = {
+OBJECTS = {
     # name: (category, shape, colour, size, (x, y), mass)
     "red_cube": ("cube", "cube", "red", (0.05, 0.05, 0.05), (-0.18, -0.05), 0.1),
     "green_cube": ("cube", "cube", "green", (0.04, 0.04, 0.04), (-0.05, -0.12), 0.05),
@@ -25,14 +27,14 @@ THINGS = {
 }
 
 
-def write(folder: Path, turn: float = 0.0, things: dict = THINGS) -> Path:
-    """Writes scene.json and scene/scene.xml, the whole table turned about the vertical; returns the folder."""
+def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:
+    """Write scene.json and scene/scene.xml, the table turned by `turn` radians about z; return the folder."""
     c, s = np.cos(turn), np.sin(turn)
     spin = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
     placements, bodies = [], []
-    for i, (name, (category, shape, colour, size, xy, mass)) in enumerate(things.items()):
+    for i, (name, (category, shape, colour, size, xy, mass)) in enumerate(objects.items()):
         x, y = spin[:2, :2] @ np.array(xy)
-        pos, quat = [float(x), float(y), size[2] / 2], [float(np.cos(turn / 2)), 0, 0, float(np.sin(turn / 2))]
+        pos, quat = [float(x), float(y), size[2] / 2], quat_about_z(turn).tolist()
         placements.append({
             "name": name, "segment_id": i + 1, "asset_id": None, "scale": 1.0, "size": list(size), "mass": mass,
             "world_from_object": {"pos": pos, "quat_wxyz": quat}, "friction": 0.8, "fixed": False,
@@ -74,7 +76,7 @@ def _geoms(shape: str, size: tuple, rgb: tuple, mass: float) -> str:
 
 
 def _bowl(radius: float, half: float, mass: float, paint: str) -> str:
-    """A floor and twelve upright wedges around it."""
+    """Return the geoms of a bowl: a floor and twelve upright walls around it."""
     geoms = [f'<geom type="cylinder" size="{radius * 0.8} 0.003" pos="0 0 {0.003 - half}" mass="{mass / 2}" {paint}/>']
     for angle in np.arange(12) * np.pi / 6:
         x, y = (radius - 0.004) * np.cos(angle), (radius - 0.004) * np.sin(angle)

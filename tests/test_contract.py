@@ -10,8 +10,10 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import privacy
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 ROOT = Path(__file__).parent.parent
 COMMAND = Path(sys.executable).with_name("grs-studio")
@@ -19,9 +21,9 @@ SAMPLE = ROOT / "sample_scenes" / "blocks"
 
 
 def grs(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GRS_", "OPENAI_"))}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("GRS_", "OPENAI_"))}
     return subprocess.run(
-        [str(COMMAND), *map(str, arguments)], capture_output=True, text=True, env=kept | environment, timeout=300
+        [str(COMMAND), *map(str, arguments)], capture_output=True, text=True, env=inherited | environment, timeout=300
     )
 
 
@@ -31,15 +33,19 @@ def read(path: Path):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sample frame taken all the way."""
-    out = tmp_path_factory.mktemp("contract") / "blocks"
-    done = grs("run", SAMPLE, "--out", out)
+    """A sample frame after all stages, made by a marked person in a marked folder (privacy.py)."""
+    folder = tmp_path_factory.mktemp(privacy.MARK)
+    frame, out = Path(shutil.copytree(SAMPLE, folder / "frames" / "blocks")), folder / "blocks"
+    author = PngInfo()
+    author.add_text("Author", privacy.MARK, zip=True)
+    Image.open(SAMPLE / "rgb.png").save(frame / "rgb.png", pnginfo=author)
+    done = grs("run", frame, "--out", out, **privacy.identity(folder))
     assert done.returncode == 0, done.stderr
     return out
 
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit code 2 and one clear line that holds these words."""
+    """Assert exit code 2 and one line with these words."""
     assert done.returncode == 2, (done.returncode, done.stderr)
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr
@@ -62,14 +68,14 @@ def test_every_stage_is_done_timed_and_versioned(project):
     assert record["versions"]["mujoco"] == mujoco.__version__
 
 
-def test_the_frame_is_kept_as_it_came(project):
+def test_the_frame_is_saved_as_it_was_loaded(project):
     for name in ("rgb.png", "depth.png"):
-        kept, given = (np.asarray(Image.open(folder / name)) for folder in (project / "frame", SAMPLE))
+        saved, original = (np.asarray(Image.open(folder / name)) for folder in (project / "frame", SAMPLE))
         if name == "rgb.png":
-            assert np.array_equal(kept, given[..., :3])
+            assert np.array_equal(saved, original[..., :3])
         else:
             scale = read(project / "frame/camera.json")["depth_scale"], read(SAMPLE / "camera.json")["depth_scale"]
-            np.testing.assert_allclose(kept * scale[0], given * scale[1], atol=6e-4)
+            np.testing.assert_allclose(saved * scale[0], original * scale[1], atol=6e-4)
 
 
 def test_every_segment_has_a_description_and_every_object_a_match_and_a_body(project):
@@ -83,7 +89,7 @@ def test_every_segment_has_a_description_and_every_object_a_match_and_a_body(pro
     assert {p["segment_id"] for p in scene["placements"]} == set(objects)
     model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
     for p in scene["placements"]:
-        assert objects[p["segment_id"]] in (p["name"], *p["also"]), "the measured name still means it"
+        assert objects[p["segment_id"]] in (p["name"], *p["also"]), "the measured name still refers to it"
         assert model.body(p["name"]).jntnum[0] == 1
 
 
@@ -100,13 +106,13 @@ def test_every_segment_has_a_description_and_every_object_a_match_and_a_body(pro
         ("solution.json", {"solved", "reward"}),
     ],
 )
-def test_files_hold_what_outside_tools_read(project, file, keys):
+def test_files_have_the_keys_that_other_tools_read(project, file, keys):
     value = read(project / file)
     for entry in value if isinstance(value, list) else [value]:
         assert keys <= set(entry)
 
 
-def test_masks_as_coco_are_the_label_image(project):
+def test_coco_masks_equal_the_label_image(project):
     labels = np.asarray(Image.open(project / "segments/masks.png"))
     notes = read(project / "segments/coco.json")["annotations"]
     assert {note["id"] for note in notes} == set(np.unique(labels).tolist()) - {0} != set()
@@ -116,7 +122,7 @@ def test_masks_as_coco_are_the_label_image(project):
         assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])
 
 
-def test_the_model_stands_where_scene_json_says_and_stays_there(project):
+def test_the_model_is_at_the_poses_of_scene_json_and_stays_there(project):
     model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -135,15 +141,15 @@ def test_the_scene_loads_alone_when_moved_elsewhere(project, tmp_path):
     assert {p["name"] for p in read(project / "scene.json")["placements"]} <= bodies
 
 
-def test_the_solution_has_its_trajectory_and_film(project):
-    said = read(project / "solution.json")
-    assert said["solved"] is True and len(said["reward"]) == 8
-    with np.load(project / "solution.npz", allow_pickle=False) as kept:
-        assert len(kept["times"]) == len(kept["qpos"]) == len(kept["actions"]) > 10
+def test_the_solution_has_its_trajectory_and_video(project):
+    solution = read(project / "solution.json")
+    assert solution["solved"] is True and len(solution["reward"]) == 8
+    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
+        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
     assert (project / "solution.mp4").stat().st_size > 10_000
 
 
-def test_rounds_and_model_calls_are_on_record(project):
+def test_rounds_and_model_calls_are_recorded(project):
     rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
     assert len(rounds) == len(list((project / "rounds").iterdir()))
     calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
@@ -151,6 +157,12 @@ def test_rounds_and_model_calls_are_on_record(project):
 
 
 # ---------------------------------------------------------------------- the commands
+
+
+def test_neither_the_project_nor_its_export_tells_who_made_it_or_where(project, tmp_path):
+    assert privacy.leaks(project) == []
+    assert grs("export", project, "--out", tmp_path / "all.zip").returncode == 0
+    assert privacy.leaks(tmp_path, privacy.tells()) == []
 
 
 def test_a_second_run_finds_everything_done(project):
@@ -163,12 +175,12 @@ def test_check_prints_the_report_of_a_round(project):
     done = grs("check", project / "rounds/000", "--scene", project)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    kept = read(project / "rounds/000/report.json")
-    assert [c["name"] for c in report["checks"]] == [c["name"] for c in kept["checks"]]
-    assert report["reward"] == kept["reward"]
+    saved = read(project / "rounds/000/report.json")
+    assert [c["name"] for c in report["checks"]] == [c["name"] for c in saved["checks"]]
+    assert report["reward"] == saved["reward"]
 
 
-def test_check_runs_a_program_that_calls_things_as_they_were_measured(project, tmp_path):
+def test_check_runs_a_program_that_uses_the_measured_names(project, tmp_path):
     now = {p["name"]: p["also"] for p in read(project / "scene.json")["placements"]}
     name, before = next((name, also[0]) for name, also in now.items() if also)
     (tmp_path / "simulation.py").write_text(
@@ -185,7 +197,7 @@ def test_check_runs_a_program_that_calls_things_as_they_were_measured(project, t
     assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
 
 
-def test_until_stops_there_and_a_task_in_words_is_taken(tmp_path):
+def test_until_stops_after_a_stage_and_an_instruction_is_used(tmp_path):
     out = tmp_path / "words"
     assert grs("run", SAMPLE, "--out", out, "--until", "scene").returncode == 0
     assert (out / "scene/scene.xml").exists() and not (out / "task.json").exists()
@@ -206,7 +218,7 @@ def test_segment_answers_prompts_from_a_file(tmp_path):
     assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
+def test_a_killed_run_resumes_where_it_stopped(tmp_path):
     out = tmp_path / "killed"
     running = subprocess.Popen([str(COMMAND), "run", str(SAMPLE), "--out", str(out)], stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
@@ -217,7 +229,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     running.wait()
     assert read(out / "project.json")["stages"]["segments"] == "done"
     done = grs("run", SAMPLE, "--out", out, "--until", "scene")
-    assert done.returncode == 0 and "finding objects" not in done.stderr
+    assert done.returncode == 0 and "opening the frame" not in done.stderr
 
 
 @pytest.mark.parametrize(

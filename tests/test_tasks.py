@@ -1,12 +1,12 @@
-"""Tasks come from a model's answer, and only where they are about this scene."""
+"""Tasks are made from a model's answer, if it is about the objects of the scene."""
 
 import pytest
 import tabletop
 from pydantic import BaseModel
 
 from pipeline.models import ModelError
-from pipeline.models.rules import RulesModel
-from pipeline.router import write
+from pipeline.planner import PlannerModel
+from pipeline.router import write_program
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import (
     Task,
@@ -14,12 +14,12 @@ from pipeline.tasks import (
     TaskError,
     TasksAnswer,
     UnderstoodAnswer,
-    arranged,
+    arrangement_task,
     propose,
-    scene_data,
+    scene_to_json,
     task_from_json,
     task_to_json,
-    understand,
+    understand_instruction,
 )
 
 
@@ -28,16 +28,16 @@ def scene(tmp_path_factory):
     return Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
 
 
-class Says:
-    """A model that always answers the same, and keeps what it was asked."""
+class ScriptedModel:
+    """Always gives the same answer and records its questions."""
 
     name = "scripted"
 
     def __init__(self, answer: BaseModel):
-        self.answer, self.asked = answer, []
+        self.answer, self.questions = answer, []
 
     def ask(self, question):
-        self.asked.append(question)
+        self.questions.append(question)
         return self.answer
 
 
@@ -46,61 +46,63 @@ LIFT = TaskAnswer(
 )
 
 
-def test_a_models_task_keeps_its_words_and_says_whose_they_are(scene):
-    (task,) = propose(scene, Says(TasksAnswer(tasks=[LIFT])))
+def test_a_proposed_task_has_the_models_instruction_and_its_name_as_source(scene):
+    (task,) = propose(scene, ScriptedModel(TasksAnswer(tasks=[LIFT])))
     assert task == Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
 
 
-def test_a_proposal_about_what_is_not_there_is_left_out(scene):
+def test_a_proposal_about_a_missing_object_is_left_out(scene):
     ghost = LIFT.model_copy(update={"objects": ["pink_elephant"]})
-    assert len(propose(scene, Says(TasksAnswer(tasks=[ghost, LIFT])))) == 1
+    assert len(propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost, LIFT])))) == 1
     with pytest.raises(ModelError, match="proposed tasks about objects that are not here"):
-        propose(scene, Says(TasksAnswer(tasks=[ghost])))
+        propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost])))
 
 
-def test_an_empty_table_has_no_tasks_and_takes_no_words():
-    model = Says(TasksAnswer(tasks=[LIFT]))
-    assert propose((), model) == () and not model.asked
-    with pytest.raises(TaskError, match="no object was found on this table"):
-        understand("stack them", (), model)
+def test_an_empty_table_has_no_tasks_and_no_instructions():
+    model = ScriptedModel(TasksAnswer(tasks=[LIFT]))
+    assert propose((), model) == () and not model.questions
+    with pytest.raises(TaskError, match="there is no object on this table"):
+        understand_instruction("stack them", (), model)
 
 
-def test_understood_words_stay_the_persons(scene):
+def test_an_understood_task_has_the_users_instruction(scene):
     answer = UnderstoodAnswer(fits=True, **LIFT.model_dump())
-    task = understand("  lift \n the ball ", scene, Says(answer))
+    task = understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
 
 
-def test_words_that_do_not_fit_say_the_models_reason(scene):
+def test_an_impossible_instruction_gives_the_models_reason(scene):
     with pytest.raises(TaskError, match=r"^there is no kettle here$"):
-        understand("boil water", scene, Says(UnderstoodAnswer(fits=False, reason="there is no kettle here")))
+        understand_instruction(
+            "boil water", scene, ScriptedModel(UnderstoodAnswer(fits=False, reason="there is no kettle here"))
+        )
 
 
-def test_an_answer_about_what_is_not_there_is_the_models_fault(scene):
+def test_an_answer_about_a_missing_object_is_a_model_error(scene):
     answer = UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
     with pytest.raises(ModelError, match="pink_elephant"):
-        understand("lift it", scene, Says(answer))
+        understand_instruction("lift it", scene, ScriptedModel(answer))
 
 
-def test_a_question_tells_of_every_object_and_of_the_table(scene):
-    data = scene_data(scene, {"yellow_can": "a tin of soup"})
-    assert [o["name"] for o in data["objects"]] == list(tabletop.THINGS)
+def test_a_question_lists_every_object_and_the_table(scene):
+    data = scene_to_json(scene, {"yellow_can": "a tin of soup"})
+    assert [o["name"] for o in data["objects"]] == list(tabletop.OBJECTS)
     can = next(o for o in data["objects"] if o["name"] == "yellow_can")
     assert can["caption"] == "a tin of soup" and can["size"] == [0.066, 0.066, 0.1] and can["shape"] == "cylinder"
     assert len(data["table"]["polygon"]) == 4 and data["right"] == [1.0, 0.0]
 
 
-def test_a_layout_made_by_hand_is_a_task_with_its_places_for_goals(scene):
-    task = arranged({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
+def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
+    task = arrangement_task({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
     assert task.goals == ("red_cube stands at (0.100, -0.200)", "orange_ball stands at (0.000, 0.050)")
     assert (task.objects, task.source) == (("red_cube", "orange_ball"), "human")
-    program = write(task, scene, RulesModel())
+    program = write_program(task, scene, PlannerModel())
     assert 'kit.at("red_cube", (0.100, -0.200))' in program.simulation
     assert "check_orange_ball_ends_where_it_was_wanted" in program.checks
     with pytest.raises(TaskError, match="nothing was moved"):
-        arranged({})
+        arrangement_task({})
     with pytest.raises(ModelError, match="the place for red_cube lies beside the table"):
-        write(arranged({"red_cube": (3, 3)}), scene, RulesModel())
+        write_program(arrangement_task({"red_cube": (3, 3)}), scene, PlannerModel())
 
 
 def test_a_task_reads_back_from_its_json():

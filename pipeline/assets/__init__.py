@@ -1,7 +1,7 @@
-"""The assets a scene can be made of: a library, its rendered cards, and assets made from the view."""
+"""Assets that a scene is made of: libraries, import, appearance features, and reconstruction from a view."""
 
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.library import Library
-from pipeline.assets.mesh import load_mesh
+from pipeline.assets.mesh_files import load_mesh
 
 __all__ = ["Asset", "AssetError", "Library", "load_mesh"]

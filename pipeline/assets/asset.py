@@ -1,4 +1,4 @@
-"""One simulation-ready object of a library."""
+"""Defines Asset, one simulation-ready object of a library."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,52 +15,52 @@ class AssetError(StudioError):
 
 @dataclass(frozen=True)
 class Joint:
-    """How one part of an articulated asset moves."""
+    """A joint of an articulated asset."""
 
     name: str
     kind: Literal["hinge", "slide"]
     range: tuple[float, float]
-    """Lowest and highest position, in radians or metres; infinite where it has no limits."""
+    """Lowest and highest position, in radians or metres; infinite without limits."""
     part: str
-    """The body that it moves."""
+    """Name of the body that it moves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asset:
-    """A mesh with what physics needs to know of it. Meshes are metric, z up, origin at the centre of their box."""
+    """A mesh with its physical properties. Meshes are metric, z up, the centre of their bounding box at the origin."""
 
     id: str
     name: str
     caption: str
     category: str
-    """"cube", "box", "can", "bottle", "bowl", "mug" ...: one lower-case noun."""
+    """One lower-case noun: "cube", "box", "can", "bottle", "bowl", "mug" ..."""
     mesh: Path
-    """An .obj, .glb or .stl."""
+    """An .obj, .glb or .stl file."""
     size: np.ndarray
-    """Extents in metres, of shape (3,)."""
+    """Extents in metres, shape (3,)."""
     mass: float
     """In kg."""
     mass_range: tuple[float, float]
-    """Lightest and heaviest that is plausible, in kg."""
+    """Lowest and highest plausible mass, in kg."""
     mass_source: str
-    """Where its mass comes from: "asset", "category table", "size", "person", "model <name>"."""
+    """Source of the mass: "asset", "category table", "size", "person", "model <name>"."""
     friction: float
-    """Sliding friction, MuJoCo's first of three."""
+    """Sliding friction, the first of MuJoCo's three coefficients."""
     friction_range: tuple[float, float]
     friction_source: str
     collision: tuple[Path, ...] = ()
-    """Convex pieces, in the mesh's frame. Empty: the mesh's convex hull."""
+    """Convex parts in the mesh's frame. Empty: the mesh's convex hull."""
     container: bool = False
-    """Open at the top and hollow: other things can be put in."""
+    """Whether it is hollow and open at the top, so that objects can be put in."""
     licence: str = ""
     provenance: str = ""
     digest: str = ""
-    """Hash of all the files it was read from: what is computed of an asset is kept under it."""
+    """Hash of all its files, the cache key of everything that is computed from the asset."""
     joints: tuple[Joint, ...] = ()
-    """Of an articulated asset; its mesh shows the home pose."""
+    """Joints of an articulated asset. Its mesh shows the home pose."""
     model: Path | None = None
-    """An articulated asset's MJCF, which moves; it loads alone."""
+    """MJCF of an articulated asset; it loads alone."""
     folder: Path | None = None
-    """What it was read from; None for one that was made from a view."""
-    wrong: tuple[str, ...] = ()
-    """What is wrong with it, or was and is mended, one sentence each, as far as its importer kept it."""
+    """The folder it was read from; None for an asset reconstructed from a view."""
+    warnings: tuple[str, ...] = ()
+    """Problems of its file, repaired or not, one sentence each, as recorded by its importer."""

@@ -1,11 +1,11 @@
-"""What an asset is, and what is plausible for it, where its file does not say."""
+"""Guesses an asset's category, and plausible masses and frictions by category."""
 
 import re
 from typing import Literal
 
 import numpy as np
 
-WORDS = {
+CATEGORY_WORDS = {
     "cube": ("cube",),
     "cylinder": ("cylinder",),
     "ball": ("ball", "sphere"),
@@ -38,13 +38,13 @@ WORDS = {
     "fruit": ("apple", "banana", "pear", "lemon", "orange", "peach"),
     "tool": ("drill", "hammer", "screwdriver", "scissors", "wrench", "pliers", "knife", "stapler", "flashlight"),
 }
-Source = Literal["asset", "category table", "size", "person"]
-"""Where a number comes from: the asset's own file, its kind, its size alone, a person. A model is named."""
-LIGHTEST = 0.005
-"""Kg. Lighter than that simulates badly."""
-PACKED, OPEN_THINGS = (50.0, 300.0, 1000.0), (30.0, 120.0, 450.0)
-"""Lightest, usual and heaviest kg per cubic metre of the box around a thing whose kind is not known."""
-HEAVINESS = {
+PropertySource = Literal["asset", "category table", "size", "person"]
+"""Source of a number: the asset's file, its category, its size alone, or a person. A model is named."""
+MIN_MASS_KG = 0.005
+"""Lighter bodies simulate badly."""
+CLOSED_DENSITY, OPEN_DENSITY = (50.0, 300.0, 1000.0), (30.0, 120.0, 450.0)
+"""Lowest, usual and highest mass per volume of the bounding box, kg/m3, of closed and open unknown objects."""
+CATEGORY_DENSITY = {
     "cube": (80.0, 600.0, 900.0),
     "cylinder": (80.0, 550.0, 900.0),
     "ball": (20.0, 400.0, 800.0),
@@ -66,57 +66,61 @@ HEAVINESS = {
     "fruit": (250.0, 450.0, 800.0),
     "tool": (120.0, 600.0, 1600.0),
 }
-"""The same by category. A foam brick and a hardwood one are both blocks, an empty can is a can: hence the width."""
-HOLLOW = {"bowl", "mug", "cup", "bin", "tray", "pan", "basket", "pot", "crate", "plate"}
+"""The same by category. Ranges are wide: a foam brick and a hardwood one are both blocks."""
+HOLLOW_CATEGORIES = {"bowl", "mug", "cup", "bin", "tray", "pan", "basket", "pot", "crate", "plate"}
 
 
-def category_of(id: str, name: str) -> str:
-    """One lower-case noun for an asset, from the words of its name, then of its id; its last word otherwise."""
+def guess_category(id: str, name: str) -> str:
+    """Return one lower-case noun from the words of the name, then of the id; else the name's last word."""
     for text in (name, id):
         words = re.findall(r"[a-z]+", text.lower())
         for word in reversed(words):
-            for category, known in WORDS.items():
+            for category, known in CATEGORY_WORDS.items():
                 if word in known:
                     return category
-    for category, known in WORDS.items():
+    for category, known in CATEGORY_WORDS.items():
         if any(len(word) > 3 and re.search(rf"(^|_){word}", id.lower()) for word in known):
             return category
     words = re.findall(r"\b[a-z]{3,}\b", name.lower()) or re.findall(r"[a-z]+", name.lower())
     return (words or ["object"])[-1]
 
 
-def hollow(category: str) -> bool:
-    """Whether things of this kind are open at the top and hold other things."""
-    return category in HOLLOW
+def is_hollow_category(category: str) -> bool:
+    """Return whether objects of this category are open at the top and can hold others."""
+    return category in HOLLOW_CATEGORIES
 
 
-def usual_mass(size: np.ndarray, container: bool, category: str = "") -> float:
-    """In kg, for a box of size (3,) in metres, at most 5: nothing on a table is usually heavier."""
-    return min(_weights(size, container, category)[1], 5.0)
+def default_mass(size: np.ndarray, container: bool, category: str = "") -> float:
+    """Return a mass in kg for a bounding box of size (3,) in metres; at most 5 kg, for a tabletop."""
+    return min(_mass_by_density(size, container, category)[1], 5.0)
 
 
 def mass_range(size: np.ndarray, container: bool, category: str, mass: float | None = None) -> tuple[float, float]:
-    """Lightest and heaviest that is plausible in kg, of a `size` (3,) in metres; a `mass` once weighed lies inside."""
-    low, _, high = _weights(size, container, category)
+    """Return the lowest and highest plausible mass in kg for a bounding box of `size` (3,) in metres.
+
+    The range contains `mass`, if known.
+    """
+    low, _, high = _mass_by_density(size, container, category)
     return (low, high) if mass is None else (min(low, 0.8 * mass), max(high, 1.25 * mass))
 
 
-def mass_source(category: str) -> Source:
-    """What `usual_mass` goes by."""
-    return "category table" if category in HEAVINESS else "size"
+def default_mass_source(category: str) -> PropertySource:
+    """Return what `default_mass` is based on."""
+    return "category table" if category in CATEGORY_DENSITY else "size"
 
 
-def _weights(size: np.ndarray, container: bool, category: str) -> tuple[float, float, float]:
-    heaviness = np.array(HEAVINESS.get(category, OPEN_THINGS if container else PACKED))
-    low, usual, high = np.maximum(heaviness * np.prod(size), LIGHTEST)
+def _mass_by_density(size: np.ndarray, container: bool, category: str) -> tuple[float, float, float]:
+    """Return the lowest, usual and highest mass in kg."""
+    heaviness = np.array(CATEGORY_DENSITY.get(category, OPEN_DENSITY if container else CLOSED_DENSITY))
+    low, usual, high = np.maximum(heaviness * np.prod(size), MIN_MASS_KG)
     return float(low), float(usual), float(high)
 
 
-def usual_friction(category: str) -> float:
-    """Sliding friction on a table, MuJoCo's first of three."""
+def default_friction(category: str) -> float:
+    """Return the sliding friction on a table, the first of MuJoCo's three coefficients."""
     return {"can": 0.5, "bottle": 0.5, "plate": 0.5, "ball": 0.8}.get(category, 0.7)
 
 
 def friction_range(friction: float) -> tuple[float, float]:
-    """What is plausible: tables differ by as much as things do."""
+    """Return the plausible range; tables differ as much as objects do."""
     return max(0.1, friction - 0.2), friction + 0.2

@@ -1,9 +1,9 @@
-"""A library: folders of assets in the plain format, read once, their meshes loaded when asked for.
+"""Reads libraries: folders of asset folders in the plain format. Meshes are loaded on demand.
 
-An asset folder holds `mesh.obj` (or .glb, .stl, an MJCF or URDF) with its texture beside it, and `asset.json`
-{id, name, optional size, mass, friction, licence, category, caption, container, collision, provenance}; and
-mass_range, mass_from, friction_range, friction_from, wrong where somebody knows; and "instead": true where it takes the
-place of another asset of its id: a person's own version of it.
+An asset folder holds `mesh.obj` (or .glb, .stl, MJCF, URDF) with its texture beside it, and `asset.json` {id, name,
+optional size, mass, friction, licence, category, caption, container, collision, provenance}; also mass_range,
+mass_from, friction_range, friction_from, wrong (warnings) if known; and "instead": true if it overrides another asset
+of its id: a person's version of it.
 """
 
 import hashlib
@@ -20,49 +20,50 @@ import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError, Joint
 from pipeline.assets.categories import (
-    category_of,
+    default_friction,
+    default_mass,
+    default_mass_source,
     friction_range,
-    hollow,
+    guess_category,
+    is_hollow_category,
     mass_range,
-    mass_source,
-    usual_friction,
-    usual_mass,
 )
-from pipeline.assets.described import MODEL_FORMATS
-from pipeline.assets.hollow import FORM, hollow_files
-from pipeline.assets.mesh import MESH_FORMATS, metric_mesh, user_cache
-from pipeline.assets.shapes import Solid, write
+from pipeline.assets.collision.hollow_shapes import CACHE_VERSION, hollow_part_files
+from pipeline.assets.importers.compiled_model import MODEL_FORMATS
+from pipeline.assets.mesh_files import MESH_FORMATS, metric_mesh, user_cache_folder
+from pipeline.assets.solids import Solid, write_solid
+from pipeline.resources import SAMPLE_SCENES
 
-OWN = Path(__file__).resolve().parents[2] / "sample_scenes" / "library"
-"""The library of our own making."""
+BUILTIN_LIBRARY = SAMPLE_SCENES / "library"
+"""The library made by sample_scenes/make_library.py."""
 
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """All assets that a frame's objects may be taken for."""
+    """All assets that objects of a frame can be matched to."""
 
     assets: tuple[Asset, ...]
-    """In order of their ids; no id twice."""
+    """In order of their ids, which are unique."""
     skipped: tuple[tuple[Path, str], ...] = ()
     """Folders that could not be read, each with the reason in one sentence."""
     paths: tuple[Path, ...] = ()
-    """What it was opened from."""
+    """The paths it was opened from."""
 
     @staticmethod
     def open(paths: Sequence[Path | str] | None = None, cache: Path | None = None) -> "Library":
-        """The assets in folders of asset folders, or the library of our own making.
+        """Open folders of asset folders; the built-in library by default. A bad asset is skipped and named.
 
-        Meshes that are not yet metric and centred are written so, once, into `cache` (default: the user's cache
-        folder). Raises AssetError for a path that is no folder; a single bad asset is skipped and named.
+        Meshes that are not metric and centred are converted once, into `cache` (default: the user's cache folder).
+        Raises AssetError for a path that is not a folder.
         """
         found: dict[str, Asset] = {}
         skipped: list[tuple[Path, str]] = []
         versions: set[str] = set()
-        searched = tuple([OWN] if paths is None else [Path(path) for path in paths])
+        searched = tuple([BUILTIN_LIBRARY] if paths is None else [Path(path) for path in paths])
         for folder in asset_folders(searched):
             try:
                 asset = read_asset(folder, cache)
-                if _facts(folder).get("instead"):
+                if _read_facts(folder).get("instead"):
                     versions.add(asset.id)
                 elif asset.id in versions:
                     continue
@@ -79,7 +80,7 @@ class Library:
         except KeyError:
             near = get_close_matches(str(id), self._by_id, n=5, cutoff=0.4) or list(self._by_id)[:5]
             raise AssetError(
-                f'no asset "{id}" in the library; near it: {", ".join(near) or "none, it is empty"}'
+                f'no asset "{id}" in the library; similar: {", ".join(near) or "none, it is empty"}'
             ) from None
 
     def __contains__(self, id: object) -> bool:
@@ -101,26 +102,26 @@ class Library:
         return hashlib.sha256(" ".join(asset.digest for asset in self.assets).encode()).hexdigest()[:16]
 
 
-def user_library() -> Path:
-    """Where a person's own assets and packs are kept, for all projects: GRS_LIBRARY, else the user's data folder."""
+def user_library_folder() -> Path:
+    """Return the folder of a person's assets and packs: GRS_LIBRARY, else in the user's data folder."""
     base = os.environ.get("GRS_LIBRARY")
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return Path(base) if base else data / "grs-studio" / "library"
 
 
-def user_libraries(folder: Path | None = None) -> list[Path]:
-    """The libraries in there, each a folder of asset folders: "own" first, so that no pack hides it, then the packs."""
-    top = folder or user_library()
+def user_library_folders(folder: Path | None = None) -> list[Path]:
+    """Return the libraries in it, folders of asset folders: "own" first, so that it wins over packs."""
+    top = folder or user_library_folder()
     found = [f for f in top.iterdir() if f.is_dir() and f.name[0] not in "._"] if top.is_dir() else []
     return sorted(found, key=lambda f: (f.name != "own", f.name))
 
 
 def asset_folders(paths: Sequence[Path]) -> list[Path]:
-    """The asset folders in each path; a path that is itself an asset folder counts as one. Raises AssetError."""
+    """Return the asset folders in each path; a path may be an asset folder itself. Raises AssetError."""
     folders = []
     for path in paths:
         if not path.is_dir():
-            raise AssetError(f"the library {path} is no folder; give a folder of asset folders")
+            raise AssetError(f"the library {path} is not a folder; give a folder of asset folders")
         if (path / "asset.json").exists():
             folders.append(path)
         else:
@@ -129,20 +130,20 @@ def asset_folders(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_asset(folder: Path, cache: Path | None = None) -> Asset:
-    """The asset in one folder. Raises AssetError that says what is wrong with it."""
-    facts = _facts(folder)
+    """Read the asset in one folder. Raises an AssetError that says what is wrong with it."""
+    facts = _read_facts(folder)
     source = _mesh_file(folder)
     digest = _digest(folder)
     size = _numbers(facts, "size", 3)
     mesh, size = metric_mesh(source, size, digest, cache)
     id = str(facts.get("id") or folder.name)
     name = str(facts.get("name") or id.replace("_", " "))
-    category = str(facts.get("category") or category_of(id, name))
-    container = bool(facts.get("container", hollow(category)))
+    category = str(facts.get("category") or guess_category(id, name))
+    container = bool(facts.get("container", is_hollow_category(category)))
     collision = _collision(folder, facts) if mesh == source else ()
     if container and not collision:
-        collision = hollow_files(mesh, (cache or user_cache()) / "hollow" / FORM / digest)
-    container = container and len(collision) > 1  # one hull closes what is open
+        collision = hollow_part_files(mesh, (cache or user_cache_folder()) / "hollow" / CACHE_VERSION / digest)
+    container = container and len(collision) > 1  # a single hull closes the opening
     return Asset(
         id=id,
         name=name,
@@ -159,23 +160,23 @@ def read_asset(folder: Path, cache: Path | None = None) -> Asset:
         joints=_joints(facts),
         model=folder / "model" / "model.xml" if (folder / "model" / "model.xml").exists() else None,
         folder=folder,
-        wrong=tuple(map(str, wrong)) if isinstance(wrong := facts.get("wrong"), list) else (),
+        warnings=tuple(map(str, wrong)) if isinstance(wrong := facts.get("wrong"), list) else (),
     )
 
 
 def _physics(facts: dict, size: np.ndarray, category: str, container: bool) -> dict[str, Any]:
-    """An Asset's mass and friction, each with its range and where it comes from; filled in where the file is silent."""
-    told, rubs = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
-    mass = usual_mass(size, container, category) if told is None else float(told[0])
-    friction = usual_friction(category) if rubs is None else float(rubs[0])
-    plausible = mass_range(size, container, category, None if told is None else mass)
+    """Return an Asset's mass and friction with their ranges and sources; defaults for what the file omits."""
+    stated_mass, stated_friction = _numbers(facts, "mass", 1), _numbers(facts, "friction", 1)
+    mass = default_mass(size, container, category) if stated_mass is None else float(stated_mass[0])
+    friction = default_friction(category) if stated_friction is None else float(stated_friction[0])
+    plausible = mass_range(size, container, category, None if stated_mass is None else mass)
     return {
         "mass": mass,
         "mass_range": _range(facts, "mass_range", plausible),
-        "mass_source": mass_source(category) if told is None else str(facts.get("mass_from") or "asset"),
+        "mass_source": default_mass_source(category) if stated_mass is None else str(facts.get("mass_from") or "asset"),
         "friction": friction,
         "friction_range": _range(facts, "friction_range", friction_range(friction)),
-        "friction_source": "category table" if rubs is None else str(facts.get("friction_from") or "asset"),
+        "friction_source": "category table" if stated_friction is None else str(facts.get("friction_from") or "asset"),
     }
 
 
@@ -185,42 +186,42 @@ def _range(facts: dict, key: str, otherwise: tuple[float, float]) -> tuple[float
 
 
 def write_asset(solid: Solid, folder: Path, about: Mapping[str, object]) -> Asset:
-    """An asset folder, named by its id, of a solid and what asset.json says beside its id, size and pieces."""
+    """Write a solid as an asset folder named by its id. `about` holds the other facts of asset.json."""
     solid = solid.centred()
-    _, pieces = write(solid, folder)
+    _, parts = write_solid(solid, folder)
     facts = {
         "id": folder.name,
         **about,
         "size": [round(float(extent), 5) for extent in solid.mesh.extents],
-        "collision": [f"collision/{piece.name}" for piece in pieces],
+        "collision": [f"collision/{part.name}" for part in parts],
     }
     (folder / "asset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return read_asset(folder)
 
 
-def _facts(folder: Path) -> dict:
+def _read_facts(folder: Path) -> dict:
     try:
         facts = json.loads((folder / "asset.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise AssetError('it has no asset.json; the least is {"id": ..., "name": ...}') from None
+        raise AssetError('it has no asset.json; add one with {"id": ..., "name": ...}') from None
     except (OSError, ValueError) as error:
         raise AssetError(f"its asset.json cannot be read: {error}") from None
     if not isinstance(facts, dict):
-        raise AssetError('its asset.json is no object; the least is {"id": ..., "name": ...}')
+        raise AssetError('its asset.json is not an object; it takes {"id": ..., "name": ...}')
     return facts
 
 
 def _mesh_file(folder: Path) -> Path:
-    """mesh.* where there is one; else a model, since meshes beside it are its parts; else any mesh."""
+    """Return mesh.* if there is one; else a model, since meshes beside it are its parts; else any mesh."""
     names = [f"mesh{suffix}" for suffix in MESH_FORMATS]
     for pattern in (*names, *(f"*{suffix}" for suffix in (*MODEL_FORMATS, *MESH_FORMATS))):
         if files := sorted(folder.glob(pattern)):
             return files[0]
-    raise AssetError(f"it has no mesh; mesh.obj would do, or one of {' '.join(MESH_FORMATS)}")
+    raise AssetError(f"it has no mesh; add mesh.obj or one of {' '.join(MESH_FORMATS)}")
 
 
 def _numbers(facts: dict, key: str, count: int) -> np.ndarray | None:
-    """A fact as `count` positive numbers, None where it is not given. A number may come alone or in a list."""
+    """Return a fact as `count` positive numbers, None if missing. A single number may stand alone or in a list."""
     value = facts.get(key)
     if value is None:
         return None
@@ -248,15 +249,15 @@ def _joints(facts: dict) -> tuple[Joint, ...]:
 def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
     names = facts.get("collision") or []
     files = tuple(folder / str(name) for name in names) if isinstance(names, list) else ()
-    within = os.path.normpath(folder) + os.sep  # by name alone: a large library has thousands of pieces
+    within = os.path.normpath(folder) + os.sep  # by name alone: a large library has thousands of parts
     missing = [f.name for f in files if not os.path.normpath(f).startswith(within) or not f.exists()]
     if missing:
-        raise AssetError(f"its collision file {missing[0]} is not in its folder")
+        raise AssetError(f"its collision file {missing[0]} is not in its folder; add it or remove the entry")
     return files
 
 
 def _digest(folder: Path) -> str:
-    """Hash of the folder's files. Paths count relative to it, so that a moved library keeps its digest."""
+    """Return a hash of the folder's files. Paths are relative to it, so that a moved library keeps its digests."""
     files = sorted(f for f in folder.rglob("*") if f.is_file())
     stamps = [(f.relative_to(folder).as_posix(), (known := f.stat()).st_mtime_ns, known.st_size) for f in files]
     return _hashed(folder, tuple(stamps))
@@ -264,7 +265,7 @@ def _digest(folder: Path) -> str:
 
 @lru_cache(maxsize=10_000)
 def _hashed(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
-    """Read once for each version of the files: a library is opened anew whenever one asset of it changes."""
+    """Return the hash, computed once per version of the files: a library is reopened when one asset changes."""
     total = hashlib.sha256()
     for name, _, _ in stamps:
         total.update(name.encode())

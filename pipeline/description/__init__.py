@@ -1,5 +1,7 @@
-from pipeline.description.describe import describe, describe_all, measured_name, unused
+"""Descriptions of segments: name, caption, and measured attributes."""
+
 from pipeline.description.description import Attributes, Description, Shape, from_json, to_json
+from pipeline.description.measure import describe, describe_all, name_from_measurements, unique_name
 
 __all__ = [
     "Attributes",
@@ -8,7 +10,7 @@ __all__ = [
     "describe",
     "describe_all",
     "from_json",
-    "measured_name",
+    "name_from_measurements",
     "to_json",
-    "unused",
+    "unique_name",
 ]

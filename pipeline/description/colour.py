@@ -1,33 +1,34 @@
-"""Colour names from CIELAB: hue, chroma and lightness as people tell the basic colours apart."""
+"""Name colours from hue, chroma and lightness in CIELAB."""
 
 import cv2
 import numpy as np
 
-NAMES = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-LEAST_CHROMA = 13.0
-"""Below it a colour has no hue that a person would name."""
+from pipeline.description.colour_names import BASIC_COLOURS
+
+MIN_CHROMA = 13.0
+"""Chroma below which a colour counts as black, grey or white."""
 
 
 def name_colour(pixels: np.ndarray) -> tuple[str, tuple[int, int, int]]:
-    """The basic colour that most pixels have, and those pixels' median sRGB; pixels of shape (N, 3), uint8.
+    """Return the basic colour that most pixels (N, 3), uint8, have, and the median sRGB of those pixels.
 
-    Highlights and shadows have little chroma and lose the vote on a coloured thing.
+    Black, grey and white count less, because highlights and shadows of coloured objects have little chroma.
     """
     lab = cv2.cvtColor((pixels[None] / 255).astype(np.float32), cv2.COLOR_RGB2LAB)[0]
     names = classify(lab)
-    votes = np.bincount(names, minlength=len(NAMES)).astype(float)
-    votes[:3] *= 0.6  # print, shade and shine are grey on coloured things, not the other way round
+    votes = np.bincount(names, minlength=len(BASIC_COLOURS)).astype(float)
+    votes[:3] *= 0.6  # print, shade and highlights are grey on coloured objects, not the other way round
     if votes[2] > 0.35 * votes[:3].sum() and votes[:3].max() > votes[3:].max():
-        votes[2] = votes[:3].sum()  # white in its own shade
+        votes[2] = votes[:3].sum()  # shaded parts of a white object
     best = int(votes.argmax())
     red, green, blue = np.median(pixels[names == best] if (names == best).any() else pixels, 0).astype(int).tolist()
-    return NAMES[best], (red, green, blue)
+    return BASIC_COLOURS[best], (red, green, blue)
 
 
-def balanced(rgb: np.ndarray) -> np.ndarray:
-    """A picture (H, W, 3), uint8, without the cold cast that cameras give to shade: its brightest parts made white.
+def white_balance(rgb: np.ndarray) -> np.ndarray:
+    """Remove a cold colour cast from an image (H, W, 3), uint8, by making its brightest parts white.
 
-    Warm casts stay: they cannot be told from the wood that fills such pictures.
+    Warm casts are not removed: they cannot be distinguished from wooden tables.
     """
     grey = rgb.astype(np.float32).mean(-1)
     bright = rgb[(grey >= np.quantile(grey[::4, ::4], 0.97)) & (grey < 252)].astype(np.float32)
@@ -41,10 +42,10 @@ def balanced(rgb: np.ndarray) -> np.ndarray:
 
 
 def classify(lab: np.ndarray) -> np.ndarray:
-    """The index in NAMES of each colour; lab of shape (N, 3), lightness 0-100."""
+    """Return the index in BASIC_COLOURS of each CIELAB colour (N, 3) with lightness from 0 to 100, of shape (N,)."""
     light, a, b = lab.T
     chroma, hue = np.hypot(a, b), np.degrees(np.arctan2(b, a)) % 360
-    grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, LEAST_CHROMA))
+    grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, MIN_CHROMA))
     dull = (chroma < 42) & (light < 62) | (light < 42)
     pale_red = (light > 66) & (chroma < 62)
     rules = [
@@ -60,5 +61,5 @@ def classify(lab: np.ndarray) -> np.ndarray:
         ((hue >= 335) & (hue < 358) & (light > 42), "pink"),
         (((hue >= 335) | (hue < 45)) & pale_red & ~((hue > 30) & (hue < 45) & (chroma > 50)), "pink"),
     ]
-    index = [NAMES.index(name) for _, name in rules]
-    return np.select([rule for rule, _ in rules], index, default=NAMES.index("red"))
+    index = [BASIC_COLOURS.index(name) for _, name in rules]
+    return np.select([rule for rule, _ in rules], index, default=BASIC_COLOURS.index("red"))

@@ -1,4 +1,4 @@
-"""What each segment is, measured: colour, shape, metric size, and so a name."""
+"""Descriptions of segments: name, caption and measured attributes."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ Shape = Literal["box", "cube", "cylinder", "sphere", "bowl", "irregular"]
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
-    """What can be measured of an object."""
+    """Measured attributes of an object."""
 
     colour: str
     """A basic colour name: red, orange, yellow, green, blue, purple, pink, brown, black, white, grey."""
@@ -22,24 +22,26 @@ class Attributes:
     """The typical sRGB colour, 0-255."""
     shape: Shape
     size: np.ndarray
-    """Extents in metres of shape (3,): along the object's own upright box's two ground axes, then its height."""
+    """Of the object's upright bounding box, in metres, of shape (3,): along its two ground axes, then its height."""
     yaw: float
-    """Turn of that box about world z, in radians."""
+    """Rotation of that box about world z, in radians."""
     centre: np.ndarray
-    """Of the box, in world axes, of shape (3,), in metres."""
+    """Centre of that box in world axes, of shape (3,), in metres."""
     fit_error: float
     """Median distance in metres from the points to the fitted primitive."""
     material: str = ""
     text: str = ""
-    """Words read on the object; empty where nobody read any."""
+    """Words read on the object; empty if there are none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Description:
+    """A segment's name, caption and attributes."""
+
     segment_id: int
     is_object: bool
     name: str
-    """Unique in a scene, words joined by "_", fit for a MuJoCo body: "red_cube", "red_cube_2"."""
+    """Unique in a scene and valid as the name of a MuJoCo body: "red_cube", "red_cube_2"."""
     caption: str
     attributes: Attributes
     confidence: float = 1.0
@@ -47,9 +49,9 @@ class Description:
     source: str = "measured"
     """"measured", a model's name, or "human"."""
     warnings: tuple[str, ...] = field(default=())
-    """What is in doubt, one sentence each ("only 40 points")."""
+    """Doubts, one sentence each ("only 40 points")."""
     failure: str = ""
-    """Why the model that was asked gave no answer, so that this is measured; empty where it did or nobody asked."""
+    """Why the language model gave no answer, so that measurements are used; empty if it did or was not asked."""
 
 
 class DescriptionError(StudioError):
@@ -57,32 +59,34 @@ class DescriptionError(StudioError):
 
 
 def to_json(descriptions: Iterable[Description]) -> str:
-    """The text of descriptions.json."""
-    return json.dumps([_plain(asdict(description)) for description in descriptions], indent=1, ensure_ascii=False)
+    """Return the text of descriptions.json."""
+    return json.dumps([_rounded(asdict(description)) for description in descriptions], indent=1, ensure_ascii=False)
 
 
 def from_json(text: str) -> tuple[Description, ...]:
-    """What `to_json` wrote. Raises DescriptionError."""
+    """Inverse of `to_json`. Raises DescriptionError."""
     try:
         return tuple(_description(entry) for entry in json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        told = f"{type(error).__name__}: {error}"
-        raise DescriptionError(f"descriptions.json cannot be read ({told}); compute the descriptions again.") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise DescriptionError(
+            f"descriptions.json cannot be read ({reason}); compute the descriptions again."
+        ) from None
 
 
 def _description(entry: dict) -> Description:
-    seen = dict(entry["attributes"])
-    seen |= {
-        "size": np.array(seen["size"], float),
-        "centre": np.array(seen["centre"], float),
-        "rgb": tuple(seen["rgb"]),
+    attributes = dict(entry["attributes"])
+    attributes |= {
+        "size": np.array(attributes["size"], float),
+        "centre": np.array(attributes["centre"], float),
+        "rgb": tuple(attributes["rgb"]),
     }
-    return Description(**entry | {"attributes": Attributes(**seen), "warnings": tuple(entry.get("warnings", ()))})
+    return Description(**entry | {"attributes": Attributes(**attributes), "warnings": tuple(entry.get("warnings", ()))})
 
 
-def _plain(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: _rounded(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
         return [round(float(entry), 5) for entry in value]
     return round(value, 5) if isinstance(value, float) else value

@@ -1,38 +1,38 @@
-"""How good the stages are: masks against truth, and what the router is worth."""
+"""Scores of the stages: masks and matches against labels, and the ablation of the router."""
 
-from pipeline.evaluation.ablation import Trial, ablate, summary, write_ablation
-from pipeline.evaluation.masks import (
-    FOUND,
+from pipeline.evaluation.ablation import AblationTrial, ablate, summary, write_ablation
+from pipeline.evaluation.mask_scores import (
+    FOUND_IOU,
     ClickScore,
     EvaluationError,
-    Labelled,
+    LabelledFrame,
+    MaskPredictor,
     MaskScore,
-    Predict,
-    all_at_once,
-    click,
     iou,
     next_click,
-    one_by_one,
+    predict_from_all_clicks,
+    predict_from_last_click,
     read_labelled,
     score_masks,
+    simulate_clicks,
 )
 
 __all__ = [
-    "FOUND",
+    "FOUND_IOU",
+    "AblationTrial",
     "ClickScore",
     "EvaluationError",
-    "Labelled",
+    "LabelledFrame",
+    "MaskPredictor",
     "MaskScore",
-    "Predict",
-    "Trial",
     "ablate",
-    "all_at_once",
-    "click",
     "iou",
     "next_click",
-    "one_by_one",
+    "predict_from_all_clicks",
+    "predict_from_last_click",
     "read_labelled",
     "score_masks",
+    "simulate_clicks",
     "summary",
     "write_ablation",
 ]

@@ -1,5 +1,6 @@
-"""What a project gives away: a folder that runs without this program."""
+"""Exporters: a project, or one object of it, in formats that work without this program."""
 
-from pipeline.export.bundle import ExportError, export_zip
+from pipeline.export.exporter import export_project
+from pipeline.export.project_zip import ExportError, export_zip
 
-__all__ = ["ExportError", "export_zip"]
+__all__ = ["ExportError", "export_project", "export_zip"]

@@ -1,4 +1,4 @@
-"""One RGB-D photograph with its camera. Camera axes are OpenCV's: x right, y down, z forward."""
+"""RGB-D frames and their cameras. Camera axes are OpenCV's: x right, y down, z forward."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ from pipeline.errors import StudioError
 
 
 class FrameError(StudioError):
-    """A frame that cannot be read or makes no sense."""
+    """A frame that cannot be read or is not valid."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class Intrinsics:
         """The camera matrix, of shape (3, 3), in pixels."""
         return np.array([[self.fx, 0, self.cx], [0, self.fy, self.cy], [0, 0, 1.0]])
 
+    def ray_directions(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the directions through pixels (u, v) of shape (...), in camera axes with z = 1, of shape (..., 3)."""
+        return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones_like(u)], -1)
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -39,11 +43,11 @@ class Frame:
     """Distance along z in metres, of shape (H, W), float32. Zero where unknown."""
     intrinsics: Intrinsics
     world_from_camera: np.ndarray | None = None
-    """The camera's calibrated pose, of shape (4, 4), or None where the table has to tell it."""
+    """The camera's calibrated pose, of shape (4, 4); None to derive it from the table."""
     source: str = ""
-    """Where the frame came from, for a person to read."""
+    """Where the frame came from, as readable text."""
     notes: tuple[str, ...] = ()
-    """What the reader had to guess or mend ("depth taken as millimetres"), one sentence each."""
+    """What the reader guessed or corrected ("depth taken as millimetres"), one sentence each."""
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -51,3 +55,8 @@ class Frame:
         k, z = self.intrinsics, np.where(self.depth > 0, self.depth, np.nan)
         u, v = np.meshgrid(np.arange(k.width, dtype=np.float32), np.arange(k.height, dtype=np.float32))
         return np.stack([(u - k.cx) / k.fx * z, (v - k.cy) / k.fy * z, z], -1).astype(np.float32)
+
+
+def subsampling_step(frame: Frame, width: int) -> int:
+    """Return n so that every n-th pixel of the frame makes rows of about `width` pixels."""
+    return max(1, round(frame.depth.shape[1] / width))

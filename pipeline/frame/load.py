@@ -1,93 +1,89 @@
-"""The one door for frames: looks at what a path is and chooses its reader."""
+"""Load a frame from a path in any registered format."""
 
 from pathlib import Path
 
-from pipeline.frame.formats.arrays import open_npy, open_npz
-from pipeline.frame.formats.bop import open_bop
-from pipeline.frame.formats.bundle import DEEPEST, Bundle, open_folder, open_zip, read_bytes
-from pipeline.frame.formats.cloud import open_cloud
-from pipeline.frame.formats.colour_only import open_picture
-from pipeline.frame.formats.pairs import COLOUR_SUFFIXES, open_pairs
-from pipeline.frame.formats.realsense import open_bag
-from pipeline.frame.formats.record3d import open_record3d
+from pipeline import plugins
+from pipeline.errors import StudioError
+from pipeline.frame import plain_format
+from pipeline.frame.confined_reader import (
+    is_harmless_folder,
+    is_harmless_image,
+    load_files_confined,
+    open_confined,
+)
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.formats.tum import open_tum
-from pipeline.frame.formats.video import VIDEOS, open_video, open_video_folder
 from pipeline.frame.frame import Frame, FrameError
-from pipeline.frame.plain import WANTED, open_plain, what_lacks
+from pipeline.frame.plain_format import FRAME_FORM
+from pipeline.untrusted.isolated import is_supported
 
-FOLDERS = (open_plain, open_record3d, open_bop, open_tum, open_pairs, open_video_folder)
-"""Readers of folders and zips, the most certain first."""
 OTHERS = "Other formats: .npz, .r3d, .bag, .ply, .glb, video with depth beside it, TUM, BOP and Open3D folders"
 
 
 def load(path: str | Path, index: int = 0) -> Frame:
-    """The frame at a path, in any format; of several, the one at `index`. Raises FrameError, which says in one line
-    what would have worked."""
-    return frames(path).frame(index)
+    """Load the frame at `index` from a path in any format. Raises FrameError, which says what would work."""
+    return open_recording(path).frame(index)
 
 
-def frames(path: str | Path) -> Recording:
-    """The frames at a path, to pick one from. Raises FrameError."""
+def open_recording(path: str | Path) -> Recording:
+    """Open a path that holds one frame or more. Raises FrameError.
+
+    Formats of installed packages are asked before the built-in ones, in this process; of the built-in ones only plain
+    folders and photographs of PNG and JPEG are read in it, all others in a confined child.
+    """
     path = Path(path)
     try:
-        if path.is_dir():
-            return _of_bundle(open_folder(path))
-        if path.is_file():
-            return _of_file(path)
+        if not (path.is_dir() or path.is_file()):
+            raise FrameError(f"There is nothing at {path}. {FRAME_FORM}.")
+        for name in _added_formats():
+            if (recording := _read(name, path)) is not None:
+                return recording
+        return open_in_process(path) if is_read_in_process(path) else open_confined(path)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte in it
-        raise FrameError(f"{path} cannot be read ({error}). {WANTED}.") from None
-    raise FrameError(f"There is nothing at {path}. {WANTED}.")
+        raise FrameError(f"{path} cannot be read ({error}). {FRAME_FORM}.") from None
 
 
-def _of_file(path: Path) -> Recording:
-    kind = path.suffix.lower()
-    if kind == ".npz":
-        return open_npz(path)
-    if kind == ".npy":
-        return open_npy(path, read_bytes(path))
-    if kind == ".bag":
-        return open_bag(path)
-    if kind in (".ply", ".glb"):
-        return open_cloud(path)
-    if kind in VIDEOS:
-        return open_video(path)
-    if kind in COLOUR_SUFFIXES:
-        return open_picture(path)
-    with path.open("rb") as file:
-        if file.read(2) == b"PK":
-            return _of_bundle(open_zip(path))
-    raise FrameError(f"{path.name} is neither a folder nor a zip that can be read. {WANTED}. {OTHERS}.")
+def is_read_in_process(path: Path) -> bool:
+    """Whether a recording is decoded in this process: see confined_reader."""
+    if not is_supported():
+        return True
+    return is_harmless_folder(path) if path.is_dir() else is_harmless_image(path)
 
 
-def _of_bundle(bundle: Bundle) -> Recording:
-    for _ in range(DEEPEST):
-        if found := _first(bundle):
-            return found
-        if bundle.top or len(bundle.folders) != 1:
-            break
-        bundle = bundle.inside(bundle.folders[0])
-    if found := _side_by_side(bundle):
-        return found
-    raise what_lacks(bundle)
+def load_files(rgb: str | Path, depth: str | Path, camera: str | Path | None = None) -> Frame:
+    """Load a frame from single files. Without a camera file, intrinsics are guessed, with a note. Raises FrameError."""
+    files = Path(rgb), Path(depth), None if camera is None else Path(camera)
+    if all(map(is_read_in_process, files[:2])) or not all(file is None or file.is_file() for file in files):
+        return plain_format.load_files(*files)
+    return load_files_confined(*files)
 
 
-def _first(bundle: Bundle) -> Recording | None:
-    return next((found for reader in FOLDERS if (found := reader(bundle)) is not None), None)
+def open_in_process(path: Path) -> Recording:
+    """Open a recording with the built-in readers, in this process. Raises FrameError."""
+    try:
+        added = _added_formats()
+        for name in plugins.available("frame_formats"):
+            if name not in added and (recording := _read(name, path)) is not None:
+                return recording
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte in it
+        raise FrameError(f"{path} cannot be read ({error}). {FRAME_FORM}.") from None
+    others = f"{OTHERS}, {', '.join(added)}" if added else OTHERS
+    raise FrameError(f"{path.name} is neither a folder nor a zip that can be read. {FRAME_FORM}. {others}.")
 
 
-def _side_by_side(bundle: Bundle) -> Recording | None:
-    """Several frames or recordings, each in its folder."""
-    found: dict[str, Recording] = {}
-    for folder in bundle.folders:
-        try:
-            inside = _first(bundle.inside(folder))
-        except FrameError:  # the others can still be picked from
-            continue
-        if inside is not None:
-            found[folder] = inside
-    if not found:
-        return None
-    places = [(folder, index) for folder, recording in found.items() for index in range(len(recording))]
-    names = tuple(f if len(found[f]) == 1 else f"{f}/{found[f].names[i]}" for f, i in places)
-    return Recording("folder of frames", names, lambda at: found[places[at][0]].read(places[at][1]))
+def _added_formats() -> list[str]:
+    """Return the names of the formats of installed packages."""
+    entries = plugins.entries("frame_formats")
+    return [name for name in plugins.available("frame_formats") if not plugins.is_built_in(entries[name])]
+
+
+def _read(name: str, path: Path) -> Recording | None:
+    """Ask one format; a single frame becomes a recording of one. Raises FrameError, also for a reader that fails."""
+    try:
+        found = plugins.load("frame_formats", name)(path)
+    except (StudioError, OSError, ValueError):
+        raise
+    except Exception as error:
+        raise FrameError(f"The frame format '{name}' failed on {path.name}: {type(error).__name__}: {error}") from error
+    if isinstance(found, Frame):
+        return Recording(name, (path.name,), lambda _: found)
+    return found

@@ -1,4 +1,4 @@
-"""Depth seen by one camera, drawn into another: points forward, the nearest wins."""
+"""Render the depth of one camera in the pixels of another: project the points, keep the nearest."""
 
 import math
 
@@ -8,47 +8,47 @@ import numpy as np
 from pipeline.frame.frame import Intrinsics
 from pipeline.geometry import transform
 
-SAME_SURFACE = 1.02
-"""How much farther than the nearest point in a pixel another may lie and still be of the same surface."""
+SAME_SURFACE_RATIO = 1.02
+"""Depth of a point over that of the nearest point in its pixel, up to which both belong to the same surface."""
 
 
-def reproject(depth: np.ndarray, seen_by: Intrinsics, into: Intrinsics, into_from_seen: np.ndarray) -> np.ndarray:
-    """Depth (H, W) in metres of the camera `seen_by`, as the camera `into` would see it, of its shape, float32.
+def reproject(depth: np.ndarray, source: Intrinsics, target: Intrinsics, target_from_source: np.ndarray) -> np.ndarray:
+    """Return depth (H, W) in metres of the camera `source` as the camera `target` measures it, in its shape, float32.
 
-    Pixels are cut finely enough that a surface shows no gaps where `into` has more pixels than `seen_by`.
+    Depth is upsampled first, so that surfaces show no gaps if `target` has more pixels than `source`.
     """
-    fine = min(8, math.ceil(1.3 * max(into.fx / seen_by.fx, into.fy / seen_by.fy)))
-    dense = enlarge(depth, depth.shape[1] * fine, depth.shape[0] * fine)
+    factor = min(8, math.ceil(1.3 * max(target.fx / source.fx, target.fy / source.fy)))
+    dense = upsample_depth(depth, depth.shape[1] * factor, depth.shape[0] * factor)
     rows, cols = np.nonzero(dense)
     z = dense[rows, cols].astype(float)
-    u, v = ((at + 0.5) / fine - 0.5 for at in (cols, rows))
-    rays = np.stack([(u - seen_by.cx) / seen_by.fx, (v - seen_by.cy) / seen_by.fy, np.ones_like(u)], -1)
-    points = transform(into_from_seen, rays * z[:, None])
-    pixels, inside = project(points, into)
-    place, z = pixels[inside, 1] * into.width + pixels[inside, 0], points[inside, 2]
-    nearest = np.full(into.height * into.width, np.inf)
-    np.minimum.at(nearest, place, z)
-    surface = z < SAME_SURFACE * nearest[place]  # the mean, for the nearest alone leans towards the camera on a slope
-    count, total = (np.bincount(place[surface], weights, nearest.size) for weights in (None, z[surface]))
-    return (total / np.maximum(count, 1)).reshape(into.height, into.width).astype(np.float32)
+    u, v = ((centre + 0.5) / factor - 0.5 for centre in (cols, rows))
+    rays = source.ray_directions(u, v)
+    points = transform(target_from_source, rays * z[:, None])
+    pixels, inside = project(points, target)
+    index, z = pixels[inside, 1] * target.width + pixels[inside, 0], points[inside, 2]
+    nearest = np.full(target.height * target.width, np.inf)
+    np.minimum.at(nearest, index, z)
+    # The mean over the surface: on slopes the nearest point alone is biased towards the camera.
+    surface = z < SAME_SURFACE_RATIO * nearest[index]
+    count, total = (np.bincount(index[surface], weights, nearest.size) for weights in (None, z[surface]))
+    return (total / np.maximum(count, 1)).reshape(target.height, target.width).astype(np.float32)
 
 
 def project(points: np.ndarray, k: Intrinsics) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels (N, 2) int, x and y, of points (N, 3) in camera axes, and which of them, (N,) bool, lie in the picture."""
+    """Return pixels x and y (N, 2), int, of points (N, 3) in camera axes, and which lie in the image, (N,), bool."""
     z = np.where(points[:, 2] > 1e-6, points[:, 2], np.nan)
     u, v = points[:, 0] / z * k.fx + k.cx, points[:, 1] / z * k.fy + k.cy
     inside = (u > -0.5) & (u < k.width - 0.5) & (v > -0.5) & (v < k.height - 0.5)  # false for NaN
     return np.rint(np.where(inside, np.stack([u, v]), 0)).astype(int).T, inside
 
 
-def enlarge(depth: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Depth (h, w) in metres at a finer resolution of the same view, (height, width): smooth on a surface, sharp where
-    it steps."""
+def upsample_depth(depth: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Return depth (h, w) in metres at a higher resolution (height, width): linear on surfaces, nearest at edges."""
     size = (width, height)
-    near = cv2.resize(depth, size, interpolation=cv2.INTER_NEAREST)
-    smooth = cv2.resize(depth, size, interpolation=cv2.INTER_LINEAR)
-    least, most = (
-        cv2.resize(spread(depth, np.ones((3, 3), np.uint8)), size, interpolation=cv2.INTER_NEAREST)
-        for spread in (cv2.erode, cv2.dilate)
+    nearest = cv2.resize(depth, size, interpolation=cv2.INTER_NEAREST)
+    linear = cv2.resize(depth, size, interpolation=cv2.INTER_LINEAR)
+    low, high = (
+        cv2.resize(extreme(depth, np.ones((3, 3), np.uint8)), size, interpolation=cv2.INTER_NEAREST)
+        for extreme in (cv2.erode, cv2.dilate)
     )
-    return np.where((least > 0) & (most < 1.05 * least), smooth, near).astype(np.float32)
+    return np.where((low > 0) & (high < 1.05 * low), linear, nearest).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The table: the plane things stand on, its region, and the world frame on top of it."""
+"""Find the support (the table): its plane, its region in the image, and the world frame on top of it."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.frame.frame import Frame, FrameError
-from pipeline.frame.planes import find_planes, inliers, pixel_rays, refine, thinned
+from pipeline.frame.once_per_frame import once_per_frame
+from pipeline.frame.plane_extraction import find_planes, pixel_rays, plane_inliers, refine_plane, subsample_frame
 from pipeline.geometry import Plane, transform
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
-"""Metres and radians by which a given camera pose may miss the measured table without a word."""
+"""Metres and radians between the frame's camera pose and the measured table up to which no note is added."""
 
 
 class SupportError(FrameError):
@@ -20,10 +21,10 @@ class SupportError(FrameError):
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What the objects stand on. World frame: z up, table top at z = 0.
+    """The surface that objects stand on. World frame: z up, table top at z = 0.
 
-    Where the frame gives no camera pose, the world's origin lies on the table under the middle of what is seen of
-    it, x points to the camera's right and y away from the camera.
+    If the frame has no camera pose, the world's origin is the centroid of the table's visible outline, x points to the
+    camera's right and y away from the camera.
     """
 
     world_from_camera: np.ndarray
@@ -31,54 +32,59 @@ class Support:
     plane: Plane
     """In camera axes, the normal towards the camera."""
     polygon: np.ndarray
-    """Convex outline of the table's seen top, of shape (N, 2), world x and y in metres, anticlockwise."""
+    """Convex outline of the table's visible top, of shape (N, 2), world x and y in metres, anticlockwise."""
     inliers: np.ndarray
     """Pixels that show the table's top, of shape (H, W), bool."""
     notes: tuple[str, ...] = ()
-    """What a person should know of the pose, one sentence each."""
+    """Remarks on the pose, one sentence each."""
 
 
+@once_per_frame
 def find_support(frame: Frame) -> Support:
-    """The table's top: the plane that most speaks for a table, refined on all its pixels. Raises SupportError.
+    """Return the table's top: the plane with the highest table score, refined on all its pixels. Raises SupportError.
 
-    A given `world_from_camera` keeps its x, y and heading; its tilt and height follow the table that is seen.
+    If the frame has a `world_from_camera`, its x, y and heading are used; tilt and height follow the measured table.
     """
-    small = thinned(frame, 320)
-    found = [refine(small, plane) for plane in find_planes(small)]
-    scores = [_score(small, plane, seen) for plane, seen in found]
-    scores = [score * _unless_floor(i, found, scores) for i, score in enumerate(scores)]
+    small = subsample_frame(frame, 320)
+    candidates = [refine_plane(small, plane) for plane in find_planes(small)]
+    scores = [_table_score(small, plane, inliers) for plane, inliers in candidates]
+    scores = [score * _floor_penalty(i, candidates, scores) for i, score in enumerate(scores)]
     if not scores or max(scores) <= 0:
         raise SupportError(
-            "No flat surface that things could stand on is seen in the depth picture; "
+            "No flat surface that objects could stand on is found in the depth image; "
             "point the camera down at a table 0.3 to 3 m away."
         )
-    plane, _ = refine(thinned(frame, 640), found[int(np.argmax(scores))][0])
-    seen = inliers(frame, plane)
-    outline = _outline(frame, plane, seen)
-    world, notes = _world(frame, plane, outline)
+    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[int(np.argmax(scores))][0])
+    inliers = plane_inliers(frame, plane)
+    outline = _outline(frame, plane, inliers)
+    world, notes = _world_pose(frame, plane, outline)
     polygon = transform(world, outline)[:, :2]
-    return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], seen, notes)
+    return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], inliers, notes)
 
 
-def _score(frame: Frame, plane: Plane, inliers: np.ndarray) -> float:
-    """Seen pixels, weighed by how level the plane is, as far as the camera can tell. 0: no table at all."""
+def _table_score(frame: Frame, plane: Plane, inliers: np.ndarray) -> float:
+    """Return the plane's share of the image, weighted by how level it is; 0 if it cannot be a table.
+
+    Without a camera pose the camera is assumed to be held upright.
+    """
     share = np.count_nonzero(inliers) / inliers.size
     if share < 0.01:
         return 0.0
     if frame.world_from_camera is not None:
         level = float((frame.world_from_camera[:3, :3] @ plane.normal)[2])
         return share * max(level, 0.0) ** 8
-    upward = -float(plane.normal[1])  # 1 seen along the table, 0 from straight above, negative for a ceiling
+    upward = -float(plane.normal[1])  # 1 for a view along the table, 0 from straight above, negative for a ceiling
     if upward < -0.3:
         return 0.0
-    tilted = np.clip((upward - 0.1) / 0.25, 0.1, 1)  # a wall looks like a table from straight above: last choice
+    # From straight above a wall looks like a table, so such views score least.
+    tilted = np.clip((upward - 0.1) / 0.25, 0.1, 1)
     return share * tilted * float(np.clip(1.6 - 2 * abs(plane.normal[0]), 0.05, 1))
 
 
-def _unless_floor(index: int, found: list[tuple[Plane, np.ndarray]], scores: list[float]) -> float:
-    """Small where another plane, parallel and large enough to be a table, lies above this one."""
-    plane, _ = found[index]
-    for other, (above, _) in enumerate(found):
+def _floor_penalty(index: int, candidates: list[tuple[Plane, np.ndarray]], scores: list[float]) -> float:
+    """Return 0.1 if another plane, parallel and large enough to be a table, lies above this one, else 1."""
+    plane, _ = candidates[index]
+    for other, (above, _) in enumerate(candidates):
         parallel = above.normal @ plane.normal > np.cos(np.radians(8))
         if parallel and plane.offset - above.offset > 0.25 and scores[other] > 0.15 * scores[index]:
             return 0.1
@@ -86,10 +92,10 @@ def _unless_floor(index: int, found: list[tuple[Plane, np.ndarray]], scores: lis
 
 
 def _outline(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:
-    """Corners of the table's convex outline, on the plane, in camera axes, of shape (N, 3)."""
-    reach = max(3, inliers.shape[1] // 100) | 1
+    """Return the corners of the table's convex outline, on the plane, in camera axes, of shape (N, 3)."""
+    size = max(3, inliers.shape[1] // 100) | 1
     solid = cv2.morphologyEx(inliers.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
-    solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, np.ones((reach, reach), np.uint8))
+    solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))
     pixels = cv2.findNonZero(solid if solid.any() else inliers.astype(np.uint8))
     corners = cv2.approxPolyDP(cv2.convexHull(pixels), 1.5, True)[:, 0]
     if len(corners) < 3:
@@ -100,36 +106,37 @@ def _outline(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:
     return rays * (-plane.offset / (rays @ plane.normal))[:, None]
 
 
-def _world(frame: Frame, plane: Plane, outline: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """world_from_camera, of shape (4, 4), and what there is to say about it."""
-    given = frame.world_from_camera
-    if given is None:
-        return _own_world(plane, outline), ()
-    up = given[:3, :3] @ plane.normal
+def _world_pose(frame: Frame, plane: Plane, outline: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return world_from_camera, of shape (4, 4), and remarks on it."""
+    calibrated = frame.world_from_camera
+    if calibrated is None:
+        return _pose_from_table(plane, outline), ()
+    up = calibrated[:3, :3] @ plane.normal
     tilt = float(np.arccos(np.clip(up[2], -1, 1)))
     if tilt > np.radians(60):
-        told = f"the table leans {np.degrees(tilt):.0f} degrees in it: is it camera_from_world, or another camera's?"
-        return _own_world(plane, outline), (f"The given camera pose was left aside, for {told}",)
-    middle = transform(given, outline.mean(0))
-    turn = Rotation.align_vectors([[0.0, 0, 1]], [up])[0].as_matrix()  # about the table's middle, which stays put
+        reason = f"the table leans {np.degrees(tilt):.0f} degrees in it: is it camera_from_world, or another camera's?"
+        return _pose_from_table(plane, outline), (f"The given camera pose was left aside, for {reason}",)
+    middle = transform(calibrated, outline.mean(0))
+    levelling = Rotation.align_vectors([[0.0, 0, 1]], [up])[0].as_matrix()  # about the table's middle
     world = np.eye(4)
-    world[:3, :3] = turn @ given[:3, :3]
-    world[:3, 3] = turn @ (given[:3, 3] - middle) + middle - [0, 0, middle[2]]
+    world[:3, :3] = levelling @ calibrated[:3, :3]
+    world[:3, 3] = levelling @ (calibrated[:3, 3] - middle) + middle - [0, 0, middle[2]]
     far, steep = abs(middle[2]) > POSE_TOLERANCE[0], tilt > POSE_TOLERANCE[1]
-    told = f"puts the table's top at z = {middle[2]:.3f} m, leaning {np.degrees(tilt):.1f} degrees"
-    return world, (f"The given camera pose {told}; tilt and height follow the table.",) if far or steep else ()
+    error = f"puts the table's top at z = {middle[2]:.3f} m, leaning {np.degrees(tilt):.1f} degrees"
+    return world, (f"The given camera pose {error}; tilt and height follow the table.",) if far or steep else ()
 
 
-def _own_world(plane: Plane, outline: np.ndarray) -> np.ndarray:
+def _pose_from_table(plane: Plane, outline: np.ndarray) -> np.ndarray:
+    """Return world_from_camera, of shape (4, 4), with its origin at the centroid of the table's outline."""
     z = plane.normal
     right = np.array([1.0, 0, 0]) - z[0] * z
     x = right / np.linalg.norm(right)
-    turn = np.stack([x, np.cross(z, x), z])
+    rotation = np.stack([x, np.cross(z, x), z])
     world = np.eye(4)
-    flat = (outline @ turn.T)[:, :2]
+    flat = (outline @ rotation.T)[:, :2]
     moments = cv2.moments(flat.astype(np.float32))
     middle = np.array([moments["m10"], moments["m01"]]) / moments["m00"] if moments["m00"] > 1e-9 else flat.mean(0)
-    world[:3, :3], world[:3, 3] = turn, [-middle[0], -middle[1], plane.offset]
+    world[:3, :3], world[:3, 3] = rotation, [-middle[0], -middle[1], plane.offset]
     return world
 
 

@@ -1,33 +1,51 @@
-"""What was seen <-> what we own."""
+"""Object correspondence: which asset of a library each segment shows."""
 
-from pipeline.assets.features import Features
-from pipeline.matching.evidence import LARGEST_SCALE, SMALLEST_SCALE
-from pipeline.matching.files import from_json, read, to_json, write
-from pipeline.matching.matches import KEPT, Candidate, Match, choose, match, match_all
-from pipeline.matching.modes import ASKING, MODES, Asking, Matcher, Mode, unavailable, unlearnt, usable
-from pipeline.matching.sight import sight
+from pipeline.assets.appearance.features import LibraryFeatures
+from pipeline.matching.indexed_library import IndexedLibrary
+from pipeline.matching.match_files import from_json, read_matches, to_json, write_matches
+from pipeline.matching.matcher import (
+    MATCHERS,
+    MODEL_MATCHERS,
+    MatcherInfo,
+    MatcherName,
+    ModelMatcherName,
+    all_matchers,
+    calibration_warning,
+    usable_matcher,
+    why_unavailable,
+)
+from pipeline.matching.matchers import Matcher, match_by_name
+from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, match, match_all, override_match
+from pipeline.matching.query import Query, QueryView, query_view
+from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE
 
 __all__ = [
-    "ASKING",
-    "KEPT",
-    "LARGEST_SCALE",
-    "MODES",
-    "SMALLEST_SCALE",
-    "Asking",
+    "MATCHERS",
+    "MAX_CANDIDATES",
+    "MAX_SCALE",
+    "MIN_SCALE",
+    "MODEL_MATCHERS",
     "Candidate",
-    "Features",
+    "IndexedLibrary",
+    "LibraryFeatures",
     "Match",
     "Matcher",
-    "Mode",
-    "choose",
+    "MatcherInfo",
+    "MatcherName",
+    "ModelMatcherName",
+    "Query",
+    "QueryView",
+    "all_matchers",
+    "calibration_warning",
     "from_json",
     "match",
     "match_all",
-    "read",
-    "sight",
+    "match_by_name",
+    "override_match",
+    "query_view",
+    "read_matches",
     "to_json",
-    "unavailable",
-    "unlearnt",
-    "usable",
-    "write",
+    "usable_matcher",
+    "why_unavailable",
+    "write_matches",
 ]

@@ -1,58 +1,65 @@
-"""The one seam around every model: a question goes in, a checked value comes out.
+"""Language and vision models behind one interface: a question in, a validated answer out."""
 
-`choose` makes the model that settings or a name stand for, at start-up or anew from the Models panel. Nothing here
-imports a client before it is needed.
-"""
-
-import os
+from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.models.destination import check_policy
 from pipeline.models.model import (
+    AnswerOverride,
     CallCancelled,
     Model,
     ModelError,
     Question,
-    Stopped,
-    Wish,
+    StageCancelled,
+    has_language,
+    has_vision,
     label_of,
-    reads,
-    sees,
     source_of,
 )
-from pipeline.models.settings import ModelSettings, named
+from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
+from pipeline.models.settings import ModelSettings, service_from_name
 
 __all__ = [
-    "CallCancelled", "Model", "ModelError", "ModelSettings", "Question", "Stopped", "Wish", "choose", "label_of",
-    "reads", "sees", "source_of",
+    "AnswerOverride", "CallCancelled", "Model", "ModelError", "ModelSettings", "Question", "StageCancelled",
+    "has_language", "has_vision", "label_of", "open_model", "source_of",
 ]  # fmt: skip
 
 
-def choose(
-    which: ModelSettings | str, key: str = "", prompts: Path | None = None, timeout: float | None = None
+def open_model(
+    settings: ModelSettings | str,
+    offline: Callable[[], Model],
+    key: str = "",
+    prompts: Path | None = None,
+    timeout: float | None = None,
 ) -> Model:
-    """The model of these settings, or of a name: "offline", "openai", "replay:TRACE", all else from the environment.
+    """Return the model for some settings, or for a name. Imports a client only when it is needed. Raises ModelError.
 
-    `key` is the server's, empty for OPENAI_API_KEY; `prompts` a folder whose prompts win over our own; `timeout`
-    is seconds for one call and wins over the environment. Raises ModelError.
+    Args:
+        settings: Settings, or "offline", "openai" or "replay:TRACE" with all else from the environment.
+        offline: Makes the model for the service "offline".
+        key: The server's key; empty for OPENAI_API_KEY.
+        prompts: Folder whose files override the built-in prompts.
+        timeout: Seconds for one call, for a name; overrides the environment.
     """
-    settings = _named(which, timeout) if isinstance(which, str) else which
+    if isinstance(settings, str):
+        settings = _settings_for(settings, timeout)
     if settings.service == "openai":
-        from pipeline.models.openai_client import OpenAIModel
+        from pipeline.models.client.openai_client import OpenAIModel
 
-        return OpenAIModel(settings, key or os.environ.get("OPENAI_API_KEY", ""), prompts)
+        model = OpenAIModel(settings, key or environment_value(KEY_VARIABLE), prompts)
+        check_policy(model)
+        return model
     if settings.service == "replay":
-        from pipeline.models.replay import ReplayModel
+        from pipeline.models.trace.replay import ReplayModel
 
         return ReplayModel(Path(settings.trace))
-    from pipeline.models.rules import RulesModel
-
-    return RulesModel()
+    return offline()
 
 
-def _named(name: str, timeout: float | None) -> ModelSettings:
+def _settings_for(name: str, timeout: float | None) -> ModelSettings:
     if name not in ("offline", "openai") and not name.startswith("replay:"):
         raise ModelError(f"There is no model '{name}'; choose offline, openai, or replay:TRACE.")
-    chosen = named(name)
+    fields = service_from_name(name)
     if name == "openai":
-        del chosen["model"]  # the environment names it
-    return ModelSettings.from_environment(None, timeout=timeout, **chosen)
+        del fields["model"]  # the environment names it
+    return ModelSettings.from_environment(None, timeout=timeout, **fields)

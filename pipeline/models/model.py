@@ -1,4 +1,4 @@
-"""The one seam around every model, of language, vision or rules."""
+"""Interface to every model: questions, errors, and the Model protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,88 +26,91 @@ STAGE_OF = {
     "repair_simulation": "rounds",
     "repair_checks": "rounds",
 }
-"""Every kind of question, and the stage of a project that asks it."""
-CODE = ("write_program", "route", "repair_simulation", "repair_checks")
-"""Kinds that are put to the model for code."""
+"""The stage of a project that asks each kind of question."""
+CODE_KINDS = ("write_program", "route", "repair_simulation", "repair_checks")
+"""Kinds that the code model answers, if one is set."""
 
 
 class ModelError(StudioError):
-    """A model that cannot be reached or whose answer cannot be used. Never counts for or against a program."""
+    """A model cannot be reached or its answer cannot be used. Never counts for or against a program."""
 
     def __init__(self, message: str, raw: str = ""):
         super().__init__(message)
         self.raw = raw
-        """The reply as it came, for a person to read."""
+        """The raw reply, for a person to read."""
 
 
 class CallCancelled(ModelError):
-    """A person cancelled this one call; its connection is closed."""
+    """The user cancelled this call."""
 
 
-class Stopped(CallCancelled):
-    """A person stopped the whole work that the call was part of."""
+class StageCancelled(CallCancelled):
+    """The user cancelled the stage that the call belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One question of the method."""
+    """One question to a model."""
 
     kind: str
-    """Names the prompt, models/prompts/<kind>.md, and the rule that answers offline: a key of STAGE_OF."""
+    """A key of STAGE_OF; names the prompt, models/prompts/<kind>.md, and the rule that answers offline."""
     data: Mapping[str, Any]
-    """Fills the prompt's holes; JSON values. What the offline rules reason on."""
-    answer: type[BaseModel]
+    """JSON values for the prompt's holes, and the input of the offline rules."""
+    answer_type: type[BaseModel]
+    """Type of the answer; its JSON schema is part of the prompt."""
     pictures: tuple[np.ndarray, ...] = ()
     """Each of shape (H, W, 3), uint8."""
-    must_see: bool = False
-    """An answer without having seen the pictures is worth nothing: a model that cannot is not asked."""
-    about: str = ""
-    """Object or round the question is about, for the trace: "object 3", "round 2"."""
-    shows: str = ""
-    """A hash of what the pictures were made from, the same on every machine; empty: the pixels themselves count."""
+    needs_vision: bool = False
+    """Whether an answer without the pictures is useless; a model without vision is then not asked."""
+    subject: str = ""
+    """Object or round that the question is about, for the trace: "object 3", "round 2"."""
+    picture_key: str = ""
+    """Hash of the pictures' source data, the same on every machine; empty to hash the pixels."""
     attempt: int = 0
-    """How often a person asked it anew: another question for the memo and the record, the same one for the model."""
-    wording: str = ""
-    """A person's own text in the place of the filled prompt; empty for the prompt."""
+    """How often the user asked it again: a new question for cache and trace, the same prompt for the model."""
+    prompt_text: str = ""
+    """The user's own text instead of the filled prompt; empty for the prompt."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a person wants of one question, after seeing how it was answered."""
+class AnswerOverride:
+    """The user's override for one question."""
 
     attempt: int = 0
-    """How often it was asked anew."""
-    wording: str = ""
-    """The person's own text for it."""
-    measured: bool = False
-    """The measured answer instead of the model's."""
+    """How often it was asked again."""
+    prompt_text: str = ""
+    """The user's own text instead of the filled prompt."""
+    use_measured: bool = False
+    """Whether to use the measured answer instead of the model's."""
 
 
 class Model(Protocol):
+    """Anything that answers questions: a language model, recorded answers, or rules."""
+
     name: str
-    """Shown as the source of its answers: "rules", "gpt-..."."""
+    """Source of its answers, as shown to the user: "rules", "gpt-..."."""
 
     def ask(self, question: Question) -> BaseModel:
-        """An instance of question.answer. Raises ModelError."""
+        """Return an instance of question.answer_type. Raises ModelError."""
         ...
 
 
 def source_of(model: Model, kind: str) -> str:
-    """Name of the model that answers this kind of question, where several do."""
-    named = getattr(model, "source_of", None)
-    return named(kind) if named else model.name
+    """Return the name of the model that answers this kind of question."""
+    by_kind = getattr(model, "source_of", None)
+    return by_kind(kind) if by_kind else model.name
 
 
-def sees(model: Model) -> bool:
-    """Whether a model looks at pictures, so that it is asked what objects are and what they match."""
-    return bool(getattr(model, "sees", False))
+def has_vision(model: Model) -> bool:
+    """Whether a model accepts pictures, so that it can describe and match objects."""
+    return bool(getattr(model, "has_vision", False))
 
 
-def reads(model: Model) -> bool:
-    """Whether a model understands words: written rules answer only the questions that they were written for."""
-    return bool(getattr(model, "reads", True))
+def has_language(model: Model) -> bool:
+    """Whether a model understands free text; the offline rules answer only the kinds they were written for."""
+    return bool(getattr(model, "has_language", True))
 
 
 def label_of(model: Model) -> str:
-    """What the app calls a model: its name, but for a replay, whose answers are another's."""
+    """Return the model's label in the app: its name, or for a replay its own label."""
     return getattr(model, "label", model.name)

@@ -1,19 +1,24 @@
-"""Which model answers, where it is, and how far it may go. Never holds a key, never prints one."""
+"""Model settings: which model, on which server, with which limits. They never contain a key."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from pipeline.models.model import Effort, ModelError, Service
+from pipeline.models.secret_environment import environment_value
 from pipeline.store import StoreError, read_json, write_json
 
-DEFAULT = "gpt-4o"
-"""The model GRS reports its numbers with."""
-FILE = "model.json"
-"""In the workspace: what was chosen in the app."""
-ENVIRONMENT = {
+DEFAULT_MODEL = "gpt-4o"
+"""The model of the GRS paper's results."""
+OPENAI_URL = "https://api.openai.com/v1"
+"""Address of the server unless another is set."""
+SETTINGS_FILE = "model.json"
+SCHEMA = 1
+"""Version of the settings' file."""
+"""File in the workspace with the settings chosen in the app."""
+ENVIRONMENT_VARIABLES = {
     "GRS_MODEL": "model",
     "GRS_CODE_MODEL": "code_model",
     "GRS_BASE_URL": "base_url",
@@ -24,49 +29,49 @@ ENVIRONMENT = {
     "GRS_CONCURRENCY": "concurrency",
     "GRS_LONGEST_ANSWER": "longest_answer",
 }
-"""Variables that set a field; OPENAI_API_KEY is read where it is used and kept nowhere."""
+"""Environment variables that set a field. OPENAI_API_KEY is read where it is used and never stored."""
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Every choice about models. Raises ModelError that names the field and what it takes."""
+    """All settings of models. Raises ModelError that names a wrong field and its range."""
 
     service: Service = "offline"
-    """"offline" (rules), "openai" (any server that speaks its API), or "replay" (a recorded trace)."""
+    """"offline" (rules), "openai" (any server with the OpenAI API), or "replay" (a recorded trace)."""
     model: str = ""
-    """Its name on the server; empty for the one GRS reports its numbers with."""
+    """Name of the model on the server; empty for DEFAULT_MODEL."""
     code_model: str = ""
-    """Writes, routes and repairs programs; empty for the same model."""
+    """Name of the model that writes, routes and repairs programs; empty for the same model."""
     base_url: str = ""
-    """Empty for OpenAI's own service."""
+    """Address of the server; empty for OpenAI."""
     trace: str = ""
-    """The trace.jsonl that is replayed."""
+    """Path of the trace.jsonl to replay."""
     temperature: float | None = None
-    """None leaves it to the server."""
+    """None for the server's default."""
     reasoning_effort: Effort = ""
-    """Empty leaves it to the server."""
+    """Empty for the server's default."""
     timeout: float = 60.0
-    """Seconds for one call, with what the network makes it repeat; an unusable answer is asked again in a new call."""
+    """Seconds for one call including network retries; each correction of an unusable answer is a new call."""
     retries: int = 2
-    """How often a busy, broken or unreachable server is asked again within that time."""
+    """Retries within that time if the server is busy, fails or cannot be reached."""
     concurrency: int = 4
-    """Calls at the same time, at most."""
+    """Maximum number of simultaneous calls."""
     give_up_after: int = 3
-    """Questions in a row that a server may fail before it is left alone for a while."""
+    """Consecutive failures after which the server is not called for a while."""
     rest: float = 30.0
-    """Seconds for which it is left alone."""
+    """Seconds for which it is then not called."""
     ceiling_usd: float | None = None
-    """What a project's calls may cost together; None for no ceiling."""
+    """Maximum cost of all calls of a project, in USD; None for no ceiling."""
     usd_per_million_in: float | None = None
-    """Price of a million tokens asked; None for what the price list knows."""
+    """Price of a million prompt tokens; None for the price list's."""
     usd_per_million_out: float | None = None
-    """Price of a million tokens answered."""
+    """Price of a million answer tokens; None for the price list's."""
     longest_answer: int = 8192
-    """Tokens of one answer, at most, thoughts included."""
+    """Maximum tokens of one answer, reasoning included."""
     pictures: bool = True
-    """Whether it is shown pictures: without, objects stay described and matched as measured."""
+    """Whether the model gets pictures; without them, objects are described and matched from measurements."""
     picture_side: int = 1024
-    """Pixels of a picture's longer side, at most."""
+    """Maximum longer side of a picture, in pixels."""
 
     def __post_init__(self):
         for problem in _problems(self):
@@ -74,25 +79,27 @@ class ModelSettings:
 
     @property
     def paid(self) -> bool:
-        """Whether calls leave this program at all."""
+        """Whether calls go to a server."""
         return self.service == "openai"
 
     @staticmethod
     def from_environment(workspace: Path | None = None, **flags: Any) -> "ModelSettings":
-        """Flags that were given, over the environment, over what the workspace keeps, over the defaults.
+        """Return the settings from flags, environment, workspace and defaults, in this order of precedence.
 
-        GRS_MODEL alone means the service "openai"; "offline" and "replay:TRACE" are taken too. Raises ModelError.
+        GRS_MODEL alone implies the service "openai"; it may also be "offline" or "replay:TRACE". Raises ModelError.
         """
-        kept = asdict(load(workspace)) if workspace else {}
-        told = {field: os.environ[name] for name, field in ENVIRONMENT.items() if os.environ.get(name)}
-        given = {name: value for name, value in flags.items() if value is not None}
-        if "model" in told and "service" not in given:
-            told |= named(told["model"])
-        return from_words(kept | told | given)
+        saved = asdict(load_settings(workspace)) if workspace else {}
+        environment = {
+            field: value for name, field in ENVIRONMENT_VARIABLES.items() if (value := environment_value(name))
+        }
+        overrides = {name: value for name, value in flags.items() if value is not None}
+        if "model" in environment and "service" not in overrides:
+            environment |= service_from_name(environment["model"])
+        return parse_settings(saved | environment | overrides)
 
 
-def named(name: str) -> dict[str, str]:
-    """Service and model of "offline", "replay:TRACE", "openai", or a model's own name."""
+def service_from_name(name: str) -> dict[str, str]:
+    """Return the fields service, model and trace for "offline", "openai", "replay:TRACE" or a model's name."""
     if name in ("offline", "openai"):
         return {"service": name, "model": ""}
     if name.startswith("replay:"):
@@ -100,55 +107,56 @@ def named(name: str) -> dict[str, str]:
     return {"service": "openai", "model": name}
 
 
-def from_words(said: Mapping[str, Any]) -> ModelSettings:
-    """Settings of values that may be words, as a form or the environment gives them. Raises ModelError."""
+def parse_settings(values: Mapping[str, Any]) -> ModelSettings:
+    """Return settings from values that may be strings, as from a form or the environment. Raises ModelError."""
     kinds = {field.name: field.type for field in fields(ModelSettings)}
-    if unknown := set(said) - set(kinds):
-        raise ModelError(f"There is no model setting {', '.join(sorted(unknown))}; there are: {', '.join(kinds)}.")
-    return ModelSettings(**{name: _value(name, kinds[name], value) for name, value in said.items()})
+    if unknown := set(values) - set(kinds):
+        raise ModelError(f"There is no model setting {', '.join(sorted(unknown))}; settings are: {', '.join(kinds)}.")
+    return ModelSettings(**{name: _value(name, kinds[name], value) for name, value in values.items()})
 
 
-def load(workspace: Path) -> ModelSettings:
-    """What the workspace keeps, else the defaults. Raises ModelError for a file that cannot be read."""
-    file = workspace / FILE
+def load_settings(workspace: Path) -> ModelSettings:
+    """Return the workspace's saved settings, or the defaults. Raises ModelError for a file that cannot be read."""
+    file = workspace / SETTINGS_FILE
     try:
-        said = read_json(file) or {}
+        saved = read_json(file, SCHEMA) or {}
         known = {field.name for field in fields(ModelSettings)}
-        return from_words({name: value for name, value in said.items() if name in known})
+        return parse_settings({name: value for name, value in saved.items() if name in known})
     except (StoreError, ValueError, AttributeError) as error:
-        raise ModelError(f"{file.name} in the workspace cannot be read ({error}); mend or remove it.") from None
+        raise ModelError(f"{file.name} in the workspace cannot be read ({error}); repair or delete it.") from None
 
 
-def save(settings: ModelSettings, workspace: Path) -> Path:
-    """Keeps the settings, which hold no key, in the workspace; returns the file."""
-    write_json(workspace / FILE, asdict(replace(settings, base_url=without_login(settings.base_url))))
-    return workspace / FILE
+def save_settings(settings: ModelSettings, workspace: Path) -> Path:
+    """Save the settings in the workspace and return the file."""
+    values = asdict(replace(settings, base_url=strip_credentials(settings.base_url)))
+    write_json(workspace / SETTINGS_FILE, {"schema": SCHEMA, **values})
+    return workspace / SETTINGS_FILE
 
 
-def without_login(url: str) -> str:
-    """An address without the user and password it may carry."""
+def strip_credentials(url: str) -> str:
+    """Return an address without user and password."""
     scheme, mark, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}" if mark else url
 
 
-def _value(name: str, kind: Any, said: Any) -> Any:
-    if not isinstance(said, str) or kind is str or name in ("service", "reasoning_effort"):
-        return said.strip() if isinstance(said, str) else said
-    if not said.strip():
+def _value(name: str, kind: Any, value: Any) -> Any:
+    if not isinstance(value, str) or kind is str or name in ("service", "reasoning_effort"):
+        return value.strip() if isinstance(value, str) else value
+    if not value.strip():
         return None
     if kind is bool:
-        return said.strip().lower() in ("1", "true", "yes", "on")
+        return value.strip().lower() in ("1", "true", "yes", "on")
     try:
-        return int(said) if kind is int else float(said)
+        return int(value) if kind is int else float(value)
     except ValueError:
-        variable = next((v for v, field in ENVIRONMENT.items() if field == name), name)
-        takes = {"timeout": "seconds, as in GRS_TIMEOUT=60"}.get(name, "a number")
-        raise ModelError(f"{variable} is '{said}'; it takes {takes}.") from None
+        variable = next((v for v, field in ENVIRONMENT_VARIABLES.items() if field == name), name)
+        expected = {"timeout": "seconds, as in GRS_TIMEOUT=60"}.get(name, "a number")
+        raise ModelError(f"{variable} is '{value}'; it takes {expected}.") from None
 
 
 def _problems(s: ModelSettings) -> list[str]:
-    """What is wrong with the settings, one sentence each."""
+    """Return one sentence for each invalid setting."""
     numbers: list[tuple[str, Any, float, float]] = [
         ("timeout", s.timeout, 0.05, 86_400),
         ("temperature", s.temperature, 0, 2),
@@ -162,17 +170,30 @@ def _problems(s: ModelSettings) -> list[str]:
         ("longest_answer", s.longest_answer, 16, 1_000_000),
         ("picture_side", s.picture_side, 64, 4096),
     ]
-    may_be_none = {"temperature", "ceiling_usd", "usd_per_million_in", "usd_per_million_out"}
-    wrong = [
+    optional = {"temperature", "ceiling_usd", "usd_per_million_in", "usd_per_million_out"}
+    problems = [
         f"The model's {name} is {value}; it takes a number from {low:g} to {high:g}."
         for name, value, low, high in numbers
-        if not (value is None and name in may_be_none) and not (isinstance(value, int | float) and low <= value <= high)
+        if not (value is None and name in optional) and not (isinstance(value, int | float) and low <= value <= high)
     ]
     if s.service not in get_args(Service):
-        wrong.append(f"There is no model service '{s.service}'; there are: {', '.join(get_args(Service))}.")
+        problems.append(f"There is no model service '{s.service}'; there are: {', '.join(get_args(Service))}.")
     if s.reasoning_effort not in get_args(Effort):
         efforts = ", ".join(filter(None, get_args(Effort)))
-        wrong.append(f"The reasoning effort is '{s.reasoning_effort}'; it takes {efforts}, or nothing.")
-    if s.base_url and not s.base_url.startswith(("http://", "https://")):
-        wrong.append("The model's address (GRS_BASE_URL) must begin with http:// or https://, and usually end in /v1.")
-    return wrong
+        problems.append(f"The reasoning effort is '{s.reasoning_effort}'; it takes {efforts}, or nothing.")
+    if s.base_url and not is_web_address(s.base_url):
+        problems.append(
+            "The model's address (GRS_BASE_URL) must begin with http:// or https:// and usually ends in /v1; "
+            "it takes no '?' or '#', and a key belongs in OPENAI_API_KEY."
+        )
+    return problems
+
+
+def is_web_address(address: str) -> bool:
+    """Whether an address names a server and a path, and nothing after them."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not (set("?#") & set(address))

@@ -1,25 +1,38 @@
-"""Run, decide which side is at fault, repair it, until simulation and checks agree (GRS, section 3)."""
+"""Router: run a program, decide whether simulation or checks are at fault, and repair that side (GRS, section 3)."""
 
-from pipeline.router.judging import SEEDS, Runner, check_program, judge
-from pipeline.router.round import Round, first_failure, merit, read_rounds, report_json, write_round
-from pipeline.router.route import Mode, ProgramAnswer, RouteAnswer, RouterError, SourceAnswer, route, write
+from pipeline.router.judging import SEEDS, ProgramRunner, check_program, judge
+from pipeline.router.round import Round, first_failure, next_round_number, read_rounds, report_json, score, write_round
+from pipeline.router.route import (
+    Mode,
+    ProgramAnswer,
+    RouteAnswer,
+    RouteOptions,
+    RouterError,
+    RouteStart,
+    SourceAnswer,
+    route,
+    write_program,
+)
 
 __all__ = [
     "SEEDS",
     "Mode",
     "ProgramAnswer",
+    "ProgramRunner",
     "Round",
     "RouteAnswer",
+    "RouteOptions",
+    "RouteStart",
     "RouterError",
-    "Runner",
     "SourceAnswer",
     "check_program",
     "first_failure",
     "judge",
-    "merit",
+    "next_round_number",
     "read_rounds",
     "report_json",
     "route",
-    "write",
+    "score",
+    "write_program",
     "write_round",
 ]

@@ -1,59 +1,60 @@
-"""One round: a program, what running it showed, what is to be done about it; and the same on the disk."""
+"""One round of the router: a program, its report and the decision; and its files."""
 
-import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.simulation import CheckResult, Program, Report
-from pipeline.store import append_line
+from pipeline.store import NewerFileError, StoreError, append_lines, read_json, write_json, write_text
+
+SCHEMA = 1
+"""Version of report.json and of the lines of rounds.jsonl."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """One program, what running it showed, and what is to be done about it."""
+    """A program, its report, and the decision about what to repair."""
 
     number: int
     parent: int | None
-    """Number of the round whose program this one was made from; None for the first."""
+    """Number of the round whose program was changed into this one; None for the first."""
     program: Program
     report: Report
     route: str
-    """"fix_simulation", "fix_checks", "done", "give_up", "ask" (a person should decide); empty where the model that had
-    to say failed."""
+    """"fix_simulation", "fix_checks", "done", "give_up", "ask" (the user should decide); empty if the model failed."""
     reason: str
-    """Why that route, in a sentence."""
+    """Reason for the route, one sentence."""
     seconds: float
-    """Wall clock: writing, running, deciding."""
+    """Wall-clock time of writing, running and deciding."""
     source: str = "rules"
-    """Who decided: the model's name."""
+    """Name of the model that decided."""
     change: str = ""
-    """What was changed against the parent, in a sentence."""
-    at: float = field(default_factory=time.time)
-    """When it was run, in seconds since 1970."""
+    """What was changed from the parent, one sentence."""
+    finished_at: float = field(default_factory=time.time)
+    """Time at which the run finished, in seconds since 1970."""
     task: str = ""
-    """The instruction of the task it is for."""
+    """Instruction of the task."""
     confidence: float = 1.0
-    """How sure whoever decided was of the route, in [0, 1]."""
+    """The model's confidence in the route, in [0, 1]."""
 
 
-def merit(report: Report) -> tuple[float, float]:
-    """What a round is measured by: its mean reward (-1 where no rollout came to an end), then its share of checks."""
+def score(report: Report) -> tuple[float, float]:
+    """Return a round's rank: mean reward (-1 without a finished rollout), then the share of passed checks."""
     passed = [check.passed for check in report.checks]
     reward = sum(report.reward) / len(report.reward) if report.reward else -1.0
     return reward, sum(passed) / max(1, len(passed))
 
 
 def first_failure(report: Report) -> str:
-    """In one sentence; empty for a clean report."""
+    """Return the first failure as one sentence; empty for a clean report."""
     failed = next((f"{c.name}: {c.message}" for c in report.checks if not c.passed), "")
     timeout = "time ran out" if report.timed_out else ""
     return report.crash or report.violation or timeout or failed or ("" if report.checks else "no check ran")
 
 
-def report_json(report: Report, done: Round | None = None) -> dict[str, Any]:
-    """A report as report.json holds it and `grs-studio check` prints it; with what was decided, of a round."""
+def report_json(report: Report, finished: Round | None = None) -> dict[str, Any]:
+    """Return a report in the format of report.json and `grs-studio check`, with the decision if a round is given."""
     checks = [
         {
             "name": c.name,
@@ -65,62 +66,83 @@ def report_json(report: Report, done: Round | None = None) -> dict[str, Any]:
         }
         for c in report.checks
     ]
-    said = (
-        {"route": done.route, "reason": done.reason, "parent": done.parent}
-        if done
+    decision = (
+        {"route": finished.route, "reason": finished.reason, "parent": finished.parent}
+        if finished
         else {"route": "", "reason": "", "parent": None}
     )
     return {
+        "schema": SCHEMA,
         "checks": checks,
         "reward": list(report.reward),
         "crash": report.crash,
         "timed_out": report.timed_out,
         "violation": report.violation,
-        **said,
+        **decision,
         "clean": report.clean,
         "evidence": report.evidence,
         "seconds": round(report.seconds, 3),
     }
 
 
-def write_round(done: Round, project_dir: Path) -> Path:
-    """Saves rounds/NNN/ and adds its line to rounds.jsonl; returns the folder."""
-    folder = Path(project_dir) / "rounds" / f"{done.number:03d}"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "simulation.py").write_text(done.program.simulation, "utf-8")
-    (folder / "checks.py").write_text(done.program.checks, "utf-8")
-    said = report_json(done.report, done) | {"number": done.number, "round_seconds": round(done.seconds, 3)}
-    said |= {"source": done.source, "change": done.change, "at": done.at, "task": done.task}
-    said |= {"confidence": round(done.confidence, 3)}
-    (folder / "report.json").write_text(json.dumps(said, indent=1, ensure_ascii=False), "utf-8")
+def write_round(finished: Round, project_dir: Path) -> Path:
+    """Save rounds/NNN/, append its line to rounds.jsonl, and return the folder. Raises StoreError.
+
+    report.json comes last: without it the round does not count, and its number is used again.
+    """
+    folder = Path(project_dir) / "rounds" / f"{finished.number:03d}"
+    write_text(folder / "simulation.py", finished.program.simulation)
+    write_text(folder / "checks.py", finished.program.checks)
+    data = report_json(finished.report, finished) | {
+        "protection": finished.report.protection,
+        "number": finished.number,
+        "round_seconds": round(finished.seconds, 3),
+    }
+    data |= {"source": finished.source, "change": finished.change, "at": finished.finished_at, "task": finished.task}
+    data |= {"confidence": round(finished.confidence, 3)}
+    write_json(folder / "report.json", data)
     keys = [
         "number", "parent", "route", "reason", "change", "source", "confidence",
         "reward", "clean", "crash", "timed_out", "violation", "at", "task",
     ]  # fmt: skip
-    line = {key: said[key] for key in keys}
-    line |= {"failed": [c["name"] for c in said["checks"] if not c["passed"]], "seconds": said["round_seconds"]}
-    append_line(Path(project_dir) / "rounds.jsonl", line)
+    line = {"schema": SCHEMA} | {key: data[key] for key in keys}
+    line |= {"failed": [c["name"] for c in data["checks"] if not c["passed"]], "seconds": data["round_seconds"]}
+    append_lines(Path(project_dir) / "rounds.jsonl", [line])
     return folder
 
 
 def read_rounds(project_dir: Path) -> tuple[Round, ...]:
-    """All rounds saved in a project, in order; a folder half written is left out."""
-    return tuple(r for folder in sorted(Path(project_dir).glob("rounds/[0-9]*")) if (r := _read_round(folder)))
+    """Return all saved rounds of a project in order; incomplete folders are skipped. Raises NewerFileError."""
+    return tuple(r for folder in _round_folders(project_dir) if (r := _read_round(folder)))
+
+
+def next_round_number(project_dir: Path) -> int:
+    """Return the number of the next round: one more than the last that has a report, readable or not."""
+    numbers = [int(folder.name) for folder in _round_folders(project_dir) if (folder / "report.json").exists()]
+    return max(numbers, default=-1) + 1
+
+
+def _round_folders(project_dir: Path) -> list[Path]:
+    folders = [folder for folder in Path(project_dir).glob("rounds/*") if folder.name.isdecimal()]
+    return sorted(folders, key=lambda folder: int(folder.name))
 
 
 def _read_round(folder: Path) -> Round | None:
     try:
-        said = json.loads((folder / "report.json").read_text("utf-8"))
+        data = read_json(folder / "report.json", SCHEMA) or {}
         program = Program((folder / "simulation.py").read_text("utf-8"), (folder / "checks.py").read_text("utf-8"))
-        checks = tuple(CheckResult(**check) for check in said["checks"])
+        checks = tuple(CheckResult(**check) for check in data["checks"])
         report = Report(
-            checks, tuple(said["reward"]), said["crash"], said["timed_out"], said["violation"],
-            said.get("evidence") or {}, said.get("seconds", 0.0),
+            checks, tuple(data["reward"]), data["crash"], data["timed_out"], data["violation"],
+            data.get("evidence") or {}, data.get("seconds", 0.0),
+            data.get("protection") or {},
         )  # fmt: skip
         return Round(
-            said.get("number", int(folder.name)), said["parent"], program, report, said["route"], said["reason"],
-            said.get("round_seconds", 0.0), said.get("source", ""), said.get("change", ""), said.get("at", 0.0),
-            said.get("task", ""), said.get("confidence", 1.0),
+            data.get("number", int(folder.name)), data["parent"], program, report, data["route"], data["reason"],
+            data.get("round_seconds", 0.0), data.get("source", ""), data.get("change", ""), data.get("at", 0.0),
+            data.get("task", ""), data.get("confidence", 1.0),
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError):
+    except NewerFileError:
+        raise
+    except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

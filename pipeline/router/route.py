@@ -1,5 +1,6 @@
-"""Rounds: judge a program, decide which side is at fault, have it repaired, and never go in circles."""
+"""The router's loop: judge a program, decide which side is at fault, have it repaired, and never repeat a program."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,175 +10,202 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
-from pipeline.models import Model, ModelError, Question
-from pipeline.router.evidence import mute, partial, told
-from pipeline.router.judging import Runner, judge
-from pipeline.router.round import Round, first_failure, merit, report_json
+from pipeline.models import Model, ModelError, Question, has_language
+from pipeline.router.failure_summary import fails_silently, partly_solved, summarize_failures
+from pipeline.router.judging import ProgramRunner, judge
+from pipeline.router.round import Round, first_failure, report_json, score
 from pipeline.simulation import Program, kit
-from pipeline.simulation.sandbox import Limits
-from pipeline.simulation.source import same
-from pipeline.tasks import Task, scene_data, task_to_json
+from pipeline.simulation.program import RULES
+from pipeline.simulation.program_text import same_program
+from pipeline.simulation.sandbox.sandbox import Limits
+from pipeline.tasks import Task, scene_to_json, task_to_json
 
 Mode = Literal["route", "repair", "none"]
 MODES = ("route", "repair", "none")
-UNSURE = 0.3
-"""Confidence below which a person is asked instead of another round being spent."""
+NO_PLAIN_TEXT = re.compile(r"[\"\\{}\n\r]")
+"""Characters with a meaning in a Python string literal or an f-string."""
+MIN_CONFIDENCE = 0.3
+"""Below this confidence the user is asked instead of running another round."""
 
 
 class RouterError(StudioError):
-    """A mode that does not exist, or rounds that cannot be read."""
+    """Unknown router mode."""
 
 
 class ProgramAnswer(BaseModel):
+    """Answer to "write_program"."""
+
     simulation: str
     checks: str
 
 
 class RouteAnswer(BaseModel):
+    """Answer to "route"."""
+
     route: Literal["fix_simulation", "fix_checks", "give_up"]
     reason: str
     confidence: float = Field(default=0.5, ge=0, le=1)
 
 
 class SourceAnswer(BaseModel):
+    """Answer to "repair_simulation" and "repair_checks"."""
+
     source: str
     reason: str = ""
-    """What changed, in a sentence."""
+    """What was changed, one sentence."""
 
 
-def write(task: Task, scene: kit.Scene, model: Model) -> Program:
-    """A first program for the task. Raises ModelError."""
-    data = {"task": task_to_json(task), "scene": scene_data(scene), "kit": kit.__doc__ or ""}
-    answer = model.ask(Question("write_program", data, ProgramAnswer, about=task.name))
-    return Program(str(getattr(answer, "simulation", "")), str(getattr(answer, "checks", "")))
+@dataclass(frozen=True)
+class RouteOptions:
+    """How the router works."""
+
+    mode: Mode = "route"
+    """"route": the model chooses the side; "repair": always the simulation; "none": a single round."""
+    max_rounds: int = 8
+    limits: Limits | None = None
+    """Limits of each run; None for the default."""
+
+
+@dataclass(frozen=True)
+class RouteStart:
+    """Where the router starts."""
+
+    program: Program | None = None
+    """Program of the first round, such as a person's edit; None to have one written."""
+    parent: int | None = None
+    """Number of the round that the program was made from."""
+    number: int = 0
+    """Number of the first round."""
+
+
+def write_program(task: Task, scene: kit.Scene, model: Model) -> Program:
+    """Have the model write a first program for the task. Raises ModelError."""
+    data = {"task": task_to_json(task), "scene": scene_to_json(scene), "kit": kit.__doc__ or ""}
+    answer = model.ask(Question("write_program", data, ProgramAnswer, subject=task.name))
+    return Program(str(getattr(answer, "simulation", "")), str(getattr(answer, "checks", "")), _author(model, data))
 
 
 def route(
     task: Task,
     project_dir: Path,
     model: Model,
-    sandbox: Runner,
-    mode: Mode = "route",
-    start: Program | None = None,
-    parent: int | None = None,
-    first_number: int = 0,
-    most: int = 8,
-    limits: Limits | None = None,
+    sandbox: ProgramRunner,
+    options: RouteOptions | None = None,
+    start: RouteStart | None = None,
 ) -> Iterator[Round]:
-    """Rounds until one is clean, nothing is left to try, a person has to be asked, or `most` were run.
+    """Yield rounds until one is clean, no repair is left, the user has to decide, or the maximum is reached.
 
-    `start` is a program to go on from (a person's, made of round `parent`) instead of a new one. Mode "route" lets the
-    model choose the side, "repair" always repairs the simulation, "none" runs once. Raises ModelError and SandboxError,
-    which never count against a program; a round that was run is yielded before.
+    Raises ModelError and SandboxError, which never count against a program; a round that has run is yielded first.
     """
+    options, start = options or RouteOptions(), start or RouteStart()
+    mode = options.mode
     if mode not in MODES:
-        raise RouterError(f'there is no router mode "{mode}"; there are: {", ".join(MODES)}')
-    began = time.monotonic()
+        raise RouterError(f'there is no router mode "{mode}"; choose one of {", ".join(MODES)}')
+    start_time = time.monotonic()
     scene = kit.Scene.load(project_dir)
-    program = start or write(task, scene, model)
-    course = _Course(task, scene, model, mode)
+    program, parent = start.program or write_program(task, scene, model), start.parent
+    decider = _Decider(task, scene, model, mode)
     change = ""
-    for number in range(first_number, first_number + most):
-        report = judge(program, task, scene, project_dir, sandbox, limits)
+    for number in range(start.number, start.number + options.max_rounds):
+        report = judge(program, task, scene, project_dir, sandbox, options.limits)
         this = Round(number, parent, program, report, "", "", 0.0, model.name, change)
-        last = mode == "none" or number == first_number + most - 1
+        is_last = mode == "none" or number == start.number + options.max_rounds - 1
         try:
-            this, after = course.decide(this, last)
+            this, repair = decider.decide(this, is_last)
         except ModelError as error:
-            yield replace(this, reason=f"the model failed: {error}", seconds=time.monotonic() - began)
+            yield replace(this, reason=f"the model failed: {error}", seconds=time.monotonic() - start_time)
             raise
-        yield replace(this, seconds=time.monotonic() - began)
-        if after is None:
+        yield replace(this, seconds=time.monotonic() - start_time)
+        if repair is None:
             return
-        began, (parent, program, change) = time.monotonic(), (after.parent, after.program, after.change)
+        start_time, (parent, program, change) = time.monotonic(), (repair.parent, repair.program, repair.change)
 
 
 @dataclass(frozen=True)
-class _Next:
-    """What the next round runs."""
+class _Repair:
+    """Program of the next round."""
 
     parent: int
     program: Program
     change: str
 
 
-class _Course:
-    """The rounds so far: never the same program twice, and back to the best where a repair made things worse."""
+class _Decider:
+    """Decides on each round: never runs a program twice, and returns to the best round if a repair made it worse."""
 
     def __init__(self, task: Task, scene: kit.Scene, model: Model, mode: Mode):
         self.task, self.model, self.mode = task, model, mode
-        self.scene = scene_data(scene)
+        self.scene = scene_to_json(scene)
         self.rounds: list[Round] = []
 
-    def decide(self, this: Round, last: bool) -> tuple[Round, _Next | None]:
-        """The round with its route, and what the next one runs. Raises ModelError."""
+    def decide(self, this: Round, is_last: bool) -> tuple[Round, _Repair | None]:
+        """Return the round with its route, and the program of the next round if any. Raises ModelError."""
         self.rounds.append(this)
         if this.report.clean:
-            return replace(this, route="done", reason="every check passes and every goal holds"), None
-        if last:
-            words = "repairs are off" if self.mode == "none" else f"{len(self.rounds)} rounds were run"
-            return replace(this, route="give_up", reason=f"{words}: {first_failure(this.report)}"), None
+            return replace(this, route="done", reason="every check passes and every goal is met"), None
+        if is_last:
+            cause = "repairs are off" if self.mode == "none" else f"{len(self.rounds)} rounds were run"
+            return replace(this, route="give_up", reason=f"{cause}: {first_failure(this.report)}"), None
         base = self._base(this)
         answer = self._answer(base)
         this = replace(this, confidence=answer.confidence)
         if answer.route == "give_up":
             return replace(this, route="give_up", reason=answer.reason), None
-        if answer.confidence < UNSURE:
-            return replace(this, route="ask", reason=_question(answer)), None
-        for way in (self._enriching(base, answer), answer):
-            if way and (after := self._repaired(base, way)):
-                back = f"; back to round {base.number}, which did better" if base.number != this.number else ""
-                this = replace(this, route=way.route, reason=way.reason + back)
+        if answer.confidence < MIN_CONFIDENCE:
+            return replace(this, route="ask", reason=_ask_user(answer)), None
+        for choice in (self._diagnostics_first(base, answer), answer):
+            if choice and (repair := self._repair(base, choice)):
+                back = f"; returning to round {base.number}, which was better" if base.number != this.number else ""
+                this = replace(this, route=choice.route, reason=choice.reason + back)
                 self.rounds[-1] = this
-                return this, after
-        words = f"{answer.reason} (the repair changes nothing that was not tried)"
-        return replace(this, route="give_up", reason=words), None
+                return this, repair
+        return replace(this, route="give_up", reason=f"{answer.reason} (every repair was tried before)"), None
 
     def _base(self, this: Round) -> Round:
-        """The best round so far where this one, made by changing the simulation, is worse; else this one."""
+        """Return the best round so far if this one, with a changed simulation, is worse; else this one."""
         if len(self.rounds) < 2 or self.rounds[-2].route == "fix_checks":
             return this
-        best = max(self.rounds, key=lambda r: merit(r.report)[0])
-        return best if merit(best.report)[0] > merit(this.report)[0] else this
+        best = max(self.rounds, key=lambda r: score(r.report)[0])
+        return best if score(best.report)[0] > score(this.report)[0] else this
 
     def _answer(self, base: Round) -> RouteAnswer:
-        """Which side is to be repaired. Raises ModelError."""
+        """Return which side is to be repaired. Raises ModelError."""
         if self.mode == "repair":
             failure = first_failure(base.report)
-            words = f"only the simulation may be repaired: {failure}"
-            return RouteAnswer(route="fix_simulation", reason=words, confidence=1)
-        answer = self.model.ask(Question("route", self._data(base), RouteAnswer, about=f"round {base.number}"))
+            reason = f"only the simulation may be repaired: {failure}"
+            return RouteAnswer(route="fix_simulation", reason=reason, confidence=1)
+        answer = self.model.ask(Question("route", self._data(base), RouteAnswer, subject=f"round {base.number}"))
         if not isinstance(answer, RouteAnswer):
             raise ModelError(f"the model answered with {type(answer).__name__}, not with a route")
         return answer
 
-    def _enriching(self, base: Round, answer: RouteAnswer) -> RouteAnswer | None:
-        """Where a program fails without a word: its checks are made to speak before the simulation is touched, once."""
-        enriched = any(r.route == "fix_checks" for r in self.rounds)
-        if self.mode == "repair" or answer.route != "fix_simulation" or enriched or not mute(base.report):
+    def _diagnostics_first(self, base: Round, answer: RouteAnswer) -> RouteAnswer | None:
+        """Return the route to the checks if no failed check says why: they get messages first, once."""
+        checks_fixed = any(r.route == "fix_checks" for r in self.rounds)
+        if self.mode == "repair" or answer.route != "fix_simulation" or checks_fixed or not fails_silently(base.report):
             return None
-        words = f"no check says why: they need diagnostics before the simulation is touched ({answer.reason})"
-        return answer.model_copy(update={"route": "fix_checks", "reason": words})
+        reason = f"no check says why: they need diagnostics before the simulation is changed ({answer.reason})"
+        return answer.model_copy(update={"route": "fix_checks", "reason": reason})
 
-    def _repaired(self, base: Round, answer: RouteAnswer) -> _Next | None:
-        """A program not run before, or None: a model that repeats itself is told so, once."""
+    def _repair(self, base: Round, answer: RouteAnswer) -> _Repair | None:
+        """Return a repaired program that has not run before, or None; a model that repeats one is asked again once."""
         side = "checks" if answer.route == "fix_checks" else "simulation"
         reason = answer.reason
-        if side == "simulation" and partial(base.report):
-            reason += f"; it is partly solved (reward {base.report.reward[0]:.2f}), so make it simpler, not other"
+        if side == "simulation" and partly_solved(base.report):
+            reason += f"; it is partly solved (reward {base.report.reward[0]:.2f}), so make it simpler, not different"
+        author = _author(self.model, self.scene)
+        author = base.program.source if author == RULES else author  # the rules repair what others wrote, too
         for _ in range(2):
             data = {**self._data(base), "reason": reason, "kit": kit.__doc__ or ""}
-            fixed = self.model.ask(Question(f"repair_{side}", data, SourceAnswer, about=f"round {base.number}"))
-            source, change = str(getattr(fixed, "source", "")), str(getattr(fixed, "reason", ""))
-            program = replace(base.program, **{side: source})
-            before = next((r for r in self.rounds if same(program, r.program)), None)
-            if before is None:
-                return _Next(base.number, program, change)
-            if self.model.name == "rules":  # by rule the same question has the same answer
+            repaired = self.model.ask(Question(f"repair_{side}", data, SourceAnswer, subject=f"round {base.number}"))
+            source, change = str(getattr(repaired, "source", "")), str(getattr(repaired, "reason", ""))
+            program = replace(base.program, **{side: source, "source": author})
+            repeated = next((r for r in self.rounds if same_program(program, r.program)), None)
+            if repeated is None:
+                return _Repair(base.number, program, change)
+            if self.model.name == "rules":  # the rules answer the same question in the same way
                 return None
-            reason = (
-                f"{answer.reason}; your last answer is the program of round {before.number}, which failed: change more"
-            )
+            reason = f"{answer.reason}; your answer is the failed program of round {repeated.number}: change more"
         return None
 
     def _data(self, base: Round) -> dict[str, Any]:
@@ -186,10 +214,28 @@ class _Course:
             "scene": self.scene,
             "simulation": base.program.simulation,
             "checks": base.program.checks,
-            "report": report_json(base.report) | {"summary": list(told(base.program, base.report))},
+            "report": report_json(base.report) | {"summary": list(summarize_failures(base.program, base.report))},
             "history": [_history(r) for r in self.rounds],
             "tried": [[r.program.simulation, r.program.checks] for r in self.rounds],
         }
+
+
+def _author(model: Model, data: Any) -> str:
+    """Return the source of what a model writes about the data.
+
+    RULES is for our own rules only, whatever another model is called, and only where no text of the data could end the
+    string literal that the rules put it in.
+    """
+    return f"model {model.name}" if has_language(model) or NO_PLAIN_TEXT.search(_texts(data)) else RULES
+
+
+def _texts(value: Any) -> str:
+    """Return every text in JSON values, but the kit's own."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_texts(item)}" for key, item in value.items() if key != "kit")
+    if isinstance(value, list | tuple):
+        return " ".join(map(_texts, value))
+    return value if isinstance(value, str) else ""
 
 
 def _history(r: Round) -> Mapping[str, Any]:
@@ -202,9 +248,9 @@ def _history(r: Round) -> Mapping[str, Any]:
     }
 
 
-def _question(answer: RouteAnswer) -> str:
+def _ask_user(answer: RouteAnswer) -> str:
     side = "the checks" if answer.route == "fix_checks" else "the simulation"
     return (
         f"not sure ({answer.confidence:.0%}) that {side} should change: {answer.reason}. "
-        "Edit either side, or the task's words, and go on from here"
+        "Edit the simulation, the checks or the task, and continue from here"
     )

@@ -1,21 +1,34 @@
-"""The method, stage by stage: frame -> segments -> descriptions -> matches -> scene -> task -> rounds -> solution.
+"""The stages of the method: frame -> segments -> descriptions -> matches -> scene -> task -> rounds -> solution.
 
-Each stage is a generator of Progress: the app streams it, a script prints it, a stop button closes it. What was
-finished before a stop or an error is in the project folder.
+Each stage is a generator of Progress: the app streams it, a script prints it, closing it stops the stage. Results that
+were complete before a stop or an error are in the project folder.
 """
 
+from pipeline.run.perception_stages import find_segments
 from pipeline.run.progress import Progress
-from pipeline.run.seeing import find_segments
-from pipeline.run.services import Services, maker, matcher_of, robot_of
-from pipeline.run.stages import advance, run_stage
+from pipeline.run.sending import WHAT_IS_SENT, may_send
+from pipeline.run.services import (
+    Services,
+    allowed_services,
+    producer_name,
+    project_matcher,
+    project_robot,
+    tracing_model,
+)
+from pipeline.run.stages import is_current, run_stage, run_stages
 
 __all__ = [
+    "WHAT_IS_SENT",
     "Progress",
     "Services",
-    "advance",
+    "allowed_services",
     "find_segments",
-    "maker",
-    "matcher_of",
-    "robot_of",
+    "is_current",
+    "may_send",
+    "producer_name",
+    "project_matcher",
+    "project_robot",
     "run_stage",
+    "run_stages",
+    "tracing_model",
 ]

@@ -1,4 +1,4 @@
-"""What a stage tells on its way."""
+"""Progress of a running stage."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,11 +8,12 @@ from pipeline.project import Stage
 
 @dataclass(frozen=True)
 class Progress:
-    """Something happened on the way."""
+    """One step of a stage, with the message to show."""
 
     stage: Stage
     message: str
     done: int = 0
-    of: int = 0
+    total: int = 0
+    """Steps in all; 0 if unknown."""
     value: Any = field(default=None, repr=False)
-    """What was just finished, where there is something to show: a Description, a Match, a Round ..."""
+    """What the step finished, if it can be shown: a Description, a Match, a Round ..."""

@@ -1,74 +1,82 @@
-"""The outside world, chosen once, and who makes a project's results with it."""
+"""The external services that the stages use, and which of them produces each result of a project."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.assets.encoder import Encoder
+from pipeline import plugins
+from pipeline.assets.appearance.encoder import Encoder
+from pipeline.assets.image_to_3d import Provider
 from pipeline.assets.library import Library
-from pipeline.assets.provider import Provider
-from pipeline.matching import ASKING, Features, Matcher, usable
-from pipeline.models import Model, label_of, sees
-from pipeline.models.live import Live
-from pipeline.models.trace import Traced
+from pipeline.matching import MODEL_MATCHERS, LibraryFeatures, MatcherName, usable_matcher
+from pipeline.models import AnswerOverride, Model, ModelError, has_vision, label_of
+from pipeline.models.destination import SendPolicy, destination_of
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.trace.recorder import TracingModel
+from pipeline.planner import PlannerModel
 from pipeline.project import Project, Stage
 from pipeline.router import Mode
+from pipeline.run.sending import may_send
 from pipeline.segmentation import Segmenter
-from pipeline.simulation.sandbox import Sandbox
+from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import Robot
 
 
 @dataclass(frozen=True)
 class Services:
-    """The outside world, chosen once at start-up."""
+    """Everything external that the stages use, chosen at start-up."""
 
     segmenter: Segmenter
     model: Model
     library: Library
     sandbox: Sandbox
-    features: Callable[[], Features]
-    """What the matcher knows of the library's looks; called when first needed, since a new library takes a while."""
+    features: Callable[[], LibraryFeatures]
+    """Returns the features of the library. Called when first needed, because computing them takes a while."""
     encoder: Encoder | None = None
-    """What sees pictures for the matcher; None: form, size and colours decide alone."""
-    matcher: Matcher = "all"
-    learn: Callable[[], Iterator[object]] | None = None
-    """Computes `features` asset by asset, so that it can be shown and stopped."""
+    """Image encoder of the matcher; None to match by shape, size and colours only."""
+    matcher: MatcherName = "all"
+    compute_features: Callable[[], Iterator[object]] | None = None
+    """Computes `features` asset by asset, so that progress can be shown and the work stopped."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
     robot: Robot = "gripper"
-    """Who does the task in the solve check, where a person decided nothing else for the project."""
-    live: Live | None = None
-    """Where calls in flight can be watched and stopped."""
+    """Robot of the solution stage, unless the user decided on another for the project."""
+    send: SendPolicy = "ask"
+    """Whether a project may be sent to a model's server on another machine."""
+    live: InFlightCalls | None = None
+    """Model calls in flight, to show and to stop them."""
     image_to_3d: Provider | None = None
-    """A service that makes a model of a thing's picture, where one is set up."""
-    cards: Path | None = None
-    """Folder where drawn views of assets are kept between projects."""
+    """Image-to-3D service; None if none is configured."""
+    cards_folder: Path | None = None
+    """Folder that caches rendered views of assets between projects."""
 
 
-def robot_of(project: Project, services: Services) -> Robot:
-    """Who does this project's task: what a person decided last, else what was chosen at start-up."""
-    decided = project.decided("robot")
+def project_robot(project: Project, services: Services) -> Robot:
+    """Return the robot that the user decided on last for this project, else the one chosen at start-up."""
+    decided = project.active_decisions("robot")
     return decided[-1].data["name"] if decided else services.robot
 
 
-def matcher_of(project: Project, services: Services) -> Matcher:
-    """Which matcher decides: what a person decided last, else what was chosen at start-up; all evidence where that one
-    lacks its model or its encoder."""
-    decided = project.decided("matcher")
+def project_matcher(project: Project, services: Services) -> MatcherName:
+    """Return the matcher that the user decided on last for this project, else the one chosen at start-up.
+
+    "all" if that matcher lacks its model or its encoder.
+    """
+    decided = project.active_decisions("matcher")
     wanted = decided[-1].data["name"] if decided else services.matcher
-    return usable(wanted, services.model, services.encoder)[0]
+    return usable_matcher(wanted, services.model, services.encoder)[0]
 
 
-def maker(stage: Stage, services: Services, robot: Robot = "gripper", matcher: Matcher = "all") -> str:
-    """Name of what makes this stage's result."""
+def producer_name(stage: Stage, services: Services, robot: Robot = "gripper", matcher: MatcherName = "all") -> str:
+    """Return the name of what produces the result of this stage, as project.json records it."""
     model = label_of(services.model)
-    looks = f", {model}" if sees(services.model) else ""
-    asked = looks if matcher == "all" else f", {model}" * (matcher in ASKING)
+    vision = f", {model}" if has_vision(services.model) else ""
+    chooser = vision if matcher == "all" else f", {model}" * (matcher in MODEL_MATCHERS)
     return {
         "frame": "measured",
         "segments": services.segmenter.name,
-        "descriptions": f"measured{looks}",
-        "matches": f"library {services.library.digest}, {matcher_label(matcher, services)}{asked}",
+        "descriptions": f"measured{vision}",
+        "matches": f"library {services.library.digest}, {matcher_label(matcher, services)}{chooser}",
         "scene": "measured",
         "task": model,
         "rounds": f"{model}, {services.mode}",
@@ -76,11 +84,35 @@ def maker(stage: Stage, services: Services, robot: Robot = "gripper", matcher: M
     }[stage]
 
 
-def matcher_label(matcher: Matcher, services: Services) -> str:
-    """The matcher with what it sees by: part of the key under which matches are kept."""
+def matcher_label(matcher: MatcherName, services: Services) -> str:
+    """Return the names of matcher and encoder, which are part of the key that matches are cached under."""
+    entry = plugins.entries("matchers").get(matcher)
+    if entry is not None and not plugins.is_built_in(entry) and entry.dist is not None:
+        return f"{matcher} of {entry.dist.name} {entry.dist.version}"
     return f"{matcher} by {services.encoder.name if services.encoder else 'measures'}"
 
 
-def traced(project: Project, services: Services, live: Live | None = None) -> Traced:
-    """The model, every call of which is written to the project's trace."""
-    return Traced(services.model, project.folder / "trace.jsonl", live or services.live, project.wishes())
+def allowed_services(project: Project, services: Services) -> Services:
+    """Return the services, with the offline rules in place of a model that the project may not be sent to."""
+    allowed = may_send(project, services.model, services.send)
+    return services if allowed else replace(services, model=PlannerModel())
+
+
+def tracing_model(
+    project: Project,
+    services: Services,
+    live: InFlightCalls | None = None,
+    overrides: Mapping[tuple[str, str], AnswerOverride] | None = None,
+) -> TracingModel:
+    """Return the model with every call recorded in the project's trace and the user's overrides applied.
+
+    `overrides` replace those that the project has. Raises ModelError if the project may not be sent to the model.
+    """
+    if not may_send(project, services.model, services.send):
+        destination = destination_of(services.model)
+        raise ModelError(
+            f"Nothing was sent to {destination and destination.address}: it is not allowed for this project."
+        )
+    if overrides is None:
+        overrides = project.question_overrides()
+    return TracingModel(services.model, project.folder / "trace.jsonl", live or services.live, overrides)

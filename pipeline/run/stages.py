@@ -1,81 +1,96 @@
-"""Which stages run, in which order, and what becomes of one that cannot be completed."""
+"""Runs the stages in order and records how each of them ended."""
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from pipeline.errors import StudioError
-from pipeline.models import Stopped
+from pipeline.models import StageCancelled
 from pipeline.project import STAGES, Project, Stage
-from pipeline.run.doing import rounds_stage, solution_stage, task_stage
+from pipeline.run.perception_stages import descriptions_stage, frame_stage, matches_stage, segments_stage
 from pipeline.run.progress import Progress
-from pipeline.run.seeing import descriptions_stage, frame_stage, matches_stage, segments_stage
-from pipeline.run.services import Services, maker, matcher_of, robot_of
-from pipeline.run.standing import scene_stage
-from pipeline.simulation.sandbox import Cancelled
-from pipeline.store import write_json
-from pipeline.tasks import TaskError, task_to_json
+from pipeline.run.scene_stage import scene_stage
+from pipeline.run.services import Services, allowed_services, producer_name, project_matcher, project_robot
+from pipeline.run.task_stages import rounds_stage, solution_stage, task_stage
+from pipeline.simulation.sandbox.sandbox import RunCancelled
+from pipeline.store import StoreError, saving
+from pipeline.tasks import TaskError
 
-PROPOSED = 3
-"""Proposed tasks that are tried, one after the other, where nobody chose one."""
+MAX_TRIED_TASKS = 3
+"""Proposed tasks that are tried in turn if the user chose none."""
 
 
-def advance(
+def run_stages(
     project: Project, services: Services, until: Stage = "solution", task_text: str | None = None
 ) -> Iterator[Progress]:
-    """Runs every stage up to `until` that has not run on the present inputs.
+    """Run every stage up to `until` that has not run on the current inputs.
 
-    Raises the stage's StudioError where one cannot be completed; the ones before it are kept.
+    The offline rules stand in for a model that the project may not be sent to. Raises the StudioError of the stage that
+    failed; the results of the stages before it are saved.
     """
+    project.begin_writing()
+    project.update_mask_files()
     for stage in STAGES[: STAGES.index(until) + 1]:
-        current = project.stages()[stage] == "done" and project.made_with(stage) in (
-            None, maker(stage, services, robot_of(project, services), matcher_of(project, services)),
-        )  # fmt: skip
-        if stage == "task" and task_text is not None:
-            current = False
-        if not current:
+        if not is_current(project, services, stage) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
-            if stage == "rounds" and task_text is None and not project.decided("task"):
-                yield from _try_others(project, services)
+            if stage == "rounds" and task_text is None and not project.active_decisions("task"):
+                yield from _try_other_tasks(project, services)
 
 
-def _try_others(project: Project, services: Services) -> Iterator[Progress]:
-    """Where the first proposed task was given up and no person chose it: rounds for the next ones."""
-    for task in (project.tasks() or ())[1:PROPOSED]:
+def is_current(project: Project, services: Services, stage: Stage) -> bool:
+    """Whether the stage has run on the current inputs, with what these services would make its result with."""
+    return project.stages()[stage] == "done" and project.made_with(stage) in (None, _maker(project, services, stage))
+
+
+def _maker(project: Project, services: Services, stage: Stage) -> str:
+    services = allowed_services(project, services)
+    return producer_name(stage, services, project_robot(project, services), project_matcher(project, services))
+
+
+def _try_other_tasks(project: Project, services: Services) -> Iterator[Progress]:
+    """Generate rounds for the next proposed tasks while the router gives up or asks."""
+    for task in (project.tasks() or ())[1:MAX_TRIED_TASKS]:
         best = project.best_round()
         if best is None or best.route not in ("give_up", "ask"):
             return
-        yield Progress("task", f"that one is given up; trying another: {task.instruction}")
-        write_json(project.folder / "task.json", task_to_json(task))
+        yield Progress("task", f"the router gave up; trying another task: {task.instruction}")
+        project.save_task(task)
         yield from run_stage(project, services, "rounds")
 
 
 def run_stage(project: Project, services: Services, stage: Stage, task_text: str | None = None) -> Iterator[Progress]:
-    """Runs one stage whatever its state; the stages before it must have run.
+    """Run one stage, whatever its state. The stages before it must have run.
 
-    Where a person's words are refused, the task that was there stays in force.
+    The offline rules stand in for a model that the project may not be sent to.
+
+    Raises the stage's StudioError. If the text of a new task is refused, the previous task stays current.
     """
+    project.begin_writing()
+    services = allowed_services(project, services)
     start, key, before = time.perf_counter(), project.key(stage), project.stages()[stage]
-    made_with = maker(stage, services, robot_of(project, services), matcher_of(project, services))
+    made_with = _maker(project, services, stage)
     try:
-        if stage == "task":
-            yield from task_stage(project, services, task_text)
-        else:
-            yield from _RUN[stage](project, services)
-    except (Cancelled, Stopped):
-        raise  # a person's stop is no failure
+        with saving("The results of this stage were not saved"):
+            if stage == "task":
+                yield from task_stage(project, services, task_text)
+            else:
+                yield from _STAGES[stage](project, services)
+    except (RunCancelled, StageCancelled):
+        raise  # cancellation by the user is not a failure
     except StudioError as error:
         refused = isinstance(error, TaskError) and task_text is not None and before in ("done", "stale")
         if not refused:
-            project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
+            with suppress(StoreError):  # the first error is the one to show
+                project.fail(stage, key, made_with, time.perf_counter() - start, str(error))
             raise
-        if (proposed := project.tasks()) and not project.decided("task"):
-            write_json(project.folder / "task.json", task_to_json(proposed[0]))
+        if (proposed := project.tasks()) and not project.active_decisions("task"):
+            project.save_task(proposed[0])
         project.finish(stage, key, made_with, time.perf_counter() - start)
         raise
     project.finish(stage, key, made_with, time.perf_counter() - start)
 
 
-_RUN: dict[Stage, Callable[[Project, Services], Iterator[Progress]]] = {
+_STAGES: dict[Stage, Callable[[Project, Services], Iterator[Progress]]] = {
     "frame": frame_stage,
     "segments": segments_stage,
     "descriptions": descriptions_stage,

@@ -1,4 +1,4 @@
-"""The twin as values: what stands where."""
+"""The twin as values: which object stands where."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,16 +8,16 @@ import numpy as np
 from pipeline.assets.asset import Joint
 from pipeline.errors import StudioError
 from pipeline.frame import Intrinsics
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, box_corners
 
 
 class SceneError(StudioError):
-    """A scene that cannot be built or loaded."""
+    """Raised for a scene that cannot be built, drawn or loaded."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Where the machine laid an object that a person put elsewhere."""
+class MachinePose:
+    """The pose that registration found for an object that a person moved or resized."""
 
     world_from_object: Pose
     scale: float
@@ -28,76 +28,80 @@ class Placement:
     """One object of the twin."""
 
     name: str
-    """The MuJoCo body's name: as `naming` calls it."""
+    """Also the name of the MuJoCo body."""
     segment_id: int
     asset_id: str | None
-    """None where the object was reconstructed from the view."""
+    """None if the object was reconstructed from the view."""
     scale: float
+    """Relative to the asset's own size."""
     size: np.ndarray
-    """Full extents of the object's box in its own axes, of shape (3,), in metres, scale applied."""
+    """Full extents of the object's box in its own axes with the scale applied, of shape (3,), in metres."""
     world_from_object: Pose
-    """pos is the centre of that box."""
+    """pos is the centre of the box."""
     mesh: Path
     collision: tuple[Path, ...]
-    """Convex pieces in the mesh's frame; empty: the mesh's hull."""
+    """Convex pieces in the mesh's frame. Empty: the hull of the mesh."""
     mass: float
+    """In kg."""
     friction: float
     category: str = ""
     shape: str = ""
     colour: str = ""
     rgb: tuple[int, int, int] = (128, 128, 128)
     container: bool = False
+    """Whether other objects can be put into it."""
     fixed: bool = False
+    """Whether the body has no free joint."""
     foot: bool = False
-    """Given a thin flat foot, because its own shape would not stand where the photograph shows it standing."""
+    """Whether it has a thin flat foot, because its own shape would topple where the photograph shows it standing."""
     prop: float = 0.0
-    """Height in metres of a fixed block that holds it up, where what holds it was not found; 0: none."""
+    """Height in metres of a fixed block below an object whose support was not found; 0 for none."""
     misfit: float = 0.0
-    """Mean distance in metres between it, as it was laid, and what was seen of it; 0 where a person placed it."""
+    """Registration cost: mean distance in metres from its measured points; 0 if a person placed it."""
     mass_range: tuple[float, float] = (0.0, 0.0)
-    """Lightest and heaviest that is plausible at this scale, in kg; (0, 0) where nobody knows."""
+    """Plausible range in kg at this scale; (0, 0) if unknown."""
     mass_source: str = ""
-    """Where the mass comes from: as of an Asset, "person" where one gave it."""
+    """Where the mass comes from: as in an Asset, "person" or "model <name>"."""
     friction_range: tuple[float, float] = (0.0, 0.0)
     friction_source: str = ""
     licence: str = ""
-    """Of the asset; empty where unknown."""
+    """Licence of the asset; empty if unknown."""
     provenance: str = ""
+    """Origin of the asset."""
     model: Path | None = None
-    """MJCF of a thing with joints, which then moves; its mesh and pieces show it at home."""
+    """MJCF of an articulated object, None for a rigid one. Its mesh and pieces show it with all joints at home."""
     joints: tuple[Joint, ...] = ()
-    """As its model names them."""
-    found: Found | None = None
-    """None where the machine's pose stands."""
-    also: tuple[str, ...] = ()
-    """Other names that mean it: as it was measured, as a person or another asset had it called."""
+    """The joints of `model`, by their names there."""
+    machine_pose: MachinePose | None = None
+    """What registration found; None if `world_from_object` is that pose."""
+    aliases: tuple[str, ...] = ()
+    """Earlier names of the object: the measured one, a person's, or one from another asset."""
 
     @property
     def footprint(self) -> np.ndarray:
-        """The corners of its box seen from above, of shape (8, 2), in metres."""
-        corners = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T * self.size / 2
-        return (corners @ self.world_from_object.rotation.T + self.world_from_object.pos)[:, :2]
+        """The corners of the box seen from above, of shape (8, 2), in metres."""
+        return (box_corners(self.size) @ self.world_from_object.rotation.T + self.world_from_object.pos)[:, :2]
 
     @property
     def bottom(self) -> float:
-        """Height of the lowest corner of its box above the table, in metres."""
+        """Height in metres of the lowest corner of the box above the table."""
         return float(self.world_from_object.pos[2] - np.abs(self.world_from_object.rotation[2]) @ self.size / 2)
 
     @property
     def top(self) -> float:
-        """Height of the highest corner."""
+        """Height in metres of the highest corner of the box above the table."""
         return float(self.world_from_object.pos[2] + np.abs(self.world_from_object.rotation[2]) @ self.size / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything a MuJoCo model of the table needs."""
+    """Everything that the MuJoCo model of a table needs."""
 
     world_from_camera: np.ndarray
     """Of shape (4, 4)."""
     table: np.ndarray
-    """Outline of the table's seen top, of shape (N, 2), world x and y in metres."""
+    """Outline of the visible part of the table top, of shape (N, 2), world x and y in metres."""
     table_rgb: tuple[int, int, int]
     placements: tuple[Placement, ...]
     intrinsics: Intrinsics | None = None
-    """Of the photograph's camera; None leaves the camera "photo" out of the model."""
+    """Intrinsics of the photograph's camera. None leaves the camera "photo" out of the model."""

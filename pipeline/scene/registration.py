@@ -1,7 +1,8 @@
-"""Lay a known surface over what one camera saw of it, when the table leaves it only x, y and a turn.
+"""Register a known surface to what one camera measured of it, with height and up axis fixed by its support.
 
-Point-to-plane ICP (Chen and Medioni 1992) from several starts. One view shows the near side only, so a surface could
-float towards the camera unpunished: what would stand where the camera saw through is pulled back to what was seen.
+Point-to-plane ICP (Chen and Medioni 1992) over x, y and yaw from several starts. One view shows only the near side, so
+a surface could drift towards the camera at no cost. Surface points in front of the measured depth, where the camera saw
+free space, are therefore pulled back to the measured points.
 """
 
 from dataclasses import dataclass, replace
@@ -15,72 +16,68 @@ import trimesh
 from scipy.spatial import KDTree
 
 from pipeline.frame import Frame
-from pipeline.geometry import Pose, transform
-from pipeline.scene import meshes
+from pipeline.geometry import Pose, rotation_about_z, transform
+from pipeline.geometry.rays import closest_points, triangle_scene
+from pipeline.scene.mjcf import mesh_export
 
 if TYPE_CHECKING:
     import open3d
 
-SAMPLES = 2500
-POINTS = (150, 500)
-"""Of what was seen, in the rough and the exact rounds."""
-SLACK = 0.004
-"""Metres in front of the measured depth that noise may explain."""
-CAP = 0.03
-"""Metres beyond which one point's error counts no more."""
+SURFACE_SAMPLES = 2500
+TARGET_POINTS = (150, 500)
+"""Measured points used in the coarse and in the fine rounds."""
+DEPTH_NOISE_M = 0.004
+"""Distance in front of the measured depth that noise can explain."""
+MAX_ERROR_M = 0.03
+"""Distance at which the error of one point is capped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A mesh in its size box's axes, centred there, in metres."""
+    """A mesh in the axes of its size box, centred there, in metres."""
 
     triangles: np.ndarray
-    """Of shape (F, 3, 3)."""
+    """Corners of the faces, of shape (F, 3, 3)."""
     points: np.ndarray
-    """Spread evenly over the surface, of shape (M, 3)."""
+    """Points spread evenly over the surface, of shape (M, 3)."""
     normals: np.ndarray
-    """At the points, of shape (M, 3), outwards."""
+    """Outward unit normals at the points, of shape (M, 3)."""
     spacing: float
     """Typical distance between neighbouring points, in metres."""
 
     @cached_property
-    def planes(self) -> np.ndarray:
-        """How far each point's plane lies from the box's centre, of shape (M,), in metres."""
+    def plane_offsets(self) -> np.ndarray:
+        """Distances in metres of the points' tangent planes from the centre of the box, of shape (M,)."""
         return np.einsum("ij,ij->i", self.normals, self.points)
 
-    def facing(self, pose: Pose, eye: np.ndarray) -> np.ndarray:
-        """Which points look at an eye at a world position, of shape (M,), bool."""
-        return self.facing_from((eye - pose.pos) @ pose.rotation)
+    def faces_camera(self, pose: Pose, camera_position: np.ndarray) -> np.ndarray:
+        """Return which points face a camera at a world position (3,), of shape (M,), bool."""
+        return self.faces_local_camera((camera_position - pose.pos) @ pose.rotation)
 
-    def facing_from(self, eye: np.ndarray) -> np.ndarray:
-        """The same of an eye in the box's axes."""
-        facing = self.normals @ eye > self.planes
+    def faces_local_camera(self, camera_position: np.ndarray) -> np.ndarray:
+        """Return which points face a camera at a position (3,) in the axes of the box, of shape (M,), bool."""
+        facing = self.normals @ camera_position > self.plane_offsets
         return facing if facing.sum() > 20 else np.ones(len(facing), bool)
 
-    def seen_from(self, local: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
-        """The triangles that look at an eye in the box's axes, ready to be asked for their closest points."""
-        import open3d  # takes a second: not at start-up
-
+    def near_side(self, camera_position: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
+        """Return a raycasting scene of the triangles that face a camera at a position (3,) in the axes of the box."""
         a, b, c = self.triangles.swapaxes(0, 1)
-        facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), local - a) > 0
-        corners = (self.triangles[facing] if facing.any() else self.triangles).reshape(-1, 3).astype(np.float32)
-        indices = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
-        scene = open3d.t.geometry.RaycastingScene()
-        scene.add_triangles(open3d.core.Tensor.from_numpy(corners), open3d.core.Tensor.from_numpy(indices))
-        return scene
+        facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), camera_position - a) > 0
+        return triangle_scene(self.triangles[facing] if facing.any() else self.triangles)
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """What the camera saw of one object, and past it."""
+class RegistrationTarget:
+    """What a surface is registered to: the points of one object, and the depth image that shows free space."""
 
     points: np.ndarray
-    """The object's own points, of shape (N, 3), world axes."""
+    """The object's measured points in world axes, of shape (N, 3), in metres."""
     frame: Frame
     world_from_camera: np.ndarray
+    """Of shape (4, 4)."""
 
     @property
-    def eye(self) -> np.ndarray:
+    def camera_position(self) -> np.ndarray:
         return self.world_from_camera[:3, 3]
 
     @cached_property
@@ -89,175 +86,211 @@ class Sight:
 
     @cached_property
     def tree(self) -> KDTree:
-        """Of the points."""
+        """Search tree of the points."""
         return KDTree(self.points)
 
     @cached_property
-    def nearest(self) -> np.ndarray:
-        """The least depth of each pixel and its neighbours, 0 beside a hole: edges are known to a pixel."""
+    def nearest_depth(self) -> np.ndarray:
+        """Least depth among each pixel and its neighbours, 0 beside a hole: edges are known to one pixel only."""
         return cv2.erode(self.frame.depth, np.ones((3, 3), np.uint8))
 
-    def seen_through(self, points: np.ndarray) -> np.ndarray:
-        """Metres by which world points of shape (M, 3) stand in front of what was measured there; 0 where unknown."""
+    def free_space_depth(self, points: np.ndarray) -> np.ndarray:
+        """Return the metres by which world points (M, 3) lie in front of the measured depth, of shape (M,).
+
+        Zero where no depth was measured; at most MAX_ERROR_M.
+        """
         k = self.frame.intrinsics
         x, y, z = transform(self.camera_from_world, points).T
         u, v = np.rint(x / z * k.fx + k.cx).astype(int), np.rint(y / z * k.fy + k.cy).astype(int)
         inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height) & (z > 0)
-        measured = np.where(inside, self.nearest[v.clip(0, k.height - 1), u.clip(0, k.width - 1)], 0)
-        return np.where(measured > 0, (measured - z - SLACK).clip(0, CAP), 0)
+        measured = np.where(inside, self.nearest_depth[v.clip(0, k.height - 1), u.clip(0, k.width - 1)], 0)
+        return np.where(measured > 0, (measured - z - DEPTH_NOISE_M).clip(0, MAX_ERROR_M), 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class RegistrationResult:
     pose: Pose
-    """world_from_object."""
+    """world_from_object; pos is the centre of the size box."""
     cost: float
-    """Mean robust distance in metres, of the seen to the surface and of the surface to free space."""
+    """Mean capped distance in metres from measured points to the surface, plus that of the surface in free space."""
 
 
-def surface(path: Path, size: np.ndarray) -> Surface:
-    """The mesh of a file, its box brought to `size`, of shape (3,)."""
-    unit = _sampled(path, path.stat().st_mtime_ns)
+def load_surface(path: Path, size: np.ndarray) -> Surface:
+    """Return the surface of a mesh file, its box scaled to `size` (3,), in metres. Raises SceneError."""
+    unit = _unit_surface(path, path.stat().st_mtime_ns)
     normals = unit.normals / size
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     area = 2 * (size[0] * size[1] + size[1] * size[2] + size[0] * size[2])
-    return Surface(unit.triangles * size, unit.points * size, normals, float(np.sqrt(area / SAMPLES)))
+    return Surface(unit.triangles * size, unit.points * size, normals, float(np.sqrt(area / SURFACE_SAMPLES)))
 
 
 @lru_cache(maxsize=256)
-def _sampled(path: Path, _: int) -> Surface:
-    """In the box's own units: it spans [-0.5, 0.5] along each axis."""
-    mesh = meshes.load(path)
-    extents, middle = np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
-    points, faces = trimesh.sample.sample_surface(mesh, SAMPLES, seed=0)[:2]
+def _unit_surface(path: Path, _: int) -> Surface:
+    """Return the surface of a mesh file scaled so that its box spans [-0.5, 0.5] along each axis."""
+    mesh = mesh_export.read_mesh(path)
+    extents, centre = np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
+    points, faces = trimesh.sample.sample_surface(mesh, SURFACE_SAMPLES, seed=0)[:2]
     return Surface(
-        (mesh.triangles - middle) / extents, (points - middle) / extents, mesh.face_normals[faces] * extents, 0.0
+        (mesh.triangles - centre) / extents, (points - centre) / extents, mesh.face_normals[faces] * extents, 0.0
     )
 
 
-def register(shape: Surface, sight: Sight, starts: list[Pose], exact: int = 3) -> Fit:
-    """The best of several starts. Each keeps its height and its up axis; x, y and the turn about z are found.
+def register(
+    surface: Surface, target: RegistrationTarget, starts: list[Pose], refine_count: int = 3
+) -> RegistrationResult:
+    """Return the best registration from several start poses. Height and up axis stay; x, y and yaw are found.
 
-    All starts are laid roughly, by the surface's sampled points; the best `exact` then by its triangles.
+    All starts are first registered coarsely by sampled points, then the best `refine_count` of them by triangles.
     """
-    few, many = (replace(sight, points=_thinned(sight.points, n)) for n in POINTS)
-    coarse = replace(shape, points=shape.points[::4], normals=shape.normals[::4], spacing=2 * shape.spacing)
-    laid = [_Laid(start.rotation, start.pos) for start in starts]
-    rough = [_icp(coarse, few, start, _Samples(coarse, start.eye(few)), rounds=8, far=0.03) for start in laid]
-    best = sorted(rough, key=lambda found: found[1])[:exact]
-    fine = [_icp(shape, many, at, _Exact(shape, at.eye(many)), rounds=30, far=0.01) for at, _ in best]
-    at, cost = min(fine, key=lambda found: found[1])
-    return Fit(Pose.from_rotation(at.pos, at.turn), cost)
+    coarse_target, fine_target = (replace(target, points=_subsampled(target.points, n)) for n in TARGET_POINTS)
+    coarse = replace(surface, points=surface.points[::4], normals=surface.normals[::4], spacing=2 * surface.spacing)
+    rough = [
+        _icp(coarse, coarse_target, start, _SampleMatcher(coarse, start.camera_in_box(coarse_target)), 8, 0.03)
+        for start in (_RigidTransform(pose.rotation, pose.pos) for pose in starts)
+    ]
+    best = sorted(rough, key=lambda result: result[1])[:refine_count]
+    fine = [
+        _icp(surface, fine_target, at, _TriangleMatcher(surface, at.camera_in_box(fine_target)), 30, 0.01)
+        for at, _ in best
+    ]
+    at, cost = min(fine, key=lambda result: result[1])
+    return RegistrationResult(Pose.from_rotation(at.pos, at.rotation), cost)
 
 
-def misfit(shape: Surface, sight: Sight, pose: Pose) -> float:
-    """The cost of a surface where it lies, in metres, as of a Fit; 0 where too little was seen to tell."""
-    if len(sight.points) < 30:
+def registration_cost(surface: Surface, target: RegistrationTarget, pose: Pose) -> float:
+    """Return the cost in metres of a surface at a given pose, as in a RegistrationResult; 0 below 30 points."""
+    if len(target.points) < 30:
         return 0.0
-    many, at = replace(sight, points=_thinned(sight.points, POINTS[1])), _Laid(pose.rotation, pose.pos)
-    return _equations(shape, _Exact(shape, at.eye(many)), many, at, CAP)[-1]
+    fine_target = replace(target, points=_subsampled(target.points, TARGET_POINTS[1]))
+    at = _RigidTransform(pose.rotation, pose.pos)
+    matcher = _TriangleMatcher(surface, at.camera_in_box(fine_target))
+    return _linearise(surface, matcher, fine_target, at, MAX_ERROR_M).cost
 
 
-def starts(shape: Surface, sight: Sight, up: np.ndarray, bottom: float, turns: int = 12) -> list[Pose]:
-    """Poses all around: the shape turned by `up`, (3, 3), resting at z = bottom, its near side where it was seen."""
-    lift = bottom - (shape.points @ up.T)[:, 2].min()
-    middle = np.median(sight.points, axis=0)
+def start_poses(
+    surface: Surface, target: RegistrationTarget, up: np.ndarray, bottom: float, yaw_count: int = 12
+) -> list[Pose]:
+    """Return start poses at evenly spaced yaws. The surface, rotated by `up` (3, 3), rests at z = `bottom`.
+
+    Each is shifted so that its near side lies where the object was measured.
+    """
+    lift = bottom - (surface.points @ up.T)[:, 2].min()
+    centre = np.median(target.points, axis=0)
     poses = []
-    for yaw in np.arange(turns) * 2 * np.pi / turns:
-        rotation = _about_z(yaw) @ up
-        pose = Pose.from_rotation(np.array([middle[0], middle[1], lift]), rotation)
-        near = shape.points[shape.facing(pose, sight.eye)] @ rotation.T
+    for yaw in np.arange(yaw_count) * 2 * np.pi / yaw_count:
+        rotation = rotation_about_z(yaw) @ up
+        pose = Pose.from_rotation(np.array([centre[0], centre[1], lift]), rotation)
+        near = surface.points[surface.faces_camera(pose, target.camera_position)] @ rotation.T
         poses.append(Pose(pose.pos - np.append(near[:, :2].mean(0), 0), pose.quat_wxyz))
     return poses
 
 
 @dataclass(frozen=True, eq=False)
-class _Laid:
-    """Where a surface lies on the way: a pose without its quaternion, which would take most of the time."""
+class _RigidTransform:
+    """World from the axes of the box. Computing a Pose's quaternion in each round would take most of the time."""
 
-    turn: np.ndarray
-    """World from the box's axes, of shape (3, 3)."""
+    rotation: np.ndarray
+    """Of shape (3, 3)."""
     pos: np.ndarray
 
-    def eye(self, sight: Sight) -> np.ndarray:
-        """The camera in the box's axes, of shape (3,)."""
-        return (sight.eye - self.pos) @ self.turn
+    def camera_in_box(self, target: RegistrationTarget) -> np.ndarray:
+        """Return the camera's position in the axes of the box, of shape (3,)."""
+        return (target.camera_position - self.pos) @ self.rotation
 
 
-class _Samples:
-    """The closest of the surface's points and their planes. Roughly right, and quick to make."""
+class _SampleMatcher:
+    """Finds the closest tangent plane among a surface's sampled points. Approximate, and quick to set up."""
 
-    def __init__(self, shape: Surface, eye: np.ndarray):
-        facing = shape.facing_from(eye)
-        self.points, self.normals = shape.points[facing], shape.normals[facing]
+    def __init__(self, surface: Surface, camera_position: np.ndarray):
+        facing = surface.faces_local_camera(camera_position)
+        self.points, self.normals = surface.points[facing], surface.normals[facing]
         self.tree = KDTree(self.points)
-        self.spacing = shape.spacing
+        self.spacing = surface.spacing
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
-        """From the surface to points, both in the box's axes, of shape (N, 3)."""
+        """Return the vectors from the surface to points (N, 3) in the axes of the box, of shape (N, 3)."""
         _, nearest = self.tree.query(points)
         gap, normal = points - self.points[nearest], self.normals[nearest]
-        off = np.einsum("ij,ij->i", gap, normal)[:, None] * normal
-        aside = gap - off
-        length = np.linalg.norm(aside, axis=1, keepdims=True)
-        # within the samples' spacing a point lies on the plane beside its neighbour
-        return off + aside * ((length - self.spacing).clip(0) / np.maximum(length, 1e-9))
+        along_normal = np.einsum("ij,ij->i", gap, normal)[:, None] * normal
+        tangential = gap - along_normal
+        length = np.linalg.norm(tangential, axis=1, keepdims=True)
+        # within the samples' spacing a point lies on the tangent plane beside its neighbour
+        return along_normal + tangential * ((length - self.spacing).clip(0) / np.maximum(length, 1e-9))
 
 
-class _Exact:
-    """The closest point of the surface's triangles that face the camera."""
+class _TriangleMatcher:
+    """Finds the closest point on the surface's triangles that face the camera."""
 
-    def __init__(self, shape: Surface, eye: np.ndarray):
-        self.scene = shape.seen_from(eye)
+    def __init__(self, surface: Surface, camera_position: np.ndarray):
+        self.scene = surface.near_side(camera_position)
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
-        """From the surface to points, both in the box's axes, of shape (N, 3)."""
-        import open3d
+        """Return the vectors from the surface to points (N, 3) in the axes of the box, of shape (N, 3)."""
+        return points - closest_points(self.scene, points).astype(float)
 
-        asked = open3d.core.Tensor.from_numpy(points.astype(np.float32))
-        return points - self.scene.compute_closest_points(asked)["points"].numpy().astype(float)
+
+@dataclass(frozen=True, eq=False)
+class _LinearSystem:
+    """Weighted linear equations of one ICP round in (x, y, yaw)."""
+
+    rows: np.ndarray
+    """Of shape (E, 3)."""
+    residuals: np.ndarray
+    """Of shape (E,), in metres."""
+    weights: np.ndarray
+    """Of shape (E,)."""
+    cost: float
+    """Cost in metres before the round."""
 
 
 def _icp(
-    shape: Surface, sight: Sight, at: _Laid, closest: _Samples | _Exact, rounds: int, far: float
-) -> tuple[_Laid, float]:
-    """The best of the way, and its cost."""
+    surface: Surface,
+    target: RegistrationTarget,
+    at: _RigidTransform,
+    matcher: _SampleMatcher | _TriangleMatcher,
+    rounds: int,
+    kernel_m: float,
+) -> tuple[_RigidTransform, float]:
+    """Return the best transform of all rounds and its cost. The robust kernel shrinks to a third half-way."""
     best = at, np.inf
     for i in range(rounds):
-        rows, wanted, weights, cost = _equations(shape, closest, sight, at, far if i < rounds // 2 else far / 3)
-        if cost < best[1]:
-            best = at, cost
-        normal = rows.T @ (rows * weights[:, None]) + np.diag([1e-6, 1e-6, 1e-6 * np.ptp(shape.points) ** 2])
-        x, y, turn = np.linalg.solve(normal, rows.T @ (weights * wanted))
-        at = _Laid(_about_z(min(max(turn, -0.3), 0.3)) @ at.turn, at.pos + np.array([x, y, 0]))
-        if abs(x) + abs(y) < 2e-6 and abs(turn) < 2e-5:
+        system = _linearise(surface, matcher, target, at, kernel_m if i < rounds // 2 else kernel_m / 3)
+        if system.cost < best[1]:
+            best = at, system.cost
+        rows, weights = system.rows, system.weights
+        normal = rows.T @ (rows * weights[:, None]) + np.diag([1e-6, 1e-6, 1e-6 * np.ptp(surface.points) ** 2])
+        x, y, yaw = np.linalg.solve(normal, rows.T @ (weights * system.residuals))
+        rotation = rotation_about_z(min(max(yaw, -0.3), 0.3)) @ at.rotation
+        at = _RigidTransform(rotation, at.pos + np.array([x, y, 0]))
+        if abs(x) + abs(y) < 2e-6 and abs(yaw) < 2e-5:
             break
     return best
 
 
-def _equations(shape: Surface, closest: _Samples | _Exact, sight: Sight, at: _Laid, far: float):
-    """Linear equations of one ICP round in (x, y, turn): rows (E, 3), wanted (E,), weights (E,); and the cost now."""
-    gaps = closest.gaps((sight.points - at.pos) @ at.turn) @ at.turn.T
-    model = shape.points[shape.facing_from(at.eye(sight))] @ at.turn.T + at.pos
-    through = sight.seen_through(model)
-    out = model[through > 0]
-    back = sight.points[sight.tree.query(out)[1]] - out if len(out) else np.zeros((0, 3))
+def _linearise(
+    surface: Surface,
+    matcher: _SampleMatcher | _TriangleMatcher,
+    target: RegistrationTarget,
+    at: _RigidTransform,
+    kernel_m: float,
+) -> _LinearSystem:
+    """Return the equations of one ICP round and the cost at its start."""
+    gaps = matcher.gaps((target.points - at.pos) @ at.rotation) @ at.rotation.T
+    visible = surface.points[surface.faces_local_camera(at.camera_in_box(target))] @ at.rotation.T + at.pos
+    in_front = target.free_space_depth(visible)
+    floating = visible[in_front > 0]
+    back = target.points[target.tree.query(floating)[1]] - floating if len(floating) else np.zeros((0, 3))
 
-    wanted = np.linalg.norm(np.vstack([gaps, back]), axis=1)
-    direction = np.vstack([gaps, back]) / np.maximum(wanted, 1e-12)[:, None]
-    wanted[len(gaps) :] = (wanted[len(gaps) :] - shape.spacing).clip(0)
-    weights = 1 / (1 + (wanted / far) ** 2)
-    weights[len(gaps) :] *= 0.5 * len(gaps) / max(len(model), 1)
-    arm = np.vstack([sight.points, out]) - at.pos
+    residuals = np.linalg.norm(np.vstack([gaps, back]), axis=1)
+    direction = np.vstack([gaps, back]) / np.maximum(residuals, 1e-12)[:, None]
+    residuals[len(gaps) :] = (residuals[len(gaps) :] - surface.spacing).clip(0)
+    weights = 1 / (1 + (residuals / kernel_m) ** 2)
+    weights[len(gaps) :] *= 0.5 * len(gaps) / max(len(visible), 1)
+    arm = np.vstack([target.points, floating]) - at.pos
     rows = np.stack([direction[:, 0], direction[:, 1], direction[:, 1] * arm[:, 0] - direction[:, 0] * arm[:, 1]], -1)
-    cost = wanted[: len(gaps)].clip(0, CAP).mean() + through.mean()
-    return rows, wanted, weights, float(cost)
+    cost = residuals[: len(gaps)].clip(0, MAX_ERROR_M).mean() + in_front.mean()
+    return _LinearSystem(rows, residuals, weights, float(cost))
 
 
-def _thinned(points: np.ndarray, count: int) -> np.ndarray:
+def _subsampled(points: np.ndarray, count: int) -> np.ndarray:
     return points[:: max(1, len(points) // count)]
-
-
-def _about_z(angle: float) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])

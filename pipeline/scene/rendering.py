@@ -1,4 +1,4 @@
-"""Pictures of a model. OpenGL contexts belong to one thread, so all drawing happens in one thread kept for it."""
+"""Render images of a model. An OpenGL context belongs to one thread, so all rendering happens in a single one."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,43 +9,45 @@ from typing import ParamSpec, TypeVar
 import mujoco
 import numpy as np
 
-from pipeline.scene import mjcf
+from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import SceneError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="drawing")
+_render_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rendering")
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class RenderedImage:
+    """A model through one camera."""
+
     rgb: np.ndarray
     """Of shape (H, W, 3), uint8."""
     depth: np.ndarray
-    """Distance along the camera's axis in metres, of shape (H, W), float32. Zero at the sky."""
+    """Distance along the camera's axis in metres, of shape (H, W), float32. Zero for the sky."""
     labels: np.ndarray
-    """Of shape (H, W), int32: the id of the body seen, 0 for table, floor and sky."""
+    """Id of the visible root body, of shape (H, W), int32. Zero for table, floor and sky."""
 
 
-def drawing(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a function that uses OpenGL in the thread kept for it, and wait for its answer."""
-    return _thread.submit(function, *args, **kwargs).result()
+def run_in_render_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a function that uses OpenGL in the render thread, and wait for its result."""
+    return _render_thread.submit(function, *args, **kwargs).result()
 
 
-def render(folder: Path, size: tuple[int, int], camera: str = "photo") -> Picture:
-    """The twin in `folder` through its camera, `size` (width, height) in pixels. Raises SceneError."""
-    model = mjcf.compile_spec(mjcf.load_spec(folder))
-    return draw(model, size, camera)
+def render_twin(folder: Path, size: tuple[int, int], camera: str = "photo") -> RenderedImage:
+    """Render the twin in `folder` from one of its cameras; `size` is (width, height) in pixels. Raises SceneError."""
+    model = builder.compile_spec(builder.load_spec(folder))
+    return render_model(model, size, camera)
 
 
-def draw(
+def render_model(
     model: mujoco.MjModel, size: tuple[int, int], camera: str = "photo", qpos: np.ndarray | None = None
-) -> Picture:
-    """A model in its starting pose or another. Raises SceneError where there is no OpenGL to draw with."""
-    return drawing(_draw, model, size, camera, qpos)
+) -> RenderedImage:
+    """Render a model at `qpos`, None for its initial state. Raises SceneError if OpenGL is not available."""
+    return run_in_render_thread(_render, model, size, camera, qpos)
 
 
-def _draw(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.ndarray | None) -> Picture:
+def _render(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.ndarray | None) -> RenderedImage:
     data = mujoco.MjData(model)
     if qpos is not None:
         data.qpos[:] = qpos
@@ -56,7 +58,9 @@ def _draw(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.nd
     try:
         renderer = mujoco.Renderer(model, height, width)
     except Exception as error:  # every OpenGL platform has its own way to fail
-        raise SceneError(f"nothing can be drawn here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
+        raise SceneError(
+            f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
+        ) from error
     try:
         renderer.update_scene(data, camera)
         rgb = renderer.render()
@@ -68,4 +72,4 @@ def _draw(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.nd
     finally:
         renderer.close()
     labels = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0).astype(np.int32)
-    return Picture(rgb, np.where(geoms >= 0, depth, 0).astype(np.float32), labels)
+    return RenderedImage(rgb, np.where(geoms >= 0, depth, 0).astype(np.float32), labels)

@@ -1,5 +1,6 @@
-"""Bring a scene to rest without throwing it about: part what overlaps, then let go in treacle, then in air."""
+"""Bring a scene to rest gently: separate overlapping objects, then simulate with high damping and without."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -8,175 +9,184 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import Pose
-from pipeline.scene import mjcf
+from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Placement, Scene
 
-NOTEWORTHY = 0.01
-"""Metres an object may move before a person is told."""
-TOPPLED = float(np.radians(15))
-LEVEL = 0.996
-"""Cosine of the tilt, five degrees, from which a thing leans."""
-OVERLAP = 0.0003
-"""Metres of overlap that the contacts themselves resolve gently."""
-PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
-"""Damping in 1/s and the longest time in s of each phase."""
-BESIDE = 0.005
-"""Metres above the table up to which a thing stands on it, beside what it overlaps and not upon it."""
-LIFT = 0.04
-"""Metres by which one thing is lifted off another at most: what needs more stands in it, and goes aside."""
-SURE = 0.001
-"""Metres of misfit below which one thing is no surer than another."""
-STILL = 2e-4
-"""Metres (and radians) a second below which things are at rest."""
+REPORTED_SHIFT_M = 0.01
+"""Motion of an object above which it is reported."""
+TOPPLE_ANGLE_RAD = float(np.radians(15))
+"""Rotation above which an object is reported, or tilt above which it has toppled."""
+LEAN_COSINE = 0.996
+"""Cosine of the tilt, five degrees, above which an object leans."""
+ALLOWED_OVERLAP_M = 0.0003
+"""Overlap that the contacts themselves resolve gently."""
+DAMPING_PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
+"""Damping in 1/s and longest duration in s of each phase of the simulation."""
+ON_TABLE_HEIGHT_M = 0.005
+"""Height of its bottom up to which an object stands on the table, beside what it overlaps and not on top of it."""
+MAX_LIFT_M = 0.04
+"""Distance by which an object is lifted off another at most. Beyond it, the object is moved sideways."""
+MIN_MISFIT_M = 0.001
+"""Misfits below this count as equal when overlapping objects are separated."""
+REST_SPEED = 2e-4
+"""Speed in m/s and rad/s below which everything is at rest."""
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What settling did to one object that a person should know of."""
+class SettleReport:
+    """What settling changed about one object."""
 
     name: str
     moved: float
-    """Metres between the pose it was given and the one it rests in."""
+    """Metres between the pose before settling and the pose at rest."""
     turned: float
-    """Radians."""
-    note: str
-    """One sentence."""
+    """Radians between them."""
+    message: str
+    """One sentence for the person."""
     held: bool = False
-    """It would not rest, and was fixed where it was seen."""
+    """Whether the object would not rest and was fixed where it was observed."""
 
 
-def settle(scene: Scene) -> tuple[Scene, tuple[Settled, ...]]:
-    """The scene at rest, and what moved by more than a centimetre or had to be helped. Raises SceneError.
+def settle(scene: Scene) -> tuple[Scene, tuple[SettleReport, ...]]:
+    """Return the scene at rest, and a report of each object that moved by more than a centimetre or got help.
 
-    What would topple from the pose it was seen in is given a flat foot, and what would leave the table is fixed: the
-    photograph is the evidence that it stands there.
+    An object that would topple from its observed pose gets a flat foot, and one that would leave the table is fixed:
+    the photograph is the evidence that it stands there. Raises SceneError.
     """
-    rested, fallen = _kept(scene)
-    if fallen:
-        helped = tuple(replace(p, foot=True) if p.name in fallen else p for p in scene.placements)
-        rested, _ = _kept(replace(scene, placements=helped))
-    pairs = zip(scene.placements, rested.placements, strict=True)
-    return rested, tuple(s for p, q in pairs if (s := _said(p, q)))
+    settled, toppled = _settle_on_table(scene)
+    if toppled:
+        helped = tuple(replace(p, foot=True) if p.name in toppled else p for p in scene.placements)
+        settled, _ = _settle_on_table(replace(scene, placements=helped))
+    pairs = zip(scene.placements, settled.placements, strict=True)
+    return settled, tuple(report for p, q in pairs if (report := _report(p, q)))
 
 
-def _kept(scene: Scene) -> tuple[Scene, set[str]]:
-    """At rest with all on the table, and the names of those that fell over on the way or would at a nudge."""
+def _settle_on_table(scene: Scene) -> tuple[Scene, set[str]]:
+    """Return the scene at rest, objects that would leave the table fixed, and the names of those that topple."""
     while True:
-        rested, fallen, lost = _rest(scene)
+        settled, toppled, lost = _simulate(scene)
         if not lost:
-            return rested, fallen
+            return settled, toppled
         held = tuple(replace(p, fixed=True) if p.name in lost else p for p in scene.placements)
         scene = replace(scene, placements=held)
 
 
-def _rest(scene: Scene) -> tuple[Scene, set[str], set[str]]:
-    """At rest, the names of those that fell over on the way or would at a nudge, and of those that left the table."""
-    world = _World(scene)
-    world.part()
-    world.fall()
-    rested = world.placed()
-    if lost := {p.name for p in rested.placements if not p.fixed and not _sane(p)}:
-        return rested, set(), lost
+def _simulate(scene: Scene) -> tuple[Scene, set[str], set[str]]:
+    """Return the scene at rest, the objects that toppled or would at a nudge, and those that left the table."""
+    world = SettlingWorld(scene)
+    world.separate_overlaps()
+    world.simulate_to_rest()
+    settled = world.current_scene()
+    if lost := _lost(settled):
+        return settled, set(), lost
     world.nudge()
-    nudged = world.placed()
-    fallen = _fallen(scene, rested) | _fallen(rested, nudged)
-    if any(_leaned(p, q) for p, q in zip(rested.placements, nudged.placements, strict=True)):
-        world.fall()
-        rested = world.placed()
-    return rested, fallen, {p.name for p in rested.placements if not p.fixed and not _sane(p)}
+    nudged = world.current_scene()
+    toppled = _toppled(scene, settled) | _toppled(settled, nudged)
+    if any(_slid_while_leaning(p, q) for p, q in zip(settled.placements, nudged.placements, strict=True)):
+        world.simulate_to_rest()
+        settled = world.current_scene()
+    return settled, toppled, _lost(settled)
 
 
-def _leaned(before: Placement, after: Placement) -> bool:
-    """Whether a thing leant on another by so little that a nudge moved it on."""
+def _lost(scene: Scene) -> set[str]:
+    """Return the names of the free objects that are no longer on the table."""
+    return {p.name for p in scene.placements if not p.fixed and not _is_on_table(p)}
+
+
+def _slid_while_leaning(before: Placement, after: Placement) -> bool:
+    """Whether an object leant on another so lightly that a nudge moved it."""
     a, b = before.world_from_object, after.world_from_object
-    tilted = float(np.abs(a.rotation[2]).max()) < LEVEL
-    return tilted and float(np.linalg.norm(b.pos - a.pos)) > SURE
+    leaning = float(np.abs(a.rotation[2]).max()) < LEAN_COSINE
+    return leaning and float(np.linalg.norm(b.pos - a.pos)) > MIN_MISFIT_M
 
 
-def _fallen(before: Scene, after: Scene) -> set[str]:
-    return {p.name for p, q in zip(before.placements, after.placements, strict=True) if _toppled(p, q)}
+def _toppled(before: Scene, after: Scene) -> set[str]:
+    return {p.name for p, q in zip(before.placements, after.placements, strict=True) if _has_toppled(p, q)}
 
 
-def _toppled(before: Placement, after: Placement) -> bool:
-    """Whether an upright thing no longer is. A turn about the vertical is no fall."""
+def _has_toppled(before: Placement, after: Placement) -> bool:
+    """Whether an upright object is no longer upright. A rotation about the vertical does not count."""
     up, now = before.world_from_object.rotation[:, 2], after.world_from_object.rotation[:, 2]
-    return bool(up[2] > 0.9 and up @ now < np.cos(TOPPLED))
+    return bool(up[2] > 0.9 and up @ now < np.cos(TOPPLE_ANGLE_RAD))
 
 
-def _apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The way in which the second footprint leaves the first soonest, of shape (2,): across one of their sides."""
-    ways = []
+def _separating_direction(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the unit direction (2,) across a side of a footprint in which the second leaves the first soonest."""
+    directions = []
     for corners in (first, second):
         a, b, c, _ = cv2.boxPoints(cv2.minAreaRect(corners.astype(np.float32)))
-        ways += [a - b, b - a, b - c, c - b]
-    units = np.array(ways) / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-9)
+        directions += [a - b, b - a, b - c, c - b]
+    units = np.array(directions) / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-9)
     overlap = (first @ units.T).max(0) - (second @ units.T).min(0)
     return units[overlap.argmin()]
 
 
-def _sane(p: Placement) -> bool:
+def _is_on_table(p: Placement) -> bool:
     pos = p.world_from_object.pos
-    return bool(np.isfinite(pos).all() and pos[2] > -mjcf.THICKNESS)
+    return bool(np.isfinite(pos).all() and pos[2] > -builder.TABLE_THICKNESS_M)
 
 
-def _said(before: Placement, after: Placement) -> Settled | None:
+def _report(before: Placement, after: Placement) -> SettleReport | None:
+    """Return what a person should know of the change; None if it is not worth a report."""
     a, b = before.world_from_object, after.world_from_object
-    moved = float(np.linalg.norm(b.pos - a.pos))
+    name, moved = after.name, float(np.linalg.norm(b.pos - a.pos))
     turned = float(Rotation.from_matrix(a.rotation.T @ b.rotation).magnitude())
     if after.fixed and not before.fixed:
-        why = "it is held where it was seen; move it, or choose another asset"
-        return Settled(after.name, 0.0, 0.0, f"{after.name} would not rest on the table; {why}", held=True)
+        message = f"{name} would not rest on the table and was fixed where the photograph shows it"
+        return SettleReport(name, 0.0, 0.0, f"{message}; move it, or choose another asset", held=True)
     if after.foot and not before.foot:
-        return Settled(after.name, moved, turned, f"{after.name} would have toppled; it was given a flat foot")
+        return SettleReport(name, moved, turned, f"{name} would have toppled, so it was given a flat foot")
     fell = float(a.pos[2] - b.pos[2])
-    if fell > NOTEWORTHY and fell > 0.7 * moved and turned < TOPPLED:
-        why = "nothing was found under it; add a mask for what holds it, or split one"
-        return Settled(after.name, moved, turned, f"{after.name} sank {fell * 100:.1f} cm: {why}")
-    if moved > NOTEWORTHY or turned > TOPPLED:
-        how = f"{moved * 100:.1f} cm" + (f" and {np.degrees(turned):.0f} degrees" if turned > TOPPLED else "")
-        return Settled(after.name, moved, turned, f"{after.name} moved {how} until it came to rest")
+    if fell > REPORTED_SHIFT_M and fell > 0.7 * moved and turned < TOPPLE_ANGLE_RAD:
+        advice = "no support was found under it; add a mask for its support, or split a mask"
+        return SettleReport(name, moved, turned, f"{name} sank {fell * 100:.1f} cm: {advice}")
+    if moved > REPORTED_SHIFT_M or turned > TOPPLE_ANGLE_RAD:
+        rotation = f" and {np.degrees(turned):.0f} degrees" if turned > TOPPLE_ANGLE_RAD else ""
+        message = f"{name} moved {moved * 100:.1f} cm{rotation} until it came to rest"
+        return SettleReport(name, moved, turned, message)
     return None
 
 
-class _World:
-    """A compiled scene whose free bodies are moved about."""
+class SettlingWorld:
+    """A compiled scene whose free bodies are separated and simulated."""
 
     def __init__(self, scene: Scene):
+        """Compile the collision shapes of a scene. Raises SceneError."""
         self.scene = scene
-        self.model = mjcf.compile_spec(mjcf.build(scene, looks=False))
+        self.model = builder.compile_spec(builder.build_spec(scene, visuals=False))
         self.data = mujoco.MjData(self.model)
         self.free = [p.name for p in scene.placements if not p.fixed]
         self.qpos = {name: int(self.model.joint(name).qposadr[0]) for name in self.free}
         self.dof = {name: int(self.model.joint(name).dofadr[0]) for name in self.free}
         self.body = {name: int(self.model.body(name).id) for name in self.free}
-        self.laid = {p.name: p for p in scene.placements}
-        self.loose = {p.name: max(p.misfit, SURE) ** 2 for p in scene.placements}
+        self.initial = {p.name: p for p in scene.placements}
+        self.mobility = {p.name: max(p.misfit, MIN_MISFIT_M) ** 2 for p in scene.placements}
         self.lifted = dict.fromkeys(self.free, 0.0)
 
-    def placed(self) -> Scene:
-        """The scene as it is now."""
-        return replace(self.scene, placements=tuple(self._placed(p) for p in self.scene.placements))
+    def current_scene(self) -> Scene:
+        """Return the scene with the present poses."""
+        return replace(self.scene, placements=tuple(self._current_placement(p) for p in self.scene.placements))
 
-    def _placed(self, p: Placement) -> Placement:
+    def _current_placement(self, p: Placement) -> Placement:
         if p.fixed:
             return p
         qpos = self.data.qpos[self.qpos[p.name] : self.qpos[p.name] + 7].copy()
         quat = qpos[3:] / np.linalg.norm(qpos[3:])
         return replace(p, world_from_object=Pose(qpos[:3], quat if quat[0] >= 0 else -quat))
 
-    def part(self, rounds: int = 80) -> None:
-        """Push what overlaps apart: sideways where it stands side by side, upwards where one lies on the other.
+    def separate_overlaps(self, rounds: int = 80) -> None:
+        """Push overlapping objects apart: sideways if they stand side by side, upwards if one lies on the other.
 
-        Of two side by side, the one that fits what was seen worse gives way more.
+        Of two side by side, the one with the larger misfit moves more.
         """
-        of_body = {body: name for name, body in self.body.items()}
+        name_of_body = {body: name for name, body in self.body.items()}
         for _ in range(rounds):
             mujoco.mj_forward(self.model, self.data)
             step: dict[str, np.ndarray] = {}
             for contact in self.data.contact[: self.data.ncon]:
-                if contact.dist < -OVERLAP:
-                    joined = [of_body.get(int(self.model.geom_bodyid[g])) for g in contact.geom]
-                    for name, push in self._pushes(joined, contact.frame[:3], -float(contact.dist)):
+                if contact.dist < -ALLOWED_OVERLAP_M:
+                    names = [name_of_body.get(int(self.model.geom_bodyid[g])) for g in contact.geom]
+                    for name, push in self._pushes(names, contact.frame[:3], -float(contact.dist)):
                         if np.linalg.norm(push) > np.linalg.norm(step.get(name, np.zeros(3))):
                             step[name] = push
             if not step:
@@ -185,54 +195,62 @@ class _World:
                 self.data.qpos[self.qpos[name] : self.qpos[name] + 3] += push
                 self.lifted[name] += max(push[2], 0.0)
 
-    def _pushes(self, joined: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
-        """What one contact asks of the two it joins, its normal from the first to the second; None cannot move."""
-        first, second = joined
+    def _pushes(self, names: list[str | None], normal: np.ndarray, depth: float) -> list[tuple[str, np.ndarray]]:
+        """Return the displacements (3,) that resolve one contact, by object.
+
+        `names` are its two objects, None for one that cannot move; `normal` points from the first to the second.
+        """
+        first, second = names
         flat = np.array([normal[0], normal[1], 0.0])
         if abs(normal[2]) > 0.7:
             lower, upper = (first, second) if normal[2] > 0 else (second, first)
-            aside = self._beside(lower, upper)
-            if aside is None:
+            sideways = self._sideways(lower, upper)
+            if sideways is None:
                 return [(upper, np.array([0, 0, depth]))] if upper else []
-            flat = aside if normal[2] > 0 else -aside
+            flat = sideways if normal[2] > 0 else -sideways
         flat *= 1.1 * depth / max(float(np.linalg.norm(flat)), 1e-9)
-        loose = {name: self.loose[name] for name in joined if name}
-        total = sum(loose.values())
-        return [(name, sign * loose[name] / total * flat) for name, sign in ((first, -1), (second, 1)) if name]
+        mobility = {name: self.mobility[name] for name in names if name}
+        total = sum(mobility.values())
+        return [(name, sign * mobility[name] / total * flat) for name, sign in ((first, -1), (second, 1)) if name]
 
-    def _beside(self, lower: str | None, upper: str | None) -> np.ndarray | None:
-        """The flat way out for a thing beside one that it overlaps, of shape (3,); None where it lies upon that."""
-        if lower not in self.laid or upper not in self.laid:
+    def _sideways(self, lower: str | None, upper: str | None) -> np.ndarray | None:
+        """Return the horizontal direction (3,) in which the upper object leaves the lower; None if it lies on it."""
+        if lower not in self.initial or upper not in self.initial:
             return None
-        a, b = self.laid[lower], self.laid[upper]
-        if self.lifted.get(upper, 0.0) > LIFT:
-            return np.append(_apart(a.footprint, b.footprint), 0.0)
-        if b.bottom > BESIDE:
+        a, b = self.initial[lower], self.initial[upper]
+        if self.lifted.get(upper, 0.0) > MAX_LIFT_M:
+            return np.append(_separating_direction(a.footprint, b.footprint), 0.0)
+        if b.bottom > ON_TABLE_HEIGHT_M:
             return None
         hull = cv2.convexHull(a.footprint.astype(np.float32))
         if cv2.pointPolygonTest(hull, b.world_from_object.pos[:2].tolist(), False) >= 0:
             return None
-        return np.append(_apart(a.footprint, b.footprint), 0.0)
+        return np.append(_separating_direction(a.footprint, b.footprint), 0.0)
 
-    def fall(self) -> None:
-        """Physics until nothing moves, damped first so that nothing is flung."""
-        for damping, seconds in PHASES:
+    def simulate_to_rest(self, phases: Sequence[tuple[float, float]] = DAMPING_PHASES) -> None:
+        """Simulate until nothing moves, with high damping first so that nothing is flung away.
+
+        `phases` are the damping in 1/s and the longest duration in s of each.
+        """
+        for damping, seconds in phases:
             self.model.dof_damping[:] = damping * self._inertia()
-            self._step(seconds)
+            self.step(seconds)
 
     def nudge(self, seconds: float = 0.8) -> None:
-        """Rock everything a little: what balances on a point falls over, all else sways back."""
+        """Rock all free bodies a little: what balances on a point topples, everything else sways back."""
         for name in self.free:
             self.data.qvel[self.dof[name] + 3 : self.dof[name] + 5] += 0.15
-        self._step(seconds)
+        self.step(seconds)
 
-    def _step(self, seconds: float) -> None:
+    def step(self, seconds: float) -> None:
+        """Simulate for so long, or until everything is at rest."""
         for step in range(int(seconds / self.model.opt.timestep)):
             mujoco.mj_step(self.model, self.data)
-            if step % 50 == 49 and np.abs(self.data.qvel).max(initial=0.0) < STILL:
+            if step % 50 == 49 and np.abs(self.data.qvel).max(initial=0.0) < REST_SPEED:
                 break
 
     def _inertia(self) -> np.ndarray:
+        """Return mass or largest moment of inertia of each degree of freedom, of shape (nv,)."""
         inertia = np.zeros(self.model.nv)
         for name, dof in self.dof.items():
             inertia[dof : dof + 3] = self.model.body_mass[self.body[name]]

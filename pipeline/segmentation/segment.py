@@ -1,4 +1,4 @@
-"""What every segmenter takes and gives."""
+"""Prompts, segments, and the protocols that segmenters implement."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,26 +10,26 @@ from pipeline.frame import Frame
 
 
 class SegmentationError(StudioError):
-    """Prompts that make no sense, or a segmenter that cannot be had."""
+    """An invalid prompt, or a segmenter that is not available."""
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One thing's visible pixels."""
+    """The visible pixels of one object."""
 
     id: int
-    """1, 2, ... unique in a frame; the value in segments/masks.png. 0 on an answer to a prompt, until it is kept."""
+    """1, 2, ... unique in a frame; the value in segments/masks.png. 0 for the answer to a prompt."""
     mask: np.ndarray
     """Of shape (H, W), bool."""
     score: float = 1.0
     """The segmenter's own estimate of the mask's quality, in [0, 1]."""
     source: str = "depth"
-    """Who made it: "depth", "sam2", "human"."""
+    """The segmenter, or "human": "depth", "sam2", "scripted"."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """Clicks and a box on the image, all of one object."""
+    """Clicks and a box for one object."""
 
     points: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     """Of shape (N, 2), x and y in pixels, in the order they were clicked."""
@@ -38,22 +38,25 @@ class Prompt:
     box: np.ndarray | None = None
     """x0, y0, x1, y1 in pixels, or None."""
     mask: np.ndarray | None = None
-    """The mask to start from, of shape (H, W), bool: the clicks then correct it. None to start from nothing."""
+    """The mask that the clicks correct, of shape (H, W), bool; None without one."""
 
 
 class View(Protocol):
-    """One frame opened by a segmenter: asked any number of times."""
+    """A frame opened by a segmenter, ready for any number of prompts."""
 
     def automatic(self) -> tuple[Segment, ...]:
-        """The objects a person would name, ids 1, 2, ...; masks do not overlap."""
+        """Return the objects that a person would name, ids 1, 2, ...; masks do not overlap."""
         ...
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
-        """Readings of the prompt, best first, at least one; the later a click, the more it counts near itself."""
+        """Return one or more readings of the prompt, best first. Later clicks take precedence near their position."""
         ...
 
 
 class Segmenter(Protocol):
+    """Opens frames for segmentation."""
+
     name: str
+    """As in the settings and in `Segment.source`."""
 
     def open(self, frame: Frame) -> View: ...

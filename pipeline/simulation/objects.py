@@ -1,4 +1,4 @@
-"""What was photographed, as generated code sees it: objects, the table's usable top, the scene."""
+"""The photographed scene as generated code sees it: objects, the table's usable top, the scene."""
 
 import json
 from collections.abc import Iterable
@@ -13,23 +13,24 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
-from pipeline.simulation.parts import Part
+from pipeline.geometry import planar_rotation
+from pipeline.simulation.articulated_parts import ArticulatedPart
 
-ROUND = ("cylinder", "sphere", "bowl")
+ROUND_SHAPES = ("cylinder", "sphere", "bowl")
 
 
 class KitError(StudioError):
-    """A misuse of the kit; lists what would have worked."""
+    """The kit was misused; the message lists what would have worked."""
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """Convex outline of ground points (N, 2), anticlockwise, of shape (M, 2)."""
+    """Return the convex outline (M, 2) of ground points (N, 2), anticlockwise."""
     return points[ConvexHull(points).vertices]
 
 
 @dataclass(frozen=True, eq=False)
 class Object:
-    """One object where it is at one moment. World frame: z up, table top at z = 0, metres and radians."""
+    """One object at one instant. World frame: z up, table top at z = 0, metres and radians."""
 
     name: str
     category: str
@@ -56,25 +57,25 @@ class Object:
     fixed: bool = False
     """Cannot be moved."""
     asset_id: str = ""
-    """The library's asset it was matched with; empty where it was made from the view."""
-    parts: tuple[Part, ...] = ()
-    """What of it moves on joints: drawers, doors, lids, knobs; the highest first."""
+    """Id of the library asset it was matched with; empty where it was reconstructed."""
+    parts: tuple[ArticulatedPart, ...] = ()
+    """Parts that move on joints: drawers, doors, lids, knobs; the highest first."""
 
-    def part(self, name: str) -> Part:
-        """The part called name; KitError lists the parts there are."""
-        found = {part.name: part for part in self.parts}
-        if name not in found:
-            raise KitError(f"{self.name} has no part {name!r}; it has: {', '.join(found) or 'none that moves'}")
-        return found[name]
+    def part(self, name: str) -> ArticulatedPart:
+        """Return the part with that name. Raises KitError that lists the parts there are."""
+        by_name = {part.name: part for part in self.parts}
+        if name not in by_name:
+            raise KitError(f"{self.name} has no part {name!r}; it has: {', '.join(by_name) or 'none that moves'}")
+        return by_name[name]
 
     @property
     def volume(self) -> float:
-        """Of the object's box, in cubic metres."""
+        """Volume of the object's box, in cubic metres."""
         return float(np.prod(self.size))
 
     @property
     def height(self) -> float:
-        """From lowest to highest point as it stands now."""
+        """Height from the lowest to the highest point as it stands now."""
         return self.top - self.bottom
 
     @cached_property
@@ -84,28 +85,27 @@ class Object:
 
     @property
     def yaw(self) -> float:
-        """Turn about world z: direction of the object's x axis on the ground (of its y axis where x points up)."""
+        """Direction of the object's x axis on the ground (of its y axis where x points up)."""
         x, y = self.rotation[:, 0], self.rotation[:, 1]
         return float(np.arctan2(x[1], x[0]) if np.hypot(*x[:2]) > 0.5 else np.arctan2(-y[0], y[1]))
 
     @property
     def tilt(self) -> float:
-        """Angle between the object's own up and the world's."""
+        """Angle between the object's z axis and the world's."""
         return float(np.arccos(np.clip(self.rotation[2, 2], -1, 1)))
 
     @cached_property
     def radius(self) -> float:
         """Half of the larger ground extent."""
-        c, s = np.cos(self.yaw), np.sin(self.yaw)
-        return float(np.ptp(self.outline @ np.array([[c, -s], [s, c]]), axis=0).max() / 2)
+        return float(np.ptp(self.outline @ planar_rotation(self.yaw), axis=0).max() / 2)
 
     @cached_property
     def reach(self) -> float:
-        """Farthest ground distance from the centre to the outline: the circle that holds the object at any yaw."""
+        """Radius of the ground circle about the centre that holds the object at any yaw."""
         return float(np.linalg.norm(self.outline - self.position[:2], axis=1).max())
 
     def moved(self, xy: Any = None, z: float | None = None, yaw: float | None = None) -> "Object":
-        """The same object elsewhere: centre at xy, lowest point at z, turned about the vertical to yaw."""
+        """Return the object with its centre at xy, its lowest point at z and turned about the vertical to yaw."""
         centre = self.position[:2] if xy is None else np.asarray(xy, float).reshape(2)
         turn = 0.0 if yaw is None else yaw - self.yaw
         spin = Rotation.from_euler("z", turn)
@@ -122,14 +122,14 @@ class Object:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A convex part of the ground plane."""
+    """A convex region of the ground plane."""
 
     polygon: np.ndarray
     """Outline of shape (N, 2), world x and y in metres, anticlockwise."""
 
     @property
     def centre(self) -> np.ndarray:
-        """Of area, of shape (2,)."""
+        """Centroid of the area, of shape (2,)."""
         a, b = self.polygon, np.roll(self.polygon, -1, 0)
         cross = a[:, 0] * b[:, 1] - b[:, 0] * a[:, 1]
         return ((a + b) * cross[:, None]).sum(0) / (3 * cross.sum())
@@ -141,9 +141,9 @@ class Region:
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
     def depth(self, points: np.ndarray, shape: np.ndarray | None = None) -> np.ndarray:
-        """Distance of points (..., 2) to the nearest edge line, positive inside, of shape (...).
+        """Return the distance of points (..., 2) to the nearest edge line, positive inside, of shape (...).
 
-        With a shape, an outline (M, 2) around the origin: the same for its outermost point when it hangs there.
+        With a shape, an outline (M, 2) around the origin: the same for its outermost point when it is centred there.
         """
         side = np.roll(self.polygon, -1, 0) - self.polygon
         normal = np.stack([-side[:, 1], side[:, 0]], -1) / np.linalg.norm(side, axis=1, keepdims=True)
@@ -151,7 +151,7 @@ class Region:
         return (np.asarray(points, float) @ normal.T - (self.polygon * normal).sum(1) + room).min(-1)
 
     def distance(self, points: np.ndarray) -> np.ndarray:
-        """Distance of points (..., 2) to the region, negative inside, of shape (...)."""
+        """Return the distance of points (..., 2) to the region, negative inside, of shape (...)."""
         points = np.asarray(points, float)[..., None, :]
         start, side = self.polygon, np.roll(self.polygon, -1, 0) - self.polygon
         along = np.clip(((points - start) * side).sum(-1) / (side**2).sum(-1), 0, 1)
@@ -159,13 +159,13 @@ class Region:
         return np.where(self.depth(points[..., 0, :]) > 0, -edge, edge)
 
     def contains(self, xy: Any, margin: float = 0.0) -> bool:
-        """Whether xy lies inside, at least margin metres from the edge."""
+        """Return whether xy lies inside, at least margin metres from the edge."""
         return bool(self.depth(np.asarray(xy, float)) >= margin)
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What was photographed."""
+    """The photographed scene."""
 
     objects: tuple[Object, ...]
     table: Region
@@ -175,45 +175,45 @@ class Scene:
     away: np.ndarray
     """Unit vector on the table away from the camera, of shape (2,)."""
     folder: Path
-    """Holds scene.xml and its meshes."""
+    """Folder of scene.xml and its meshes."""
 
     def __getitem__(self, name: str) -> Object:
-        return named(self.objects, name)
+        return find_object(self.objects, name)
 
     @cached_property
     def spec(self) -> mujoco.MjSpec:
-        """The twin's model; copy before editing."""
+        """The twin's MJCF model; copy it before editing."""
         return mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
 
     @staticmethod
     def load(project: Path | str) -> "Scene":
-        """Of a project folder. Raises KitError where scene.json or scene/scene.xml is missing."""
+        """Load the scene of a project folder. Raises KitError where scene.json or scene/scene.xml is missing."""
         project = Path(project)
-        for part in ("scene.json", "scene/scene.xml"):
-            if not (project / part).is_file():
-                raise KitError(f"{project} has no {part}: run the stages up to scene first")
-        said = json.loads((project / "scene.json").read_text("utf-8"))
+        for file in ("scene.json", "scene/scene.xml"):
+            if not (project / file).is_file():
+                raise KitError(f"{project} has no {file}: run the stages up to scene first")
+        data = json.loads((project / "scene.json").read_text("utf-8"))
         described = _descriptions(project / "descriptions.json")
-        objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in said["placements"])
-        camera = np.array(said["world_from_camera"], float)
+        objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in data["placements"])
+        camera = np.array(data["world_from_camera"], float)
         ground = camera[:2, 0] if np.linalg.norm(camera[:2, 0]) > 1e-6 else np.array([1.0, 0])
         right = ground / np.linalg.norm(ground)
-        corners = np.array(said["table"], float) if said.get("table") else _around(objects)
+        corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
         away = np.array([-right[1], right[0]])
         return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve())
 
 
-def named(objects: Iterable[Object], name: str) -> Object:
-    """The object called name; KitError lists the names there are."""
-    found = {o.name: o for o in objects}
-    if name not in found:
-        raise KitError(f"there is no object {name!r}; there are: {', '.join(found) or 'none'}")
-    return found[name]
+def find_object(objects: Iterable[Object], name: str) -> Object:
+    """Return the object with that name. Raises KitError that lists the names there are."""
+    by_name = {o.name: o for o in objects}
+    if name not in by_name:
+        raise KitError(f"there is no object {name!r}; there are: {', '.join(by_name) or 'none'}")
+    return by_name[name]
 
 
 def outline(size: np.ndarray, shape: str, pos: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Ground outline of a box (of a disc, for round shapes that stand upright) of full extents size."""
-    if shape in ROUND and rotation[2, 2] > 0.9:
+    """Return the ground outline (N, 2) of a box of full extents (3,); of a disc for round shapes that stand upright."""
+    if shape in ROUND_SHAPES and rotation[2, 2] > 0.9:
         angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
         corners = np.stack([np.cos(angle) * size[0] / 2, np.sin(angle) * size[1] / 2, 0 * angle], -1)
     else:
@@ -221,19 +221,19 @@ def outline(size: np.ndarray, shape: str, pos: np.ndarray, rotation: np.ndarray)
     return hull((corners @ rotation.T + pos)[:, :2])
 
 
-def _object(said: dict, described: dict) -> Object:
-    size = np.array(said["size"], float)
-    pos = np.array(said["world_from_object"]["pos"], float)
-    quat = np.array(said["world_from_object"]["quat_wxyz"], float)
+def _object(data: dict, described: dict) -> Object:
+    size = np.array(data["size"], float)
+    pos = np.array(data["world_from_object"]["pos"], float)
+    quat = np.array(data["world_from_object"]["quat_wxyz"], float)
     rotation = Rotation.from_quat(quat, scalar_first=True).as_matrix()
-    shape = str(said.get("shape") or described.get("shape") or "irregular")
+    shape = str(data.get("shape") or described.get("shape") or "irregular")
     half = float(np.abs(rotation[2]) @ size / 2)
-    red, green, blue = said.get("rgb") or described.get("rgb") or (128, 128, 128)
+    red, green, blue = data.get("rgb") or described.get("rgb") or (128, 128, 128)
     return Object(
-        name=said["name"],
-        category=said.get("category") or shape,
+        name=data["name"],
+        category=data.get("category") or shape,
         shape=shape,
-        colour=said.get("colour") or described.get("colour") or "grey",
+        colour=data.get("colour") or described.get("colour") or "grey",
         rgb=(int(red), int(green), int(blue)),
         size=size,
         position=pos,
@@ -241,25 +241,25 @@ def _object(said: dict, described: dict) -> Object:
         outline=outline(size, shape, pos, rotation),
         top=float(pos[2]) + half,
         bottom=float(pos[2]) - half,
-        mass=float(said.get("mass") or 0.1),
-        container=bool(said.get("container", False)),
-        fixed=bool(said.get("fixed", False)),
-        asset_id=str(said.get("asset_id") or ""),
-        parts=tuple(sorted((_part(row, pos, rotation) for row in _called(said)), key=lambda part: -part.top)),
+        mass=float(data.get("mass") or 0.1),
+        container=bool(data.get("container", False)),
+        fixed=bool(data.get("fixed", False)),
+        asset_id=str(data.get("asset_id") or ""),
+        parts=tuple(sorted((_part(row, pos, rotation) for row in _named_joints(data)), key=lambda part: -part.top)),
     )
 
 
-def _called(said: dict) -> list[dict]:
-    """The joints of a placement that a person has a word for."""
-    return [row for row in said.get("joints") or () if "called" in row]
+def _named_joints(data: dict) -> list[dict]:
+    """Return the joints of a placement whose parts have a name."""
+    return [row for row in data.get("joints") or () if "called" in row]
 
 
-def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> Part:
-    """Of one of scene.json's joints: there in its object's axes, shut."""
+def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> ArticulatedPart:
+    """Return the part of one of scene.json's joints, shut; the joint is given in its object's axes."""
     axis, anchor, centre, size = (np.array(row[key], float) for key in ("axis", "anchor", "centre", "size"))
     corners = centre + np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
-    named = str(row["called"]), str(row["name"]), str(row["part"]), str(row["kind"])
-    shut = Part(*named, float(row["end"]), float(row["lever"]), 0.0, axis, anchor, corners)
+    names = str(row["called"]), str(row["name"]), str(row["part"]), str(row["kind"])
+    shut = ArticulatedPart(*names, float(row["end"]), float(row["lever"]), 0.0, axis, anchor, corners)
     return shut.moved(rotation, pos)
 
 
@@ -269,8 +269,8 @@ def _descriptions(path: Path) -> dict[int, dict]:
     return {d["segment_id"]: d.get("attributes") or {} for d in json.loads(path.read_text("utf-8"))}
 
 
-def _around(objects: tuple[Object, ...]) -> np.ndarray:
-    """A table for a scene.json that does not tell: 25 cm around all objects."""
+def _table_around(objects: tuple[Object, ...]) -> np.ndarray:
+    """Return the corners of a table for a scene.json without one: 25 cm around all objects."""
     points = np.concatenate([o.outline for o in objects]) if objects else np.zeros((1, 2))
     low, high = points.min(0) - 0.25, points.max(0) + 0.25
     return np.array([low, [high[0], low[1]], high, [low[0], high[1]]])

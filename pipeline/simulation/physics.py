@@ -1,4 +1,4 @@
-"""The running world: one MuJoCo model stepped, watched and recorded."""
+"""The running world: one MuJoCo model that is stepped, measured and recorded."""
 
 import copy
 from collections.abc import Mapping
@@ -9,28 +9,32 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
-from pipeline.simulation.joints import moving_parts, shown
+from pipeline.simulation.joints import part_at, part_joints
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.robot import Robot
+from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.state import State, Zone
 
 TIMESTEP = 0.002
 """In seconds."""
-EVERY = 16
+STEPS_PER_RECORD = 16
 """Steps between two recorded instants: 31.25 Hz."""
-TOUCH = 0.0005
-"""Metres that still count as touching: what rests need not press at every instant."""
+TOUCH_DISTANCE = 0.0005
+"""Gap in metres that still counts as contact: resting objects do not press at every instant."""
 GRIPPER = "gripper"
-BROKEN = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
+UNSTABLE_WARNINGS = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
 
 
 class UnstableError(StudioError):
-    """The physics left the numbers it can handle."""
+    """The physics became numerically unstable."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
-    """A compiled world and who is who in it."""
+class CompiledWorld:
+    """A compiled model and the names of what is in it."""
 
     model: mujoco.MjModel
     xml: str
@@ -42,14 +46,14 @@ class Bench:
     right: np.ndarray
     away: np.ndarray
     home: np.ndarray
-    """Where the gripper's tip waits, of shape (3,)."""
+    """World position of the gripper's tip at the start, of shape (3,)."""
     robot: Robot
-    """Who acts."""
+    """The robot that acts."""
 
 
 @dataclass(eq=False)
-class Record:
-    """What happened, at 31.25 Hz."""
+class RolloutLog:
+    """States and commands recorded at 31.25 Hz."""
 
     times: list[float] = field(default_factory=list)
     qpos: list[np.ndarray] = field(default_factory=list)
@@ -57,47 +61,47 @@ class Record:
 
 
 class Physics:
-    """Steps the model and answers what is where and what touches what."""
+    """Steps the model and measures poses and contacts."""
 
-    def __init__(self, bench: Bench):
-        self.bench, self.model = bench, bench.model
+    def __init__(self, world: CompiledWorld):
+        self.world, self.model = world, world.model
         self.data = mujoco.MjData(self.model)
-        self.parts = moving_parts(self.model, bench.objects)
-        """By the names of object and part."""
-        for (thing, part), moving in self.parts.items():
-            self.data.qpos[moving.address] = bench.objects[thing].part(part).value
-        bench.robot.ready(self.model, self.data)
-        self.record = Record()
-        self._feeler = copy.copy(self.model)
-        self._feeler.geom_margin[:] = TOUCH
-        self._probe = mujoco.MjData(self._feeler)
-        self._names = [*bench.objects, GRIPPER, "table", "floor"]
-        self._bodies = {name: self.model.body(name).id for name in bench.objects}
-        self.gripper = len(bench.objects)
-        self.label = np.array([self._labelled(g) for g in range(self.model.ngeom)])
-        """Index into the names for every geom, of shape (ngeom,)."""
-        mujoco.mj_kinematics(self._feeler, self._probe)
-        self._shapes = {name: self._shape(name) for name in bench.objects}
-        """The outermost points of each object by the body whose frame they are in."""
+        self.parts = part_joints(self.model, world.objects)
+        """Joints of articulated parts by the names of object and part."""
+        for (name, part), joint in self.parts.items():
+            self.data.qpos[joint.address] = world.objects[name].part(part).value
+        world.robot.ready(self.model, self.data)
+        self.log = RolloutLog()
+        self._contact_model = copy.copy(self.model)
+        self._contact_model.geom_margin[:] = TOUCH_DISTANCE
+        self._contact_data = mujoco.MjData(self._contact_model)
+        self._names = [*world.objects, GRIPPER, "table", "floor"]
+        self._bodies = {name: self.model.body(name).id for name in world.objects}
+        self.gripper = len(world.objects)
+        self.label = np.array([self._label_geom(g) for g in range(self.model.ngeom)])
+        """Index into the names for each geom, of shape (ngeom,)."""
+        mujoco.mj_kinematics(self._contact_model, self._contact_data)
+        self._shapes = {name: self._shape(name) for name in world.objects}
+        """Outermost points (N, 3) of each object, by the body in whose frame they are."""
         joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
         self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
-        """Where each movable object's position starts in qpos."""
+        """Index into qpos of each movable object's position."""
         speeds = [int(self.model.jnt_dofadr[j]) for j in joints.values()]
         self._dofs = np.array([d + k for d in speeds for k in range(6)], int)
-        self._swinging = np.array([moving.dof for moving in self.parts.values()], int)
+        self._part_dofs = np.array([joint.dof for joint in self.parts.values()], int)
         mujoco.mj_forward(self.model, self.data)
-        self.keep()
+        self.record_instant()
 
     def _shape(self, name: str) -> dict[int, np.ndarray]:
         own = self._bodies[name]
         geoms = np.flatnonzero(self.model.body_rootid[self.model.geom_bodyid] == self.model.body_rootid[own])
         shapes = {}
-        for moving in [self.parts[name, part.name] for part in self.bench.objects[name].parts]:
-            shapes[moving.body] = _support_points(self._feeler, self._probe, moving.body, moving.geoms)
-            geoms = np.setdiff1d(geoms, moving.geoms)
-        return {own: _support_points(self._feeler, self._probe, own, geoms)} | shapes
+        for joint in [self.parts[name, part.name] for part in self.world.objects[name].parts]:
+            shapes[joint.body] = _support_points(self._contact_model, self._contact_data, joint.body, joint.geoms)
+            geoms = np.setdiff1d(geoms, joint.geoms)
+        return {own: _support_points(self._contact_model, self._contact_data, own, geoms)} | shapes
 
-    def _labelled(self, geom: int) -> int:
+    def _label_geom(self, geom: int) -> int:
         body = int(self.model.geom_bodyid[geom])
         while self.model.body_parentid[body] != 0:
             body = int(self.model.body_parentid[body])
@@ -111,35 +115,37 @@ class Physics:
         """Simulated seconds."""
         return float(self.data.time)
 
-    def index(self, name: str) -> int:
-        """The label of an object's geoms."""
+    def label_of(self, name: str) -> int:
+        """Return the label of an object's geoms."""
         return self._names.index(name)
 
     def step(self) -> None:
-        """One time step under the present controls. Raises UnstableError."""
+        """Simulate one time step under the present controls. Raises UnstableError."""
         mujoco.mj_step(self.model, self.data)
-        if round(self.data.time / TIMESTEP) % EVERY == 0:
-            self.keep()
+        if round(self.data.time / TIMESTEP) % STEPS_PER_RECORD == 0:
+            self.record_instant()
 
-    def keep(self) -> None:
-        if any(self.data.warning[w].number for w in BROKEN):
+    def record_instant(self) -> None:
+        """Append the present state to the log. Raises UnstableError."""
+        if any(self.data.warning[w].number for w in UNSTABLE_WARNINGS):
             raise UnstableError(
                 f"the physics blew up at {self.time:.2f} s: objects overlap or are squeezed at the start"
             )
-        if self.record.times and self.time <= self.record.times[-1]:
+        if self.log.times and self.time <= self.log.times[-1]:
             return
-        self.record.times.append(self.time)
-        self.record.qpos.append(self.data.qpos.copy())
-        self.record.actions.append(self.data.ctrl.copy())
+        self.log.times.append(self.time)
+        self.log.qpos.append(self.data.qpos.copy())
+        self.log.actions.append(self.data.ctrl.copy())
 
     def wait(self, seconds: float) -> None:
+        """Simulate under the present controls."""
         for _ in range(round(seconds / TIMESTEP)):
             self.step()
 
-    def settle(self, most: float = 2.0) -> bool:
-        """Waits until everything has been still for a tenth of a second; False if it never was."""
+    def settle(self, limit: float = 2.0) -> bool:
+        """Simulate until everything was still for 0.1 s, at most `limit` seconds. Return whether it was."""
         calm = 0.0
-        for _ in range(round(most / 0.02)):
+        for _ in range(round(limit / 0.02)):
             self.wait(0.02)
             calm = calm + 0.02 if self.still() else 0.0
             if calm >= 0.1:
@@ -147,72 +153,75 @@ class Physics:
         return False
 
     def still(self) -> bool:
-        """Nothing moves faster than 1 cm/s or turns faster than 0.2 rad/s."""
-        speed, swing = self.data.qvel[self._dofs].reshape(-1, 6), np.abs(self.data.qvel[self._swinging])
-        most = [0.01 if moving.kind == "slide" else 0.2 for moving in self.parts.values()]
+        """Return whether nothing moves faster than 1 cm/s or turns faster than 0.2 rad/s."""
+        speed, part_speed = self.data.qvel[self._dofs].reshape(-1, 6), np.abs(self.data.qvel[self._part_dofs])
+        limits = [0.01 if joint.kind == "slide" else 0.2 for joint in self.parts.values()]
         calm = (np.linalg.norm(speed[:, :3], axis=1) < 0.01).all() and (np.abs(speed[:, 3:]) < 0.2).all()
-        return bool(calm and (swing < most).all())
+        return bool(calm and (part_speed < limits).all())
 
     def contacts(self, label: int) -> list[tuple[int, float]]:
-        """What geoms of that label touch now: (label, vertical part of the contact's normal in [0, 1])."""
+        """Return what geoms of a label touch now: (label, vertical component of the contact normal in [0, 1])."""
         pairs = self.label[self.data.contact.geom]
         hits = np.flatnonzero((pairs == label).sum(1) == 1)
         upright = np.abs(self.data.contact.frame[hits, 2])
         return [(int(pairs[i].sum() - label), float(n)) for i, n in zip(hits, upright, strict=True)]
 
-    def touched_by_hand(self) -> np.ndarray:
-        """The geoms that the gripper's own touch now, of shape (N,), int."""
+    def geoms_touching_gripper(self) -> np.ndarray:
+        """Return the ids of the geoms that the gripper touches now, of shape (N,), int."""
         geoms = self.data.contact.geom
         own = self.label[geoms] == self.gripper
         return geoms[(own.sum(1) == 1)[:, None] & ~own]
 
-    def name(self, label: int) -> str:
+    def label_name(self, label: int) -> str:
+        """Return the name of the object with that label. Inverse of `label_of`."""
         return self._names[label]
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of an object now."""
+        """Return position (3,) and rotation (3, 3) of an object now, in world."""
         body = self.data.body(self._bodies[name])
         return body.xpos.copy(), body.xmat.reshape(3, 3).copy()
 
     def surface(self, points: np.ndarray, without: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Looks straight down on collision shapes at points (N, 2), past the gripper and one object.
+        """Cast rays straight down on collision shapes at points (N, 2), ignoring the gripper and one object.
 
-        Returns heights (N,) in metres, NaN where there is nothing; labels (N,), -1 there; and the normals' z (N,).
+        Return heights (N,) in metres, NaN where there is nothing; labels (N,), -1 there; and the normals' z (N,).
         """
         heights, labels, normals = np.full(len(points), np.nan), np.full(len(points), -1), np.zeros(len(points))
         geom, normal, down = np.zeros(1, np.int32), np.zeros(3), np.array([0, 0, -1.0])
-        groups = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # looks live in group 2, robots in groups 1 and 5
+        groups = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # visual geoms are in group 2, robots in groups 1 and 5
         skip = self._bodies.get(without, -1)
         for i, (x, y) in enumerate(points):
             start = np.array([x, y, 2.0])
-            far = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, skip, geom, normal)
-            if far >= 0:
-                heights[i], labels[i], normals[i] = 2.0 - far, self.label[geom[0]], abs(normal[2])
+            distance = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, skip, geom, normal)
+            if distance >= 0:
+                heights[i], labels[i], normals[i] = 2.0 - distance, self.label[geom[0]], abs(normal[2])
         return heights, labels, normals
 
     def state(self) -> State:
-        """Everything now. What is nearer than TOUCH touches."""
-        bench, probe = self.bench, self._probe
-        probe.qpos[:] = self.data.qpos
-        mujoco.mj_kinematics(self._feeler, probe)
-        mujoco.mj_comPos(self._feeler, probe)
-        mujoco.mj_collision(self._feeler, probe)
-        pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[probe.contact.geom]}
-        objects = {name: self._object(name, probe) for name in bench.objects}
+        """Return the state now; what is nearer than TOUCH_DISTANCE is in contact."""
+        world, data = self.world, self._contact_data
+        data.qpos[:] = self.data.qpos
+        mujoco.mj_kinematics(self._contact_model, data)
+        mujoco.mj_comPos(self._contact_model, data)
+        mujoco.mj_collision(self._contact_model, data)
+        pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[data.contact.geom]}
+        objects = {name: self._object(name, data) for name in world.objects}
         touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
-        return State(objects, touching, bench.zones, bench.table, bench.right, bench.away, self.time)
+        return State(objects, touching, world.zones, world.table, world.right, world.away, self.time)
 
     def _object(self, name: str, data: mujoco.MjData) -> Object:
-        thing, body = self.bench.objects[name], data.body(self._bodies[name])
+        placed, body = self.world.objects[name], data.body(self._bodies[name])
         pos, rotation = body.xpos.copy(), body.xmat.reshape(3, 3)
-        each = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self._shapes[name].items() if len(p)}
-        points = np.concatenate(list(each.values()))
-        moving = [(part, self.parts[name, part.name]) for part in thing.parts]
+        clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self._shapes[name].items() if len(p)}
+        points = np.concatenate(list(clouds.values()))
+        joints = [(part, self.parts[name, part.name]) for part in placed.parts]
         return replace(
-            thing,
+            placed,
             position=pos,
             quat_wxyz=Rotation.from_matrix(rotation).as_quat(scalar_first=True),
-            parts=tuple(shown(part, one, each[one.body], data) for part, one in moving if one.body in each),
+            parts=tuple(
+                part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds
+            ),
             outline=hull(points[:, :2]),
             top=float(points[:, 2].max()),
             bottom=float(points[:, 2].min()),
@@ -220,7 +229,7 @@ class Physics:
 
 
 def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int, geoms: np.ndarray) -> np.ndarray:
-    """The outermost points of those geoms that collide, in the body's frame, of shape (N, 3)."""
+    """Return the outermost points of those geoms that collide, in the body's frame, of shape (N, 3)."""
     directions = _directions(400)
     middle, turn = home.xpos[body], home.xmat[body].reshape(3, 3)
     clouds = [np.zeros((0, 3))]
@@ -234,7 +243,7 @@ def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int, geoms
 
 
 def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np.ndarray:
-    """Farthest points of a geom in the given directions, in its own frame."""
+    """Return the farthest points of a geom in the given directions (N, 3), in its own frame."""
     kind, size = mujoco.mjtGeom(int(model.geom_type[geom])), model.geom_size[geom]
     types = mujoco.mjtGeom
     if kind == types.mjGEOM_MESH:
@@ -259,7 +268,7 @@ def _geom_points(model: mujoco.MjModel, geom: int, directions: np.ndarray) -> np
 
 
 def _directions(count: int) -> np.ndarray:
-    """Unit vectors spread evenly (Fibonacci's spiral), with the six axes and the equator, of shape (N, 3)."""
+    """Return unit vectors spread evenly (Fibonacci spiral), with the six axes and the equator, of shape (N, 3)."""
     z = 1 - (2 * np.arange(count) + 1) / count
     angle = np.pi * (1 + 5**0.5) * np.arange(count)
     spiral = np.stack([np.sqrt(1 - z**2) * np.cos(angle), np.sqrt(1 - z**2) * np.sin(angle), z], -1)

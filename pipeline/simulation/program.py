@@ -1,23 +1,30 @@
-"""Generated code and what came of running it."""
+"""Generated programs and the reports of their runs."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import StudioError
 
+RULES = "rules"
+"""Source of what the offline planner wrote."""
+
 
 @dataclass(frozen=True)
 class Program:
-    """A simulation and its checks, two Python sources that see nothing but the kit."""
+    """A simulation and its checks: two Python sources that may use only the kit, numpy and math."""
 
     simulation: str
     """Defines `build(scene, seed) -> kit.Simulation`."""
     checks: str
     """Defines functions `check_*(sim)` with plain asserts."""
+    source: str = field(default="", compare=False)
+    """Who wrote both: RULES or a model's name; empty for a person or a file."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
+    """Outcome of one check."""
+
     name: str
     passed: bool
     message: str = ""
@@ -25,14 +32,14 @@ class CheckResult:
     seconds: float = 0.0
     """Wall clock."""
     instant: float | None = None
-    """Simulated time in seconds of the moment that matters, where the check tells it."""
+    """Simulated time in seconds that the failure is about, where the check returns it."""
     line: int | None = None
     """Line of checks.py where it failed."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one program did in the sandbox. Broken machinery is never in here: that raises SandboxError."""
+    """Outcome of one program in the sandbox. Faults of the sandbox itself are not in here: they raise SandboxError."""
 
     checks: tuple[CheckResult, ...] = ()
     reward: tuple[float, ...] = ()
@@ -41,15 +48,17 @@ class Report:
     """The exception's text with side and line ("simulation.py:12 NameError: ..."), else None."""
     timed_out: bool = False
     violation: str | None = None
-    """What the sandbox or the guard refused, else None."""
+    """The action that the sandbox or the guard refused, else None."""
     evidence: dict = field(default_factory=dict)
-    """What a good engineer would want to see: per goal its value at the end and nearest miss in metres, what the
-    oracle tried and why it failed, objects that moved before anything touched them. JSON values only."""
+    """Diagnostics as JSON values: per goal its value at the end and nearest miss in metres, what the oracle tried and
+    why it failed, objects that moved before anything touched them."""
     seconds: float = 0.0
+    protection: dict[str, bool] = field(default_factory=dict)
+    """Which protections the program ran under: "files", "calls", "memory", "namespaces"; empty if it did not run."""
 
     @property
     def clean(self) -> bool:
-        """Every check passed and nothing crashed, timed out or was refused."""
+        """Whether every check passed and nothing crashed, timed out or was refused."""
         return (
             bool(self.checks)
             and all(c.passed for c in self.checks)
@@ -58,11 +67,11 @@ class Report:
 
 
 class ProgramError(StudioError):
-    """A program folder that cannot be read."""
+    """A program folder cannot be read."""
 
 
 def read_program(folder: Path) -> Program:
-    """simulation.py and checks.py of a folder. Raises ProgramError where one is missing or is no text."""
+    """Read simulation.py and checks.py of a folder. Raises ProgramError where one is missing or not UTF-8."""
     sources = []
     for name in ("simulation.py", "checks.py"):
         try:

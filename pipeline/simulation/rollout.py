@@ -1,4 +1,4 @@
-"""One rollout of the oracle: what happened, when, and what it was worth.
+"""One rollout of the oracle: its events, trajectory and rewards.
 
 `Run.xml` is the model as it ran. Its mesh paths are relative to the project's scene folder: saved as
 scene/anything.xml it loads alone; pipeline.solving saves it as solution/model.xml with meshdir="../scene".
@@ -10,40 +10,40 @@ from functools import cached_property
 
 import numpy as np
 
-from pipeline.simulation.goals import Goal
+from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import Object
-from pipeline.simulation.oracle import Event, act
-from pipeline.simulation.physics import Bench, Physics
+from pipeline.simulation.oracle.oracle import Event, act
+from pipeline.simulation.physics import CompiledWorld, Physics
 from pipeline.simulation.state import State
 
 SOLVED = 0.99
-"""GenSim's rule: a run is solved when its reward is greater."""
+"""A run is solved when its reward is greater, as in GenSim."""
 
 Stages = Sequence[tuple[str, tuple[Goal, ...]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Plain data: nothing in it moves any more."""
+    """A finished rollout as plain data."""
 
     reward: float
     """Final, in [0, 1]: share of all goals met at rest, a stage counting once those before it were met."""
     rewards: np.ndarray
-    """At each recorded instant, of shape (T,); it changes when things have come to rest."""
+    """At each recorded instant, of shape (T,); updated whenever objects have come to rest."""
     times: np.ndarray
     """Simulated seconds, of shape (T,)."""
     why: str
-    """The first goal not met and what the oracle says about it; empty when solved."""
+    """The first goal not met, with the oracle's reason; empty when solved."""
     events: tuple[Event, ...]
     goals: tuple[dict, ...]
     """Per goal {name, stage, met, value, miss, nearest_miss}, metres, and over_time: its miss after each event,
     ((seconds, metres), ...)."""
     at_rest: bool
-    """Everything lay still at the end."""
+    """Whether everything was at rest at the end."""
     state_at_start: State
     state_at_end: State
     moved_before_touch: dict[str, float]
-    """Metres that objects moved before the gripper touched anything; those of more than 1 mm."""
+    """Metres that objects moved before the gripper touched anything, where more than 1 mm."""
     qpos: np.ndarray
     """Of shape (T, nq)."""
     actions: np.ndarray
@@ -53,18 +53,19 @@ class Run:
 
     @property
     def solved(self) -> bool:
+        """Whether the reward is above `SOLVED`."""
         return self.reward > SOLVED
 
     def start(self, name: str) -> Object:
-        """The object before anything moved."""
+        """Return an object before anything moved."""
         return self.state_at_start[name]
 
     def end(self, name: str) -> Object:
-        """The object at the end."""
+        """Return an object at the end."""
         return self.state_at_end[name]
 
     def path(self, name: str) -> np.ndarray:
-        """Its centre at each recorded instant, of shape (T, 3)."""
+        """Return an object's centre at each recorded instant, of shape (T, 3)."""
         centre = self.start(name).position
         if name not in self._addresses:
             return np.repeat(centre[None], len(self.times), 0)
@@ -72,11 +73,11 @@ class Run:
         return self.qpos[:, first : first + 3].copy()
 
     def moved(self, name: str) -> float:
-        """Metres between start and end."""
+        """Return the distance between start and end, in metres."""
         return float(np.linalg.norm(self.end(name).position - self.start(name).position))
 
     def touching(self, a: str, b: str) -> bool:
-        """Whether a and b touch at the end; the table is called "table"."""
+        """Return whether a and b touch at the end; the table is called "table"."""
         for name in (a, b):
             if name not in ("table", "floor"):
                 self.end(name)
@@ -84,33 +85,33 @@ class Run:
 
     @cached_property
     def grasps(self) -> tuple[tuple[float, str], ...]:
-        """When the suction took hold of what, to carry it or to open or shut it."""
+        """Times and names of what the suction gripped, to carry it or to open or shut it."""
         return tuple((e.time, e.object) for e in self.events if e.verb in ("pick", "open", "shut") and e.ok)
 
 
 def reward(state: State, stages: Stages, reached: int) -> float:
-    """Share of all goals met, counting the first `reached` stages, in [0, 1]."""
+    """Return the share of all goals met, in [0, 1], counting the first `reached` stages."""
     total = sum(len(goals) for _, goals in stages)
     return float(sum(goal.share(state) for _, goals in stages[:reached] for goal in goals) / max(total, 1))
 
 
-def roll_out(bench: Bench, stages: Stages) -> Run:
-    """Lets the oracle act until it is done or gives up. Raises UnstableError."""
-    physics = Physics(bench)
+def roll_out(world: CompiledWorld, stages: Stages) -> Run:
+    """Run the oracle until it is done or gives up. Raises UnstableError."""
+    physics = Physics(world)
     physics.settle(0.5)
     start = physics.state()
-    drift = {n: float(np.linalg.norm(start[n].position - o.position)) for n, o in bench.objects.items()}
+    drift = {n: float(np.linalg.norm(start[n].position - o.position)) for n, o in world.objects.items()}
     ledger = _Ledger(stages, start)
     events = []
     for event in act(physics, stages):
         events.append(event)
-        ledger.look(physics.state())
+        ledger.update(physics.state())
     at_rest = physics.settle(2.0)
-    physics.keep()
+    physics.record_instant()
     end = physics.state()
-    ledger.look(end)
+    ledger.update(end)
     final = ledger.rewards[-1] if at_rest else min(ledger.rewards[-1], 0.98)
-    times = np.array(physics.record.times)
+    times = np.array(physics.log.times)
     steps = np.searchsorted(ledger.times, times, side="right") - 1
     return Run(
         reward=final,
@@ -122,25 +123,25 @@ def roll_out(bench: Bench, stages: Stages) -> Run:
         at_rest=at_rest,
         state_at_start=start,
         state_at_end=end,
-        moved_before_touch={name: far for name, far in drift.items() if far > 0.001},
-        qpos=np.array(physics.record.qpos),
-        actions=np.array(physics.record.actions),
-        xml=bench.xml,
+        moved_before_touch={name: metres for name, metres in drift.items() if metres > 0.001},
+        qpos=np.array(physics.log.qpos),
+        actions=np.array(physics.log.actions),
+        xml=world.xml,
         _addresses=physics.addresses,
     )
 
 
 class _Ledger:
-    """Rewards so far, which stage was reached, and how near each goal came."""
+    """Rewards so far, the stage reached, and how near each goal came."""
 
     def __init__(self, stages: Stages, state: State):
         self.stages, self.reached = stages, 1
         self.times: list[float] = []
         self.rewards: list[float] = []
         self.misses: dict[Goal, list[tuple[float, float]]] = {goal: [] for _, goals in stages for goal in goals}
-        self.look(state)
+        self.update(state)
 
-    def look(self, state: State) -> None:
+    def update(self, state: State) -> None:
         while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
             self.reached += 1
         for goal, misses in self.misses.items():
@@ -156,7 +157,7 @@ class _Ledger:
                 "met": goal.met(end),
                 "value": goal.value(end),
                 "miss": goal.miss(end),
-                "nearest_miss": min(far for _, far in self.misses[goal]),
+                "nearest_miss": min(miss for _, miss in self.misses[goal]),
                 "over_time": tuple(self.misses[goal]),
             }
             for stage, goals in self.stages
@@ -167,11 +168,11 @@ class _Ledger:
 def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final: float) -> str:
     if final > SOLVED:
         return ""
-    said = [e for e in events if not e.ok and e.message]
+    failures = [e for e in events if not e.ok and e.message]
     for _, goals in ledger.stages:
         for goal in goals:
             if not goal.met(end):
-                about = [e for e in said if e.object in goal.objects] or said
-                reason = f": {about[-1].message}" if about else ""
+                related = [e for e in failures if e.object in goal.objects] or failures
+                reason = f": {related[-1].message}" if related else ""
                 return f"{goal.name} is missed by {goal.miss(end) * 100:.1f} cm{reason}"
     return "something still moves at the end" if not at_rest else "a later stage was never reached"

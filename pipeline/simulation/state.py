@@ -1,4 +1,4 @@
-"""What goals look at: everything at one instant."""
+"""States that goals measure: all objects, contacts and zones at one instant."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.simulation.objects import Object, Region, named
+from pipeline.simulation.objects import Object, Region, find_object
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,23 +15,23 @@ class Zone:
 
     name: str
     xy: np.ndarray
-    """Centre, world, of shape (2,)."""
+    """World position of the centre, of shape (2,)."""
     size: tuple[float, float]
-    """Extents along right and away; the diameter twice for a disc."""
+    """Extents along right and away in metres; the diameter twice for a disc."""
     right: np.ndarray
     """Unit vector, of shape (2,)."""
     disc: bool = False
 
     @property
     def region(self) -> Region:
-        """Its outline; a polygon just inside for a disc."""
+        """Its outline; an inscribed polygon for a disc."""
         angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
         square = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
         local = (np.stack([np.cos(angle), np.sin(angle)], -1) if self.disc else square) * np.array(self.size) / 2
         return Region(self.xy + local @ np.stack([self.right, [-self.right[1], self.right[0]]]))
 
     def outside(self, points: np.ndarray) -> np.ndarray:
-        """How far points (..., 2) lie outside, in metres, negative inside, of shape (...)."""
+        """Return how far points (..., 2) lie outside, in metres, negative inside, of shape (...)."""
         local = np.asarray(points, float) - self.xy
         if self.disc:
             return np.linalg.norm(local, axis=-1) - self.size[0] / 2
@@ -54,13 +54,14 @@ class State:
     """Simulated seconds."""
 
     def __getitem__(self, name: str) -> Object:
-        return named(self.objects.values(), name)
+        return find_object(self.objects.values(), name)
 
     def touches(self, a: str, b: str) -> bool:
+        """Return whether two objects, or an object and "table", are in contact."""
         return frozenset((a, b)) in self.touching
 
     def put(self, name: str, xy: Any) -> "State":
-        """What the state would be with one object standing on the table at xy."""
+        """Return the state with one object standing on the table at xy."""
         objects = {**self.objects, name: self.objects[name].moved(xy, z=0.0)}
         touching = {pair for pair in self.touching if name not in pair} | {frozenset((name, "table"))}
         return replace(self, objects=objects, touching=frozenset(touching))

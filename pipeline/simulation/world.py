@@ -1,4 +1,4 @@
-"""The simulated world that a program arranges: objects chosen and placed, zones, containers, goals."""
+"""The simulated world that a program arranges: objects, their places, zones, containers and goals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,24 +7,25 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from pipeline.simulation import spots
-from pipeline.simulation.goals import Goal
-from pipeline.simulation.objects import KitError, Object, Region, Scene, hull, named, outline
-from pipeline.simulation.oracle import FloatingGripper
-from pipeline.simulation.physics import TIMESTEP, Bench, Physics
+from pipeline.geometry import planar_rotation, quat_about_z, rotation_about_z
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.objects import KitError, Object, Region, Scene, find_object, hull, outline
+from pipeline.simulation.oracle import free_space
+from pipeline.simulation.oracle.oracle import FloatingGripper
+from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
 from pipeline.simulation.recipe import recorded
-from pipeline.simulation.robot import Robot
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.state import State, Zone
 
 WALL = 0.004
 """Thickness of an added container's walls and floor, in metres."""
-COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
+ZONE_COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
 
 
 @dataclass(frozen=True)
 class _Origin:
-    """Which photographed body an object comes from and how much larger it was made."""
+    """The photographed body that an object comes from, and its scale."""
 
     source: str
     factor: float = 1.0
@@ -32,7 +33,7 @@ class _Origin:
 
 @recorded
 class Simulation:
-    """A twin being arranged; the first rollout closes it."""
+    """A twin that is being arranged; after the first rollout it cannot be changed."""
 
     scene: Scene
     """As photographed."""
@@ -45,7 +46,7 @@ class Simulation:
         self._carriers = _carriers(scene.objects)
         self._zones: dict[str, Zone] = {}
         self._stages: list[tuple[str, tuple[Goal, ...]]] = []
-        self._bench: Bench | None = None
+        self._bench: CompiledWorld | None = None
         self._run: Run | None = None
         self._robot: Robot = FloatingGripper()
         self._calls: list[tuple[str, tuple, dict[str, Any]]] | None = []
@@ -61,22 +62,22 @@ class Simulation:
 
     @property
     def stages(self) -> tuple[tuple[str, tuple[Goal, ...]], ...]:
-        """Name and goals of each stage, in order; rows in the order that their key gives, as things now stand."""
+        """Name and goals of each stage, in order; rows in the order that their key gives for the present places."""
         right, away = self.scene.right, self.scene.away
         return tuple((name, tuple(g.bound(self._objects, right, away) for g in goals)) for name, goals in self._stages)
 
     def __getitem__(self, name: str) -> Object:
-        return named(self.objects, name)
+        return find_object(self.objects, name)
 
     def keep(self, *names: str) -> None:
-        """Leave all objects out but these."""
+        """Leave out all objects but these."""
         for name in names:
             self[name]
         self.remove(*(o.name for o in self.objects if o.name not in names))
 
     def remove(self, *names: str) -> None:
-        """Leave these out; what stood on them comes down to the table."""
-        self._open()
+        """Leave these out; what stood on them is lowered to the table."""
+        self._require_open()
         for name in names:
             self[name]
         for name in names:
@@ -86,8 +87,8 @@ class Simulation:
                 self._objects[name] = self._objects[name].moved(z=0.0)
 
     def copy(self, name: str, new_name: str, xy: Any) -> None:
-        """A second one of the same, standing on the table at xy."""
-        self._new(new_name)
+        """Add a copy that stands on the table at xy."""
+        self._require_new_name(new_name)
         if name not in self._origins:
             raise KitError(f"{name!r} was not photographed and cannot be copied; there are: {', '.join(self._origins)}")
         origin = self._origins[new_name] = self._origins[name]
@@ -99,8 +100,8 @@ class Simulation:
         self._objects[new_name] = replace(self[name], name=new_name, parts=parts).moved(_xy(xy), z=0.0)
 
     def move(self, name: str, xy: Any = None, z: float | None = None, yaw: float | None = None) -> None:
-        """Another start pose; on the table unless z (of its lowest point) is given. What stands on it comes along."""
-        self._open()
+        """Change the start pose; on the table unless z (of its lowest point) is given. Its load moves along."""
+        self._require_open()
         before = self[name]
         height = z if z is not None else (0.0 if xy is not None else before.bottom)
         after = before.moved(None if xy is None else _xy(xy), height, yaw)
@@ -111,90 +112,91 @@ class Simulation:
                 self._ride(rider, before, after)
 
     def _ride(self, rider: str, before: Object, after: Object) -> None:
-        thing, turn = self[rider], after.yaw - before.yaw
-        c, s = np.cos(turn), np.sin(turn)
-        offset = np.array([[c, -s], [s, c]]) @ (thing.position[:2] - before.position[:2])
-        moved = thing.moved(after.position[:2] + offset, thing.bottom + after.bottom - before.bottom, thing.yaw + turn)
+        carried, turn = self[rider], after.yaw - before.yaw
+        offset = planar_rotation(turn) @ (carried.position[:2] - before.position[:2])
+        bottom = carried.bottom + after.bottom - before.bottom
+        moved = carried.moved(after.position[:2] + offset, bottom, carried.yaw + turn)
         self._objects[rider] = moved
 
     def resize(self, name: str, factor: float) -> None:
-        """Uniformly, 0.5 to 2 times what was photographed."""
-        self._open()
-        thing = self[name]
+        """Scale uniformly, to 0.5 to 2 times the photographed size."""
+        self._require_open()
+        placed = self[name]
         if name not in self._origins:
             raise KitError(f"{name!r} was not photographed: give add_container another size instead")
         if not 0.5 <= factor <= 2:
             raise KitError(f"resize {name!r} by {factor}: the factor may be 0.5 to 2")
         grow = factor / self._origins[name].factor
         self._origins[name] = replace(self._origins[name], factor=float(factor))
-        lift, foot = thing.position[2] - thing.bottom, np.array([*thing.position[:2], thing.bottom])
+        lift, foot = placed.position[2] - placed.bottom, np.array([*placed.position[:2], placed.bottom])
         self._objects[name] = replace(
-            thing,
-            size=thing.size * grow,
-            mass=thing.mass * grow**3,
-            position=np.array([*thing.position[:2], thing.bottom + lift * grow]),
-            outline=(thing.outline - thing.position[:2]) * grow + thing.position[:2],
-            top=thing.bottom + thing.height * grow,
-            parts=tuple(part.moved(np.eye(3), (1 - grow) * foot, grow) for part in thing.parts),
+            placed,
+            size=placed.size * grow,
+            mass=placed.mass * grow**3,
+            position=np.array([*placed.position[:2], placed.bottom + lift * grow]),
+            outline=(placed.outline - placed.position[:2]) * grow + placed.position[:2],
+            top=placed.bottom + placed.height * grow,
+            parts=tuple(part.moved(np.eye(3), (1 - grow) * foot, grow) for part in placed.parts),
         )
 
     def set_open(self, name: str, part: str, share: float) -> None:
-        """A drawer, door, lid or knob starts so far open: 0 shut, 1 wholly."""
-        self._open()
+        """Let a drawer, door, lid or knob start open by a share: 0 shut, 1 fully open."""
+        self._require_open()
         if not 0 <= share <= 1:
             raise KitError(f"set_open {name!r} {part!r} to {share}: the share may be 0 (shut) to 1 (wholly open)")
-        thing, chosen = self[name], self[name].part(part)
-        parts = tuple(p.at(share * p.end) if p is chosen else p for p in thing.parts)
-        ground = [thing.outline, *(p.corners[:, :2] for p in parts)]
-        self._objects[name] = replace(thing, parts=parts, outline=hull(np.concatenate(ground)))
+        placed, chosen = self[name], self[name].part(part)
+        parts = tuple(p.at(share * p.end) if p is chosen else p for p in placed.parts)
+        ground = [placed.outline, *(p.corners[:, :2] for p in parts)]
+        self._objects[name] = replace(placed, parts=parts, outline=hull(np.concatenate(ground)))
 
     def scatter(self, *names: str, gap: float = 0.03, within: str = "") -> None:
-        """New places and turns drawn by the seed, gap metres apart, on the table. Seed 0: as photographed.
+        """Draw new places and yaws from the seed, gap metres apart, on the table. Seed 0: as photographed.
 
-        `within` is a zone that the centres then lie in.
+        `within` is a zone in which the centres then lie.
         """
-        self._open()
-        things = sorted((self[name] for name in names if not self[name].fixed), key=lambda o: -o.reach)
+        self._require_open()
+        largest_first = sorted((self[name] for name in names if not self[name].fixed), key=lambda o: -o.reach)
         if self.seed == 0:
             return
         standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
-        for thing in things:
-            places = self._places(thing, standing, gap, within)
+        for placed in largest_first:
+            places = self._places(placed, standing, gap, within)
             xy = places[self._rng.integers(len(places))]
-            self.move(thing.name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
-            standing.append(self[thing.name])
+            self.move(placed.name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
+            standing.append(self[placed.name])
 
-    def _places(self, thing: Object, standing: list[Object], gap: float, within: str) -> np.ndarray:
+    def _places(self, placed: Object, standing: list[Object], gap: float, within: str) -> np.ndarray:
         if within and within not in self._zones:
             raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
         for room in (gap, gap / 2, 0.01, 0.004):
-            places = spots.free(self.scene.table, standing, thing.reach, min(room, gap))
+            places = free_space.free_places(self.scene.table, standing, placed.reach, min(room, gap))
             if within:
                 places = places[self._zones[within].outside(places) <= 0]
             if len(places):
                 return places
+        width = placed.reach * 200
         raise KitError(
-            f"scatter finds no free place of {thing.reach * 200:.0f} cm for {thing.name}: keep or scatter fewer objects"
+            f"scatter finds no free place of {width:.0f} cm for {placed.name}: keep or scatter fewer objects"
         )
 
     def mirrored(self, *names: str) -> dict[str, np.ndarray]:
-        """By name the place, of shape (2,), where each stands with left and right exchanged about their middle."""
+        """Return by name the place (2,) of each with left and right exchanged about their middle."""
         places = {name: self[name].position[:2] for name in names}
         ahead = [float(xy @ self.scene.right) for xy in places.values()]
         middle = (max(ahead) + min(ahead)) / 2 if ahead else 0.0
         return {n: xy + 2 * (middle - float(xy @ self.scene.right)) * self.scene.right for n, xy in places.items()}
 
     def free_spot(self, radius: float) -> tuple[float, float]:
-        """An empty place on the table that holds a disc of that radius: the one nearest to the middle."""
-        places = spots.free(self.scene.table, self.objects, float(radius), 0.01)
+        """Return the empty place for a disc of that radius that is nearest to the middle of the table."""
+        places = free_space.free_places(self.scene.table, self.objects, float(radius), 0.01)
         if not len(places):
             raise KitError(f"no free place of {radius * 200:.0f} cm on the table: remove something or ask for less")
         x, y = places[np.linalg.norm(places - self.scene.table.centre, axis=1).argmin()]
         return float(x), float(y)
 
     def add_zone(self, name: str, xy: Any, size: Any) -> None:
-        """A flat coloured area: a rectangle (along scene.right, along scene.away) or a disc of diameter size."""
-        self._new(name)
+        """Add a flat coloured area: a rectangle (along scene.right, along scene.away) or a disc of diameter size."""
+        self._require_new_name(name)
         disc = np.ndim(size) == 0
         extents = (float(size), float(size)) if disc else (float(size[0]), float(size[1]))
         if min(extents) <= 0:
@@ -202,38 +204,37 @@ class Simulation:
         self._zones[name] = Zone(name, _xy(xy), extents, self.scene.right, disc)
 
     def add_container(self, name: str, xy: Any, size: Any, height: float = 0.05) -> None:
-        """An open box that stands fast on the table, size (along scene.right, along scene.away) outside."""
-        self._new(name)
+        """Add an open box fixed to the table; size is its outside (along scene.right, along scene.away)."""
+        self._require_new_name(name)
         wide, deep = (float(size), float(size)) if np.ndim(size) == 0 else (float(size[0]), float(size[1]))
         if min(wide, deep) < 0.03 or not 0.01 <= height <= 0.5:
             raise KitError(f"container {name!r} needs sides of 3 cm or more and a height of 1 to 50 cm")
         turn = float(np.arctan2(self.scene.right[1], self.scene.right[0]))
-        quat = np.array([np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
+        quat = quat_about_z(turn)
         extents, pos = np.array([wide, deep, height]), np.array([*_xy(xy), height / 2])
-        c, s = np.cos(turn), np.sin(turn)
-        rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+        rotation = rotation_about_z(turn)
         self._objects[name] = Object(
             name, "bin", "box", "grey", (120, 124, 130), extents, pos, quat, outline(extents, "box", pos, rotation),
             float(height), 0.0, 1.0, container=True, fixed=True,
         )  # fmt: skip
 
     def goal(self, *goals: Goal, name: str = "") -> None:
-        """One stage: all these goals at once. Called again, the next stage."""
-        self._open()
+        """Add a stage: all these goals at once."""
+        self._require_open()
         if not goals or not all(isinstance(g, Goal) for g in goals):
             raise KitError("goal takes one or more goals such as kit.on('a', 'b')")
         for goal in goals:
             for mentioned in goal.objects:
                 self[mentioned]
-            for thing, part in _parts(goal):
-                self[thing].part(part)
-            for zone in _zones(goal):
+            for owner, part in goal.joints:
+                self[owner].part(part)
+            for zone in goal.zones:
                 if zone not in self._zones:
                     raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
         self._stages.append((name or f"stage {len(self._stages) + 1}", tuple(goals)))
 
     def rollout(self) -> Run:
-        """The oracle tries to meet the goals; computed once."""
+        """Return the oracle's run; computed once."""
         if self._run is None:
             if not self._stages:
                 raise KitError("there is nothing to do yet: call sim.goal(...) before sim.rollout()")
@@ -241,32 +242,32 @@ class Simulation:
         return self._run
 
     def reward_at_start(self) -> float:
-        """The reward before anything moved."""
+        """Return the reward before anything moved."""
         state = self._run.state_at_start if self._run else Physics(self.bench()).state()
         return reward(state, self.stages, reached=1)
 
     def state(self) -> State:
-        """Everything as placed now, before the rollout."""
+        """Return the state as placed now, before the rollout."""
         return Physics(self.bench()).state()
 
-    def bench(self) -> Bench:
-        """The compiled world; from here on nothing can be rearranged."""
+    def bench(self) -> CompiledWorld:
+        """Return the compiled world; afterwards nothing can be rearranged."""
         if self._bench is None:
             self._bench = self._compile()
         return self._bench
 
-    def _open(self) -> None:
+    def _require_open(self) -> None:
         if self._bench is not None:
             raise KitError("the simulation has already run: arrange objects and goals in build(scene, seed)")
 
-    def _new(self, name: str) -> None:
-        self._open()
+    def _require_new_name(self, name: str) -> None:
+        self._require_open()
         if not (isinstance(name, str) and name.isidentifier()):
             raise KitError(f"{name!r} is no name: use letters, digits and _")
         if name in self._objects or name in self._zones or name in ("table", "floor", "gripper"):
             raise KitError(f"the name {name!r} is taken; choose another")
 
-    def _compile(self) -> Bench:
+    def _compile(self) -> CompiledWorld:
         spec = self.scene.spec.copy()
         for key in list(spec.keys):
             spec.delete(key)
@@ -276,10 +277,10 @@ class Simulation:
         for photographed in self.scene.objects:
             if photographed.name not in self._objects:
                 spec.delete(spec.body(photographed.name))
-        for thing in self.objects:
-            self._place(spec, thing)
-        for zone, rgb in zip(self._zones.values(), COLOURS * 20, strict=False):
-            _draw(spec, zone, rgb)
+        for placed in self.objects:
+            self._place(spec, placed)
+        for zone, rgb in zip(self._zones.values(), ZONE_COLOURS * 20, strict=False):
+            _add_zone_geom(spec, zone, rgb)
         home = self._robot.add(spec, self.objects, self.scene.table, self.scene.away)
         spec.option.timestep = TIMESTEP
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -289,25 +290,25 @@ class Simulation:
         except ValueError as error:
             raise KitError(f"MuJoCo cannot build this world: {error}") from error
         scene, objects, xml = self.scene, dict(self._objects), spec.to_xml()
-        return Bench(model, xml, objects, self._zones, scene.table, scene.right, scene.away, home, self._robot)
+        return CompiledWorld(model, xml, objects, self._zones, scene.table, scene.right, scene.away, home, self._robot)
 
-    def _place(self, spec: mujoco.MjSpec, thing: Object) -> None:
-        if thing.name not in self._origins:
-            _open_box(spec, thing)
+    def _place(self, spec: mujoco.MjSpec, placed: Object) -> None:
+        if placed.name not in self._origins:
+            _add_open_box(spec, placed)
             return
-        body = spec.body(thing.name)
-        body.pos, body.quat = thing.position, thing.quat_wxyz
-        if self._origins[thing.name].factor != 1:
-            _scale(spec, body, self._origins[thing.name].factor)
+        body = spec.body(placed.name)
+        body.pos, body.quat = placed.position, placed.quat_wxyz
+        if self._origins[placed.name].factor != 1:
+            _scale(spec, body, self._origins[placed.name].factor)
 
 
-def equip(simulation: Simulation, robot: Robot) -> None:
-    """Lets another robot act; what an earlier one did is forgotten."""
+def set_robot(simulation: Simulation, robot: Robot) -> None:
+    """Use another robot; discard the run of an earlier one."""
     simulation._robot, simulation._bench, simulation._run = robot, None, None
 
 
 def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
-    """What stands on or in what, by geometry: name of the thing above -> name of the thing below."""
+    """Return the name of the object below, by the name of each object that stands on or in another."""
     carriers = {}
     for a in objects:
         below = [
@@ -318,18 +319,6 @@ def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
         if below:
             carriers[a.name] = max(below, key=lambda b: b.top).name
     return carriers
-
-
-def _zones(goal: Goal) -> list[str]:
-    """Every zone that a goal names."""
-    zones = [zone for zone in (getattr(goal, "zone", None),) if zone]
-    return zones + [zone for part in getattr(goal, "goals", ()) for zone in _zones(part)]
-
-
-def _parts(goal: Goal) -> list[tuple[str, str]]:
-    """Every moving part that a goal names, after its object."""
-    parts = [(goal.objects[-1], part) for part in (getattr(goal, "part", None),) if part]
-    return parts + [named for one in getattr(goal, "goals", ()) for named in _parts(one)]
 
 
 def _xy(xy: Any) -> np.ndarray:
@@ -350,7 +339,7 @@ def _duplicate(spec: mujoco.MjSpec, scene: mujoco.MjSpec, source: str, name: str
 
 
 def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
-    """The body and the parts that its joints move."""
+    """Scale a body and the parts that its joints move."""
     for geom in body.geoms:
         geom.pos, geom.size = geom.pos * factor, geom.size * factor
         if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
@@ -371,19 +360,19 @@ def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
         _scale(spec, part, factor)
 
 
-def _draw(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) -> None:
+def _add_zone_geom(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) -> None:
     turn = float(np.arctan2(zone.right[1], zone.right[0]))
     kind = mujoco.mjtGeom.mjGEOM_CYLINDER if zone.disc else mujoco.mjtGeom.mjGEOM_BOX
     size = [zone.size[0] / 2, 0.0005, 0] if zone.disc else [zone.size[0] / 2, zone.size[1] / 2, 0.0005]
     spec.worldbody.add_geom(
-        name=zone.name, type=kind, size=size, pos=[*zone.xy, 0.0005], quat=[np.cos(turn / 2), 0, 0, np.sin(turn / 2)],
+        name=zone.name, type=kind, size=size, pos=[*zone.xy, 0.0005], quat=quat_about_z(turn),
         contype=0, conaffinity=0, group=2, rgba=[*np.array(rgb) / 255, 0.55],
     )  # fmt: skip
 
 
-def _open_box(spec: mujoco.MjSpec, thing: Object) -> None:
-    body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
-    x, y, z = thing.size / 2
+def _add_open_box(spec: mujoco.MjSpec, placed: Object) -> None:
+    body = spec.worldbody.add_body(name=placed.name, pos=placed.position, quat=placed.quat_wxyz)
+    x, y, z = placed.size / 2
     t = WALL / 2
     walls = {
         "floor": ((0, 0, t - z), (x, y, t)),
@@ -394,6 +383,6 @@ def _open_box(spec: mujoco.MjSpec, thing: Object) -> None:
     }
     for side, (pos, size) in walls.items():
         body.add_geom(
-            name=f"{thing.name}/{side}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, group=0,
-            rgba=[*np.array(thing.rgb) / 255, 1],
+            name=f"{placed.name}/{side}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, group=0,
+            rgba=[*np.array(placed.rgb) / 255, 1],
         )  # fmt: skip

@@ -1,7 +1,7 @@
-"""A program tried on every seed, by the floating gripper or the arm: is its task solved, and what that looks like."""
+"""Solve check: run a program on every seed with the floating gripper or the arm, and keep one rollout to show."""
 
-from pipeline.solving.files import keep_model, read_solution, write_solution
-from pipeline.solving.solution import SOURCES, Attempt, Robot, Rollout, Solution, SolvingError, solve, summary
+from pipeline.solving.solution import SOURCES, Attempt, Robot, Rollout, Solution, SolvingError, solve, summarize
+from pipeline.solving.solution_files import read_solution, save_model, write_solution
 
 __all__ = [
     "SOURCES",
@@ -10,9 +10,9 @@ __all__ = [
     "Rollout",
     "Solution",
     "SolvingError",
-    "keep_model",
     "read_solution",
+    "save_model",
     "solve",
-    "summary",
+    "summarize",
     "write_solution",
 ]

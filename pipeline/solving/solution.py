@@ -1,10 +1,10 @@
-"""A program tried on every seed, and what came of it."""
+"""Run a program on every seed and summarise the results."""
 
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -13,22 +13,22 @@ import numpy as np
 from pipeline.errors import StudioError
 from pipeline.simulation.program import Program
 from pipeline.simulation.rollout import SOLVED
-from pipeline.simulation.runner import Runner
-from pipeline.simulation.testimony import Limits
+from pipeline.simulation.sandbox.protocol import Limits
+from pipeline.simulation.sandbox.runner import ProgramRunner
 
 Robot = Literal["gripper", "arm"]
 SOURCES: dict[Robot, str] = {"gripper": "oracle, floating gripper", "arm": "oracle, UR5e with a 2F-85"}
-"""Who acted, as a solution tells it."""
+"""Value of a solution's `source` for each robot."""
 ARM_LIMITS = Limits(seconds=90.0)
-"""An arm thinks before it moves."""
+"""Longer than usual: the arm plans its motions."""
 
 
 class SolvingError(StudioError):
-    """A rollout that cannot be kept or shown."""
+    """A rollout that cannot be saved or shown."""
 
 
-class Record(Protocol):
-    """One rollout as plain data."""
+class RolloutRecord(Protocol):
+    """One rollout as data."""
 
     times: np.ndarray
     qpos: np.ndarray
@@ -40,25 +40,26 @@ class Record(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One seed."""
+    """Result of one seed."""
 
     seed: int
     reward: float
-    """In [0, 1]; 0 where it crashed."""
+    """In [0, 1]; 0 if it crashed."""
     crash: str
-    """What stopped it; empty where it ran."""
-    why: str
-    """Why it is not solved, in the oracle's words; empty where it is."""
-    record: Record | None
+    """Error message; empty if it ran."""
+    reason: str
+    """The oracle's reason why it is not solved; empty if it is."""
+    record: RolloutRecord | None
 
     @property
     def solved(self) -> bool:
+        """Whether the reward is above the threshold."""
         return self.reward > SOLVED
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """One seed, to be played again."""
+    """One seed's rollout, for playback."""
 
     seed: int
     times: np.ndarray
@@ -68,108 +69,113 @@ class Rollout:
     actions: np.ndarray
     """Of shape (T, nu)."""
     xml: str
-    """The model it ran in."""
+    """MJCF of its model."""
     events: tuple[dict, ...] = ()
-    """What the oracle did: time, verb, object, target, ok, message."""
+    """The oracle's actions: time, verb, object, target, ok, message."""
 
     @staticmethod
-    def of(attempt: Attempt | None) -> "Rollout | None":
-        """Of an attempt; None where it left no record."""
-        one = attempt.record if attempt else None
-        if attempt is None or one is None:
+    def from_attempt(attempt: Attempt | None) -> "Rollout | None":
+        """Return an attempt's rollout; None if it has no record."""
+        record = attempt.record if attempt else None
+        if attempt is None or record is None:
             return None
-        return Rollout(attempt.seed, one.times, one.qpos, one.actions, one.xml, tuple(one.events))
+        return Rollout(attempt.seed, record.times, record.qpos, record.actions, record.xml, tuple(record.events))
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """All seeds together, and one rollout to show."""
+    """Results of all seeds, and one rollout to show."""
 
     seeds: tuple[int, ...]
     reward: tuple[float, ...]
-    """One per seed, in [0, 1]."""
+    """Reward of each seed, in [0, 1]."""
     crashes: tuple[str, ...]
-    """One per seed; empty where it ran."""
-    why: tuple[str, ...]
-    """One per seed; empty where it is solved."""
-    shown: int | None
-    """The seed whose rollout is kept; None where none came to an end."""
+    """Error message of each seed; empty if it ran."""
+    reasons: tuple[str, ...]
+    """Reason of each seed; empty if it is solved."""
+    shown_seed: int | None
+    """Seed of the rollout shown; None if no rollout finished."""
     times: np.ndarray
-    """Of the shown rollout, of shape (T,), in seconds."""
+    """Times of the rollout shown, of shape (T,), in seconds."""
     qpos: np.ndarray
     """Of shape (T, nq)."""
     actions: np.ndarray
-    """Of shape (T, nu): the gripper's x, y, z from its home, its yaw, and the suction; or the arm's six joints and the
-    command of its fingers."""
+    """Of shape (T, nu): the gripper's x, y, z from its home, its yaw and its suction; or the arm's six joint angles and
+    the command of its fingers."""
     xml: str
-    """The model it ran in; its files are beside scene/scene.xml."""
+    """MJCF of its model; its files are beside scene/scene.xml."""
     events: tuple[dict, ...] = ()
-    """What the oracle did: time, verb, object, target, ok, message."""
+    """The oracle's actions: time, verb, object, target, ok, message."""
     source: str = SOURCES["gripper"]
     failed: Rollout | None = None
-    """The first seed that ran and did not solve it."""
+    """Rollout of the first seed that ran without solving the task."""
 
     @property
     def success(self) -> tuple[bool, ...]:
-        """One per seed."""
+        """Whether each seed is solved."""
         return tuple(r > SOLVED for r in self.reward)
 
     @property
     def solved(self) -> bool:
-        """GenSim's rule: reward > 0.99 in at least half of the seeds."""
+        """Whether at least half of the seeds have a reward above 0.99 (GenSim's rule)."""
         return bool(self.reward) and 2 * sum(self.success) >= len(self.reward)
 
     @property
     def rate(self) -> float:
-        """Share of the seeds that ran which are solved, in [0, 1]."""
-        ran = [good for good, crash in zip(self.success, self.crashes, strict=True) if not crash]
+        """Share of solved seeds among those that ran, in [0, 1]."""
+        ran = [success for success, crash in zip(self.success, self.crashes, strict=True) if not crash]
         return sum(ran) / max(len(ran), 1)
 
     @property
     def strict_rate(self) -> float:
-        """Share of all seeds that are solved, those that crashed counted as failures, in [0, 1]."""
+        """Share of solved seeds among all; a crash counts as a failure. In [0, 1]."""
         return sum(self.success) / max(len(self.success), 1)
 
     @property
-    def instant(self) -> float | None:
-        """Simulated seconds at which the failed rollout first said what it could not do; None where there is none."""
-        said = [e for e in (self.failed.events if self.failed else ()) if not e.get("ok", True)]
-        return float(said[-1]["time"]) if said else None
+    def failure_time(self) -> float | None:
+        """Simulated time in seconds of the failed rollout's last failed action; None if there is none."""
+        failures = [e for e in (self.failed.events if self.failed else ()) if not e.get("ok", True)]
+        return float(failures[-1]["time"]) if failures else None
 
 
 def solve(
-    program: Program, project_dir: Path, sandbox: Runner, seeds: Sequence[int] = range(8), robot: Robot = "gripper"
+    program: Program,
+    project_dir: Path,
+    sandbox: ProgramRunner,
+    seeds: Sequence[int] = range(8),
+    robot: Robot = "gripper",
 ) -> Iterator[Attempt | Solution]:
-    """An Attempt per seed, in order, as many side by side as there are cores; last the Solution.
+    """Yield an Attempt per seed, in order, then the Solution; run one seed per core at a time.
 
-    Closing the generator stops what still runs. Raises SandboxError.
+    Closing the generator cancels the remaining runs. Raises SandboxError.
     """
     cancel, attempts = threading.Event(), []
     pool = ThreadPoolExecutor(os.cpu_count() or 1)
     try:
         running = [pool.submit(_attempt, program, project_dir, sandbox, int(seed), cancel, robot) for seed in seeds]
-        for one in running:
-            attempts.append(one.result())
+        for future in running:
+            attempts.append(future.result())
             yield attempts[-1]
     finally:
         cancel.set()
         pool.shutdown(cancel_futures=True)
-    yield summary(attempts, SOURCES[robot])
+    yield summarize(attempts, SOURCES[robot])
 
 
 def _attempt(
-    program: Program, project_dir: Path, sandbox: Runner, seed: int, cancel: threading.Event, robot: Robot
+    program: Program, project_dir: Path, sandbox: ProgramRunner, seed: int, cancel: threading.Event, robot: Robot
 ) -> Attempt:
-    more: dict[str, Any] = {} if robot == "gripper" else {"robot": robot, "limits": ARM_LIMITS}
-    report, record = sandbox.run(program, project_dir, seeds=(seed,), checks=False, cancel=cancel, **more)
+    options: dict[str, Any] = {} if robot == "gripper" else {"robot": robot, "limits": ARM_LIMITS}
+    rollout_only = replace(program, checks="")
+    report, record = sandbox.run(rollout_only, project_dir, seeds=(seed,), cancel=cancel, **options)
     crash = report.crash or report.violation or ("it took too long" if report.timed_out else "")
     reward = report.reward[0] if report.reward else 0.0
-    why = "" if reward > SOLVED else str(report.evidence.get("why") or crash)
-    return Attempt(seed, reward, crash, why, record)
+    reason = "" if reward > SOLVED else str(report.evidence.get("why") or crash)
+    return Attempt(seed, reward, crash, reason, record)
 
 
-def summary(attempts: Sequence[Attempt], source: str = SOURCES["gripper"]) -> Solution:
-    """Shows the first solved seed, or else the best, and beside it the first that failed."""
+def summarize(attempts: Sequence[Attempt], source: str = SOURCES["gripper"]) -> Solution:
+    """Summarise the attempts: show the first solved seed or else the best, and keep the first that failed."""
     shown = max((a for a in attempts if a.record), key=lambda a: a.reward, default=None)
     failed = next((a for a in attempts if a.record and not a.solved and a is not shown), None)
     record = shown.record if shown else None
@@ -177,13 +183,13 @@ def summary(attempts: Sequence[Attempt], source: str = SOURCES["gripper"]) -> So
         seeds=tuple(a.seed for a in attempts),
         reward=tuple(a.reward for a in attempts),
         crashes=tuple(a.crash for a in attempts),
-        why=tuple(a.why for a in attempts),
-        shown=shown.seed if shown else None,
+        reasons=tuple(a.reason for a in attempts),
+        shown_seed=shown.seed if shown else None,
         times=record.times if record else np.zeros(0),
         qpos=record.qpos if record else np.zeros((0, 0)),
         actions=record.actions if record else np.zeros((0, 0)),
         xml=record.xml if record else "",
         events=tuple(record.events) if record else (),
         source=source,
-        failed=Rollout.of(failed),
+        failed=Rollout.from_attempt(failed),
     )

@@ -1,28 +1,82 @@
-// The camera's numbers, to be corrected: what they would make of the picture's width and of the table is said at once.
+// Form to correct the camera's intrinsics. It shows how wide the picture and the table would be with the typed values.
 import { fill, h } from "/static/studio/dom.js";
 
-const FIELDS = [["fx", "Focal length x"], ["fy", "Focal length y"], ["cx", "Middle x"], ["cy", "Middle y"]];
+const FIELDS = [
+  ["fx", "Focal length x"],
+  ["fy", "Focal length y"],
+  ["cx", "Principal point x"],
+  ["cy", "Principal point y"],
+];
 const degrees = (side, focal) => (2 * Math.atan(side / 2 / focal) * 180) / Math.PI;
 
-// `told(numbers)` is called with what a person wants used.
-export function camera(value, told) {
-  const { width, height, camera: known } = value, inputs = {};
-  const view = h("input", { type: "number", step: "0.1", min: "5", max: "160", "aria-label": "Field of view", oninput: () => { const focal = width / 2 / Math.tan((view.valueAsNumber * Math.PI) / 360); if (focal > 0) { inputs.fx.value = inputs.fy.value = focal.toFixed(1); check(); } } });
-  for (const [name, title] of FIELDS) inputs[name] = h("input", { type: "number", step: "any", value: String(round(known[name])), "aria-label": title, oninput: () => { wide(); check(); } });
-  const says = h("p.says"), use = h("button.studio-button.primary", { onclick: () => told(numbers()) }, "Use these numbers");
-  const numbers = () => Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber]));
-  const wide = () => { view.value = degrees(width, inputs.fx.valueAsNumber).toFixed(1); };
-  const check = () => {
-    const { fx, fy } = numbers(), same = FIELDS.every(([name]) => Math.abs(inputs[name].valueAsNumber - known[name]) < 0.006);
-    use.disabled = same || !Object.values(numbers()).every(Number.isFinite);
-    const seen = known.middle && `The picture is ${((width / fx) * known.middle).toFixed(2)} × ${((height / fy) * known.middle).toFixed(2)} m at its middle distance of ${known.middle.toFixed(2)} m. `;
-    const scale = Math.sqrt((known.fx * known.fy) / (fx * fy)), table = known.table && `What is seen of the table is ${same ? "" : "about "}${known.table.map((side) => (side * scale).toFixed(2)).join(" × ")} m: is that so?`;
-    fill(says, seen, table);
+// `onUse` is called with {fx, fy, cx, cy} when a person applies them.
+export function cameraForm(value, onUse) {
+  const { width, height, camera } = value,
+    inputs = {};
+  const fieldOfView = h("input", {
+    type: "number",
+    step: "0.1",
+    min: "5",
+    max: "160",
+    "aria-label": "Field of view",
+    oninput: () => {
+      const focal = width / 2 / Math.tan((fieldOfView.valueAsNumber * Math.PI) / 360);
+      if (focal > 0) {
+        inputs.fx.value = inputs.fy.value = focal.toFixed(1);
+        update();
+      }
+    },
+  });
+  for (const [name, title] of FIELDS)
+    inputs[name] = h("input", {
+      type: "number",
+      step: "any",
+      value: String(round(camera[name])),
+      "aria-label": title,
+      oninput: () => {
+        showFieldOfView();
+        update();
+      },
+    });
+  const estimate = h("p.estimate"),
+    useButton = h("button.studio-button.primary", { onclick: () => onUse(intrinsics()) }, "Apply");
+  const intrinsics = () => Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber]));
+  const showFieldOfView = () => {
+    fieldOfView.value = degrees(width, inputs.fx.valueAsNumber).toFixed(1);
   };
-  wide(); check();
-  return h("details.camera", { "data-edit": "camera" }, h("summary", {}, "Correct the camera"),
-    h("div.numbers", {}, FIELDS.map(([name, title]) => h("label", {}, title, inputs[name])), h("label", {}, "Field of view, °", view)), says,
-    h("div.row", {}, use, known.changed && h("button.studio-button", { onclick: () => told(known.came) }, "As it came"), h("span.faint", {}, "All that was measured is measured anew; undo takes it back.")));
+  const update = () => {
+    const { fx, fy } = intrinsics(),
+      isUnchanged = FIELDS.every(([name]) => Math.abs(inputs[name].valueAsNumber - camera[name]) < 0.006);
+    useButton.disabled = isUnchanged || !Object.values(intrinsics()).every(Number.isFinite);
+    const depth = camera.median_depth,
+      sides = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2));
+    const pictureSize = depth && `The picture is ${sides.join(" × ")} m at the median depth of ${depth.toFixed(2)} m. `;
+    const scale = Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
+      tableSides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
+      table = tableSides && `Visible table: ${isUnchanged ? "" : "about "}${tableSides} m.`;
+    fill(estimate, pictureSize, table);
+  };
+  showFieldOfView();
+  update();
+  return h(
+    "details.camera",
+    { "data-edit": "camera" },
+    h("summary", {}, "Correct the camera"),
+    h(
+      "div.numbers",
+      {},
+      FIELDS.map(([name, title]) => h("label", {}, title, inputs[name])),
+      h("label", {}, "Field of view, °", fieldOfView),
+    ),
+    estimate,
+    h(
+      "div.row",
+      {},
+      useButton,
+      camera.changed && h("button.studio-button", { onclick: () => onUse(camera.original) }, "Reset"),
+      h("span.faint", {}, "Recomputes every measurement. You can undo this."),
+    ),
+  );
 }
 
 const round = (value) => Math.round(value * 100) / 100;

@@ -1,47 +1,85 @@
-// What an asset shall be: kind, whose, licence, how large, with joints.
+// Filters: category, collection, licence, size, joints.
 import { fill, h } from "/static/studio/dom.js";
-import { place } from "/static/library/words.js";
+import { collectionName } from "/static/library/formatting.js";
 
-const NONE = { category: "", licence: "", place: "", smallest: "", largest: "", articulated: false };
+const NO_FILTER = { category: "", licence: "", collection: "", smallest: "", largest: "", articulated: false };
 
 export class Filters {
-  constructor(changed) {
-    this.changed = changed;
-    const select = (label) => h("select", { "aria-label": label, onchange: changed });
-    const number = (label, placeholder) => h("input", { type: "number", min: "0", step: "1", "aria-label": label, placeholder, oninput: changed });
-    this.fields = { category: select("Kind"), place: select("Whose"), licence: select("Licence"), smallest: number("Longest side from, in cm", "0"), largest: number("Longest side to, in cm", "any"), articulated: h("input", { type: "checkbox", onchange: changed }) };
-    const { category, place: whose, licence, smallest, largest, articulated } = this.fields;
-    this.clear = h("button.studio-button.plain", { onclick: () => { this.reset(); changed(); } }, "Clear filters");
-    this.element = h("div.filters", {},
-      h("label", {}, h("span", {}, "Kind"), category), h("label", {}, h("span", {}, "Whose"), whose), h("label", {}, h("span", {}, "Licence"), licence),
+  constructor(onChange) {
+    const select = (label) => h("select", { "aria-label": label, onchange: onChange });
+    const number = (label, placeholder) =>
+      h("input", { type: "number", min: "0", step: "1", "aria-label": label, placeholder, oninput: onChange });
+    this.fields = {
+      category: select("Category"),
+      collection: select("Collection"),
+      licence: select("Licence"),
+      smallest: number("Longest side from, in cm", "0"),
+      largest: number("Longest side to, in cm", "any"),
+      articulated: h("input", { type: "checkbox", onchange: onChange }),
+    };
+    const { category, collection, licence, smallest, largest, articulated } = this.fields;
+    this.clear = h(
+      "button.studio-button.plain",
+      {
+        onclick: () => {
+          this.reset();
+          onChange();
+        },
+      },
+      "Clear filters",
+    );
+    this.element = h(
+      "div.filters",
+      {},
+      h("label", {}, h("span", {}, "Category"), category),
+      h("label", {}, h("span", {}, "Collection"), collection),
+      h("label", {}, h("span", {}, "Licence"), licence),
       h("div.label", {}, h("span", {}, "Longest side, cm"), h("span.pair", {}, smallest, h("i", {}, "to"), largest)),
-      h("label.tick", {}, articulated, "with joints only"), this.clear,
-      h("p.hint", {}, "Drop a model, a folder or a zip anywhere here to bring it in, or a picture to look for what is on it."));
+      h("label.tick", {}, articulated, "Articulated only"),
+      this.clear,
+      h("p.hint", {}, "Drop a model, folder or zip here to import it, or a picture to search by it."),
+    );
   }
 
-  // How many there are of each; what is chosen stays.
-  offer({ categories, licences, places }) {
-    const options = (select, all, rows, told = (name) => name) => {
+  // Updates the choices and their counts; keeps the current choice.
+  setOptions({ categories, licences, places }) {
+    const fillSelect = (select, all, counts, label = (name) => name) => {
       const chosen = select.value;
-      fill(select, h("option", { value: "" }, all), rows.map(([name, count]) => h("option", { value: name }, `${told(name)} (${count})`)));
-      select.value = rows.some(([name]) => name === chosen) ? chosen : "";
+      fill(
+        select,
+        h("option", { value: "" }, all),
+        counts.map(([name, count]) => h("option", { value: name }, `${label(name)} (${count})`)),
+      );
+      select.value = counts.some(([name]) => name === chosen) ? chosen : "";
     };
-    options(this.fields.category, "all kinds", [...categories].sort(([a], [b]) => a.localeCompare(b)));
-    options(this.fields.licence, "all licences", licences);
-    options(this.fields.place, "everybody's", places, place);
+    fillSelect(
+      this.fields.category,
+      "All categories",
+      [...categories].sort(([a], [b]) => a.localeCompare(b)),
+    );
+    fillSelect(this.fields.licence, "All licences", licences);
+    fillSelect(this.fields.collection, "All collections", places, collectionName);
   }
 
   reset() {
-    for (const [name, value] of Object.entries(NONE)) name === "articulated" ? (this.fields[name].checked = value) : (this.fields[name].value = value);
+    for (const [name, value] of Object.entries(NO_FILTER))
+      this.fields[name][name === "articulated" ? "checked" : "value"] = value;
   }
 
-  get said() {
-    const { category, place: whose, licence, smallest, largest, articulated } = this.fields;
+  get query() {
+    const { category, collection, licence, smallest, largest, articulated } = this.fields;
     const metres = (field) => (field.value === "" ? null : Number(field.value) / 100);
-    return { category: category.value, place: whose.value, licence: licence.value, smallest: metres(smallest), largest: metres(largest), articulated: articulated.checked || null };
+    return {
+      category: category.value,
+      collection: collection.value,
+      licence: licence.value,
+      smallest: metres(smallest),
+      largest: metres(largest),
+      articulated: articulated.checked || null,
+    };
   }
 
-  get any() {
-    return Object.values(this.said).some((value) => value !== "" && value !== null);
+  get active() {
+    return Object.values(this.query).some((value) => value !== "" && value !== null);
   }
 }

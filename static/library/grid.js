@@ -1,122 +1,187 @@
-// All that was found, as cards. Only those near the window are in the page; pictures are asked for as they come near.
+// Virtual grid of the search results. Only cards near the viewport are in the page; pictures load as they come near.
 import { fill, h } from "/static/studio/dom.js";
 
-const WIDE = 160, TALL = 196, GAP = 12, PAGE = 100, AHEAD = 2, AGAIN = 350;
+const CARD_WIDTH = 160,
+  CARD_HEIGHT = 196,
+  GAP = 12,
+  PAGE_SIZE = 100,
+  EXTRA_ROWS = 2,
+  POLL_MS = 350;
 
 export class Grid {
-  // `more` answers with the entries from an index on, `pictures` with addresses by id, `open` is told which was chosen.
-  constructor({ more, pictures, open }) {
-    Object.assign(this, { more, pictures, open, total: 0, items: [], cards: new Map(), known: new Map(), asked: new Set(), chosen: "", version: 0 });
+  // `fetchEntries(offset, limit)` returns entries, `fetchPictures(ids)` URLs by id, `onOpen(id)` opens an asset.
+  constructor({ fetchEntries, fetchPictures, onOpen }) {
+    Object.assign(this, {
+      fetchEntries,
+      fetchPictures,
+      onOpen,
+      total: 0,
+      items: [],
+      cards: new Map(),
+      pictureUrls: new Map(),
+      requestedPages: new Set(),
+      selectedId: "",
+      version: 0,
+    });
     this.inner = h("div.inner");
-    this.element = h("div.grid", { tabindex: "0", "aria-label": "Assets", onscroll: () => this.soon(), onkeydown: (event) => this.key(event) }, this.inner);
+    this.element = h(
+      "div.grid",
+      {
+        tabindex: "0",
+        "aria-label": "Assets",
+        onscroll: () => this.scheduleDraw(),
+        onkeydown: (event) => this.onKeyDown(event),
+      },
+      this.inner,
+    );
     new ResizeObserver(() => this.resize()).observe(this.element);
   }
 
-  // The first entries of a new answer; `stay` keeps the place that is looked at.
-  show({ total, items }, stay = false) {
+  // Shows the first entries of a new result; `keepScroll` keeps the scroll position.
+  show({ total, items }, keepScroll = false) {
     this.version++;
     this.total = total;
     this.items = [...items];
-    this.asked.clear();
+    this.requestedPages.clear();
     this.cards.clear();
     fill(this.inner);
-    if (!stay) this.element.scrollTop = 0;
+    if (!keepScroll) this.element.scrollTop = 0;
     this.draw();
   }
 
-  // Measured here and not while scrolling: asking the page for sizes makes it lay itself out.
+  // Sizes are measured here, not while scrolling: reading them forces a layout.
   resize() {
     [this.width, this.height] = [this.element.clientWidth, this.element.clientHeight];
-    this.cards.forEach((card) => card.remove());
+    for (const card of this.cards.values()) card.remove();
     this.cards.clear();
     this.draw();
   }
 
-  choose(id) {
-    this.chosen = id;
+  markSelected(id) {
+    this.selectedId = id;
     for (const [index, card] of this.cards) card.classList.toggle("on", this.items[index]?.id === id);
   }
 
-  soon() {
-    this.pending ??= requestAnimationFrame(() => { this.pending = null; this.draw(); });
+  scheduleDraw() {
+    this.pending ??= requestAnimationFrame(() => {
+      this.pending = null;
+      this.draw();
+    });
   }
 
   draw() {
     const { width, height } = this;
     if (!width) return;
-    this.columns = Math.max(1, Math.floor((width - 24 + GAP) / (WIDE + GAP)));
-    this.wide = Math.floor((width - 24 + GAP) / this.columns) - GAP;
+    this.columns = Math.max(1, Math.floor((width - 24 + GAP) / (CARD_WIDTH + GAP)));
+    this.cardWidth = Math.floor((width - 24 + GAP) / this.columns) - GAP;
     const rows = Math.ceil(this.total / this.columns);
-    const tall = `${Math.max(0, rows * (TALL + GAP) - GAP)}px`;
-    if (this.inner.style.height !== tall) this.inner.style.height = tall;
-    const top = Math.max(0, Math.floor(this.element.scrollTop / (TALL + GAP)) - AHEAD);
-    const end = Math.ceil((this.element.scrollTop + height) / (TALL + GAP)) + AHEAD;
-    const [first, last] = [top * this.columns, Math.min(this.total, end * this.columns)];
+    const gridHeight = `${Math.max(0, rows * (CARD_HEIGHT + GAP) - GAP)}px`;
+    if (this.inner.style.height !== gridHeight) this.inner.style.height = gridHeight;
+    const firstRow = Math.max(0, Math.floor(this.element.scrollTop / (CARD_HEIGHT + GAP)) - EXTRA_ROWS);
+    const end = Math.ceil((this.element.scrollTop + height) / (CARD_HEIGHT + GAP)) + EXTRA_ROWS;
+    const [first, last] = [firstRow * this.columns, Math.min(this.total, end * this.columns)];
     for (const [index, card] of this.cards)
-      if (index < first || index >= last) { card.remove(); this.cards.delete(index); }
-    const fresh = [];
+      if (index < first || index >= last) {
+        card.remove();
+        this.cards.delete(index);
+      }
+    const newCards = [];
     for (let index = first; index < last; index++) {
-      if (!this.items[index]) { this.fetch(index); continue; }
-      if (!this.cards.has(index)) fresh.push(this.card(index));
+      if (!this.items[index]) {
+        this.fetch(index);
+        continue;
+      }
+      if (!this.cards.has(index)) newCards.push(this.card(index));
     }
-    if (fresh.length) this.inner.append(...fresh);
-    this.look();
+    if (newCards.length) this.inner.append(...newCards);
+    this.pollPictures();
   }
 
   card(index) {
-    const one = this.items[index], row = Math.floor(index / this.columns), column = index % this.columns;
-    const size = one.size.map((side) => (side * 100).toFixed(side < 0.1 ? 1 : 0)).join(" × ");
-    const picture = h("span.picture"), address = this.known.get(one.digest);
-    const card = h(`button.card${one.id === this.chosen ? ".on" : ""}`, {
-      "data-id": one.id, title: `${one.name}: ${one.licence || "licence unknown"}`,
-      style: `width:${this.wide}px;transform:translate(${column * (this.wide + GAP)}px,${row * (TALL + GAP)}px)`, onclick: () => this.open(one.id),
-    }, picture, h("strong", {}, one.name), h("span.size", {}, `${size} cm`),
-      h("span.tags", {}, h("span.tag", {}, one.licence.replace(/ \(.*/, "") || "licence unknown"), one.articulated && h("span.tag.moves", { title: "It has joints" }, "⟲ joints"), one.place === "own" && h("span.tag.good", {}, "own")));
-    if (address !== undefined) this.paint(picture, address);
+    const asset = this.items[index],
+      left = (index % this.columns) * (this.cardWidth + GAP),
+      top = Math.floor(index / this.columns) * (CARD_HEIGHT + GAP);
+    const size = asset.size.map((side) => (side * 100).toFixed(side < 0.1 ? 1 : 0)).join(" × ");
+    const picture = h("span.picture"),
+      url = this.pictureUrls.get(asset.digest);
+    const card = h(
+      `button.tile${asset.id === this.selectedId ? ".on" : ""}`,
+      {
+        "data-id": asset.id,
+        title: `${asset.name}: ${asset.licence || "Unknown licence"}`,
+        style: `width:${this.cardWidth}px;transform:translate(${left}px,${top}px)`,
+        onclick: () => this.onOpen(asset.id),
+      },
+      picture,
+      h("strong", {}, asset.name),
+      h("span.size", {}, `${size} cm`),
+      h(
+        "span.tags",
+        {},
+        h("span.tag", {}, asset.licence.replace(/ \(.*/, "") || "Unknown licence"),
+        asset.articulated && h("span.tag.articulated", { title: "Articulated" }, "⟲ Joints"),
+        asset.collection === "own" && h("span.tag.good", {}, "Mine"),
+      ),
+    );
+    if (url !== undefined) this.showPicture(picture, url);
     this.cards.set(index, card);
     return card;
   }
 
-  paint(picture, address) {
-    address ? (picture.style.backgroundImage = `url("${address}")`) : (picture.textContent = "no picture");
+  showPicture(picture, url) {
+    if (url) picture.style.backgroundImage = `url("${url}")`;
+    else picture.textContent = "No picture";
     picture.classList.add("drawn");
   }
 
   async fetch(index) {
-    const offset = Math.floor(index / PAGE) * PAGE, version = this.version;
-    if (this.asked.has(offset)) return;
-    this.asked.add(offset);
-    const answer = await this.more(offset, PAGE);
+    const offset = Math.floor(index / PAGE_SIZE) * PAGE_SIZE,
+      version = this.version;
+    if (this.requestedPages.has(offset)) return;
+    this.requestedPages.add(offset);
+    const answer = await this.fetchEntries(offset, PAGE_SIZE);
     if (version !== this.version || answer.error) return;
-    answer.items.forEach((item, i) => { this.items[offset + i] = item; });
+    answer.items.forEach((item, i) => {
+      this.items[offset + i] = item;
+    });
     this.draw();
   }
 
-  // Asks for what is near and not drawn yet, again and again until all of it is.
-  async look() {
-    if (this.looking) return;
-    const near = [...this.cards.keys()].map((index) => this.items[index]).filter((one) => one && !this.known.has(one.digest));
-    if (!near.length || !this.element.isConnected || !this.element.clientWidth) return;
-    this.looking = true;
-    const { pictures = {} } = await this.pictures(near.map((one) => one.id));
-    for (const one of near) if (one.id in pictures) this.known.set(one.digest, pictures[one.id]);
+  // Polls for pictures of the visible cards until all have been drawn.
+  async pollPictures() {
+    if (this.isPolling) return;
+    const missing = [...this.cards.keys()]
+      .map((index) => this.items[index])
+      .filter((asset) => asset && !this.pictureUrls.has(asset.digest));
+    if (!missing.length || !this.element.isConnected || !this.element.clientWidth) return;
+    this.isPolling = true;
+    const { pictures = {} } = await this.fetchPictures(missing.map((asset) => asset.id));
+    for (const asset of missing) if (asset.id in pictures) this.pictureUrls.set(asset.digest, pictures[asset.id]);
     for (const [index, card] of this.cards) {
-      const picture = card.firstChild, address = this.known.get(this.items[index]?.digest);
-      if (address !== undefined && !picture.classList.contains("drawn")) this.paint(picture, address);
+      const picture = card.firstChild,
+        url = this.pictureUrls.get(this.items[index]?.digest);
+      if (url !== undefined && !picture.classList.contains("drawn")) this.showPicture(picture, url);
     }
-    setTimeout(() => { this.looking = false; this.look(); }, near.every((one) => one.id in pictures) ? 0 : AGAIN);
+    setTimeout(
+      () => {
+        this.isPolling = false;
+        this.pollPictures();
+      },
+      missing.every((asset) => asset.id in pictures) ? 0 : POLL_MS,
+    );
   }
 
-  key(event) {
+  onKeyDown(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns }[event.key];
-    const at = [...this.cards].find(([, card]) => card === document.activeElement)?.[0];
+    const focusedIndex = [...this.cards].find(([, card]) => card === document.activeElement)?.[0];
     if (!step) return;
     event.preventDefault();
-    const wanted = Math.min(this.total - 1, Math.max(0, (at ?? -step) + step)), row = Math.floor(wanted / this.columns) * (TALL + GAP);
+    const nextIndex = Math.min(this.total - 1, Math.max(0, (focusedIndex ?? -step) + step)),
+      row = Math.floor(nextIndex / this.columns) * (CARD_HEIGHT + GAP);
     const { scrollTop, clientHeight } = this.element;
     if (row < scrollTop) this.element.scrollTop = row;
-    if (row + TALL > scrollTop + clientHeight) this.element.scrollTop = row + TALL - clientHeight + GAP;
+    if (row + CARD_HEIGHT > scrollTop + clientHeight) this.element.scrollTop = row + CARD_HEIGHT - clientHeight + GAP;
     this.draw();
-    this.cards.get(wanted)?.focus({ preventScroll: true });
+    this.cards.get(nextIndex)?.focus({ preventScroll: true });
   }
 }

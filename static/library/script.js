@@ -1,166 +1,388 @@
-// The library over the whole page: finding, seeing, changing and bringing in assets. See components/library.py.
+// The library page: search, inspect, edit and import assets. See components/library_page.py.
 import { chip, fill, h, plural } from "/static/studio/dom.js";
+import { asker } from "/static/studio/server.js";
 import { onSelect, selected } from "/static/studio/selection.js";
-import { AssetPanel } from "/static/library/asset.js";
-import { chosen, dropped, pictureOf, sent } from "/static/library/dropping.js";
+import { AssetPanel } from "/static/library/asset_panel.js";
+import { filesOfInput, filesOfDrop, singlePicture, uploadFiles } from "/static/library/uploads.js";
 import { Filters } from "/static/library/filters.js";
 import { Grid } from "/static/library/grid.js";
-import { Jobs } from "/static/library/jobs.js";
-import { closeLibrary, libraryOpen, onLibrary } from "/static/library/opening.js";
+import { ImportJobs } from "/static/library/import_jobs.js";
+import { closeLibrary, libraryOpen, onLibrary } from "/static/library/library_state.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { Packs } from "/static/library/packs.js";
 
-const LATER = 120, FIRST = 100, READ = 7000, LEARNS = 5000;
+const SEARCH_DELAY_MS = 120,
+  FIRST_PAGE = 100,
+  NOTE_MS = 7000,
+  INDEXING_POLL_MS = 5000;
 
 export default function mount({ element, trigger, server, upload }) {
   const root = element.querySelector(".library");
-  let value = {}, like = null, found = null, digest = "", asked = 0, timer, again, sending = false, changedHere = false;
-  const ask = (question) => server.ask({ ...question, door: value.door, token: value.token }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
+  let value = {},
+    imageQuery = null,
+    results = null,
+    digest = "",
+    searchNumber = 0,
+    timer,
+    indexingTimer,
+    isUploading = false,
+    canUndoHere = false;
+  const ask = asker(server, () => ({ page_token: value.page_token, token: value.token }));
 
-  // What is looked for
+  // Search
 
-  const query = (offset, limit) => ({ kind: "find", words: words.value, like: like?.question ?? null, ...filters.said, offset, limit });
-  const search = async (stay = false) => {
-    const mine = ++asked;
-    const answer = await ask(query(0, stay ? 200 : FIRST));
-    if (mine !== asked) return;
-    if (answer.error) return say(answer.error, true);
-    found = answer;
+  const query = (offset, limit) => ({
+    kind: "find",
+    words: searchInput.value,
+    like: imageQuery?.request ?? null,
+    ...filters.query,
+    offset,
+    limit,
+  });
+  const search = async (keepScroll = false) => {
+    const number = ++searchNumber;
+    const answer = await ask(query(0, keepScroll ? 200 : FIRST_PAGE));
+    if (number !== searchNumber) return;
+    if (answer.error) return showNote(answer.error, true);
+    results = answer;
     digest = value.digest;
-    filters.offer(answer.facets);
-    grid.show(answer, stay);
+    filters.setOptions(answer.facets);
+    grid.show(answer, keepScroll);
     draw();
-    clearTimeout(again);
-    if (answer.learning && libraryOpen()) again = setTimeout(() => search(true), LEARNS);
+    clearTimeout(indexingTimer);
+    if (answer.indexing && libraryOpen()) indexingTimer = setTimeout(() => search(true), INDEXING_POLL_MS);
   };
-  const soon = () => { clearTimeout(timer); timer = setTimeout(search, LATER); };
-  const lookFor = (next) => { like = next; search(); };
-  const likeObject = (id) => {
+  const scheduleSearch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, SEARCH_DELAY_MS);
+  };
+  const searchByImage = (next) => {
+    imageQuery = next;
+    search();
+  };
+  const searchLikeObject = (id) => {
     const one = (value.objects ?? []).find((object) => object.id === id);
-    if (one) lookFor({ question: { object: id, token: value.token }, image: one.crop, text: one.name });
+    if (one) searchByImage({ request: { object: id, token: value.token }, image: one.crop, text: one.name });
   };
-  const likePicture = async (file) => {
+  const searchLikePicture = async (file) => {
     const { path } = await upload(file).catch(() => ({}));
-    if (!path) return say(`${file.name} could not be sent.`, true);
-    lookFor({ question: { picture: path }, image: URL.createObjectURL(file), text: file.name });
+    if (!path) return showNote(`${file.name} could not be uploaded.`, true);
+    searchByImage({ request: { picture: path }, image: URL.createObjectURL(file), text: file.name });
   };
 
-  // What is brought in
+  // Import
 
-  const bring = async (files) => {
-    if (!files.length || sending) return;
-    const picture = pictureOf(files);
-    if (picture) return likePicture(picture);
-    sending = true;
+  const importFiles = async (files) => {
+    if (!files.length || isUploading) return;
+    const picture = singlePicture(files);
+    if (picture) return searchLikePicture(picture);
+    isUploading = true;
     try {
-      const arrived = await sent(files, upload, (done, of) => say(`Sending ${done} of ${of} files …`));
-      say("");
-      const answer = await ask({ kind: "bring", files: arrived });
-      answer.error ? say(answer.error, true) : jobs.take(answer);
-    } catch (error) { say(error.message, true); }
-    sending = false;
+      const uploaded = await uploadFiles(files, upload, (done, of) => showNote(`Uploading ${done} of ${of} files …`));
+      showNote("");
+      const answer = await ask({ kind: "import", files: uploaded });
+      answer.error ? showNote(answer.error, true) : jobs.update(answer);
+    } catch (error) {
+      showNote(error.message, true);
+    }
+    isUploading = false;
   };
-  const chooser = (label, title, attributes) => { const input = h("input", { type: "file", hidden: true, ...attributes }); return h("span", {}, h("button.studio-button", { title, onclick: () => input.click() }, label), input); };
-  const picker = (label, attributes) => chooser(label, "", { multiple: true, onchange: (event) => { bring(chosen(event.target.files)); event.target.value = ""; }, ...attributes });
+  const chooser = (label, title, attributes) => {
+    const input = h("input", { type: "file", hidden: true, ...attributes });
+    return h("span", {}, h("button.studio-button", { title, onclick: () => input.click() }, label), input);
+  };
+  const fileChooser = (label, attributes) =>
+    chooser(label, "", {
+      multiple: true,
+      onchange: (event) => {
+        importFiles(filesOfInput(event.target.files));
+        event.target.value = "";
+      },
+      ...attributes,
+    });
 
-  // What is told
+  // Messages
 
-  let note = "", bad = false;
-  let fades;
-  const say = (text, isBad = false) => { note = text; bad = isBad; drawNote(); clearTimeout(fades); if (text && !isBad) fades = setTimeout(() => say(""), READ); };
-  const edited = async (answer) => {
-    if (answer.error) return say(answer.error, true);
-    changedHere = true;
-    if (found) { found.undo = answer.undo; draw(); } // now, not only once the library was searched anew
-    say([answer.undone && `Taken back: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
+  let note = "",
+    isError = false;
+  let noteTimer;
+  const showNote = (text, failed = false) => {
+    note = text;
+    isError = failed;
+    drawNote();
+    clearTimeout(noteTimer);
+    if (text && !failed) noteTimer = setTimeout(() => showNote(""), NOTE_MS);
+  };
+  const onEdited = async (answer) => {
+    if (answer.error) return showNote(answer.error, true);
+    canUndoHere = true;
+    if (results) {
+      results.undo = answer.undo;
+      draw();
+    } // at once, before the library has been searched again
+    showNote([answer.undone && `Undone: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
     trigger("changed");
-    const open = panel.id;
+    const openId = panel.id;
     await search(true);
-    if (open) await panel.show(open);
+    if (openId) await panel.show(openId);
   };
 
-  // The parts
+  // Components
 
-  const words = h("input.words", { type: "search", placeholder: "Search: red mug, bottle, cabinet with drawers …", "aria-label": "Search assets", oninput: soon, onkeydown: (event) => event.key !== "Escape" && event.stopPropagation() });
-  const filters = new Filters(() => soon());
-  const see = (id) => { grid.choose(id); panel.show(id); };
-  const grid = new Grid({ more: (offset, limit) => ask(query(offset, limit)), pictures: (ids) => ask({ kind: "drawn", ids }), open: see });
-  const aim = () => panel.aim((value.objects ?? []).find((one) => one.id === selected()) ?? null);
-  const panel = new AssetPanel({ ask, edited, close: () => { panel.hide(); grid.choose(""); }, use: (object, asset) => { changedHere = false; trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id }); say(`${asset.name} stands for ${object.name} now; Ctrl Z takes it back.`); } });
-  const jobs = new Jobs({ ask, finished: () => { trigger("changed"); search(true); }, open: see });
-  const packs = new Packs({ ask, began: (answer) => (answer.error ? say(answer.error, true) : jobs.take(answer)) });
+  const searchInput = h("input.search", {
+    type: "search",
+    placeholder: "Search: red mug, bottle, cabinet with drawers …",
+    "aria-label": "Search assets",
+    oninput: scheduleSearch,
+    onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
+  });
+  const filters = new Filters(() => scheduleSearch());
+  const openAsset = (id) => {
+    grid.markSelected(id);
+    panel.show(id);
+  };
+  const grid = new Grid({
+    fetchEntries: (offset, limit) => ask(query(offset, limit)),
+    fetchPictures: (ids) => ask({ kind: "thumbnails", ids }),
+    onOpen: openAsset,
+  });
+  const updateTarget = () => panel.setTarget((value.objects ?? []).find((one) => one.id === selected()) ?? null);
+  const panel = new AssetPanel({
+    ask,
+    onEdited,
+    onClose: () => {
+      panel.hide();
+      grid.markSelected("");
+    },
+    onUse: (object, asset) => {
+      canUndoHere = false;
+      trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id });
+      showNote(`${object.name} now uses ${asset.name}. Ctrl Z undoes this.`);
+    },
+  });
+  const jobs = new ImportJobs({
+    ask,
+    onFinished: () => {
+      trigger("changed");
+      search(true);
+    },
+    onOpen: openAsset,
+  });
+  const packs = new Packs({
+    ask,
+    onStarted: (answer) => (answer.error ? showNote(answer.error, true) : jobs.update(answer)),
+  });
 
-  const count = h("span.count", { role: "status" }), likes = h("span.likes"), told = h("p.told", { hidden: true }), nothing = h("div.empty"), doubt = h("p.doubt"), undo = h("span");
-  const pick = chooser("By picture …", "A picture of one thing: a PNG or a JPEG. Or drop it here.", { accept: "image/*", onchange: (event) => { const [file] = event.target.files; if (file) likePicture(file); event.target.value = ""; } });
-  const takeBack = async () => edited(await ask({ kind: "undo" }));
-  const drawNote = () => { told.hidden = !note; told.className = `told${bad ? " bad" : ""}`; fill(told, note, h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => say("") }, "✕")); };
+  const countElement = h("span.count", { role: "status" }),
+    imageQueryElement = h("span.image-query-slot"),
+    noteElement = h("p.message", { hidden: true }),
+    emptyElement = h("div.empty"),
+    hintElement = h("p.hint-line"),
+    undoElement = h("span");
+  const pictureChooser = chooser("Search by picture …", "PNG or JPEG of one object. You can also drop it here.", {
+    accept: "image/*",
+    onchange: (event) => {
+      const [file] = event.target.files;
+      if (file) searchLikePicture(file);
+      event.target.value = "";
+    },
+  });
+  const undoLast = async () => onEdited(await ask({ kind: "undo" }));
+  const drawNote = () => {
+    noteElement.hidden = !note;
+    noteElement.className = `message${isError ? " bad" : ""}`;
+    fill(
+      noteElement,
+      note,
+      h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => showNote("") }, "✕"),
+    );
+  };
   const draw = () => {
-    count.textContent = found ? (found.total === found.all ? plural(found.all, "asset") : `${found.total} of ${found.all} assets`) : "";
-    count.title = found?.skipped.length ? `Left out: ${found.skipped.join("; ")}` : "";
-    filters.clear.hidden = !filters.any;
-    doubt.hidden = !(found?.total && (!found.every_word || found.learning));
-    doubt.textContent = found?.learning ? "New assets are still being looked at: more may be found in a minute." : "Nothing holds all these words; these hold some.";
+    countElement.textContent = results
+      ? results.total === results.all
+        ? plural(results.all, "asset")
+        : `${results.total} of ${results.all} assets`
+      : "";
+    countElement.title = results?.skipped.length ? `Left out: ${results.skipped.join("; ")}` : "";
+    filters.clear.hidden = !filters.active;
+    hintElement.hidden = !(results?.total && (!results.every_word || results.indexing));
+    hintElement.textContent = results?.indexing
+      ? "New assets are still being indexed; more may be found in a minute."
+      : "No asset matches all words; showing partial matches.";
     const target = (value.objects ?? []).find((one) => one.id === selected());
-    fill(likes, like ? h("span.like", {}, h("img", { src: like.image, alt: "" }), `like ${like.text}`, h("button", { "aria-label": "No longer by picture", onclick: () => lookFor(null) }, "✕"))
-      : target && h("button.studio-button", { onclick: () => likeObject(target.id) }, "Like ", chip(target), ` ${target.name}`));
-    fill(undo, found?.undo && h("button.studio-button.plain", { title: `Take back: ${found.undo}`, "data-act": "undo", onclick: takeBack }, "↶ Undo"));
-    const empty = found && !found.total;
-    nothing.hidden = !empty;
-    if (empty) fill(nothing, found.all ? ["Nothing here is like that. ", filters.any || like || words.value ? h("button.studio-button", { onclick: () => { filters.reset(); words.value = ""; lookFor(null); } }, "Show everything") : ""] : "There are no assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.");
-    aim();
+    fill(
+      imageQueryElement,
+      imageQuery
+        ? h(
+            "span.image-query",
+            {},
+            h("img", { src: imageQuery.image, alt: "" }),
+            `Similar to ${imageQuery.text}`,
+            h("button", { "aria-label": "Clear picture", onclick: () => searchByImage(null) }, "✕"),
+          )
+        : target &&
+            h(
+              "button.studio-button",
+              { onclick: () => searchLikeObject(target.id) },
+              "Similar to ",
+              chip(target),
+              ` ${target.name}`,
+            ),
+    );
+    fill(
+      undoElement,
+      results?.undo &&
+        h(
+          "button.studio-button.plain",
+          { title: `Undo: ${results.undo}`, "data-act": "undo", onclick: undoLast },
+          "↶ Undo",
+        ),
+    );
+    const empty = results && !results.total;
+    emptyElement.hidden = !empty;
+    if (empty)
+      fill(
+        emptyElement,
+        results.all
+          ? [
+              "No assets match. ",
+              filters.active || imageQuery || searchInput.value
+                ? h(
+                    "button.studio-button",
+                    {
+                      onclick: () => {
+                        filters.reset();
+                        searchInput.value = "";
+                        searchByImage(null);
+                      },
+                    },
+                    "Show all",
+                  )
+                : "",
+            ]
+          : "No assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.",
+      );
+    updateTarget();
   };
 
-  fill(root,
-    h("div.library-head", {}, h("h2", {}, "Library"), count, words, likes, pick,
-      h("span.right", {}, undo, picker("Bring in files …", { accept: ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin" }), picker("… a folder", { webkitdirectory: true }), h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, "Packs …"), h("button.studio-button.plain", { title: "Close (Esc)", "aria-label": "Close the library", onclick: closeLibrary }, "✕"))),
-    told, jobs.element, packs.element,
-    h("div.library-body", {}, filters.element, h("div.middle", {}, doubt, grid.element, nothing), panel.element),
-    h("div.drop-here", {}, h("p", {}, "Drop a model to bring it in, or a picture to look for it")));
-  nothing.hidden = true;
+  fill(
+    root,
+    h(
+      "div.library-head",
+      {},
+      h("h2", {}, "Library"),
+      countElement,
+      searchInput,
+      imageQueryElement,
+      pictureChooser,
+      h(
+        "span.right",
+        {},
+        undoElement,
+        fileChooser("Import files …", {
+          accept: ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin",
+        }),
+        fileChooser("Import folder …", { webkitdirectory: true }),
+        h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, "Packs …"),
+        h(
+          "button.studio-button.plain",
+          { title: "Close (Esc)", "aria-label": "Close the library", onclick: closeLibrary },
+          "✕",
+        ),
+      ),
+    ),
+    noteElement,
+    jobs.element,
+    packs.element,
+    h(
+      "div.library-body",
+      {},
+      filters.element,
+      h("div.middle", {}, hintElement, grid.element, emptyElement),
+      panel.element,
+    ),
+    h("div.drop-target", {}, h("p", {}, "Drop a model to import it, or a picture to search by it")),
+  );
+  emptyElement.hidden = true;
 
-  // Dropping
+  // Drag and drop
 
-  let inside = 0;
-  const over = (on) => root.classList.toggle("dropping", on);
-  root.addEventListener("dragenter", (event) => { event.preventDefault(); inside++; over(true); });
+  let dragDepth = 0;
+  const setDropping = (on) => root.classList.toggle("dropping", on);
+  root.addEventListener("dragenter", (event) => {
+    event.preventDefault();
+    dragDepth++;
+    setDropping(true);
+  });
   root.addEventListener("dragover", (event) => event.preventDefault());
-  root.addEventListener("dragleave", () => { inside = Math.max(0, inside - 1); if (!inside) over(false); });
-  root.addEventListener("drop", async (event) => { event.preventDefault(); inside = 0; over(false); bring(await dropped(event.dataTransfer)); });
+  root.addEventListener("dragleave", () => {
+    dragDepth = Math.max(0, dragDepth - 1);
+    if (!dragDepth) setDropping(false);
+  });
+  root.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    dragDepth = 0;
+    setDropping(false);
+    importFiles(await filesOfDrop(event.dataTransfer));
+  });
 
-  // Opening
+  // Open and close
 
-  document.addEventListener("keydown", (event) => {
-    if (!libraryOpen() || !element.isConnected) return;
-    if (event.key === "Escape") { event.stopPropagation(); !packs.element.hidden ? packs.hide() : panel.id ? panel.close() : closeLibrary(); }
-    const typing = event.target.closest("input:not([type=checkbox]), textarea");
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && !typing && changedHere && found?.undo) { event.preventDefault(); event.stopPropagation(); takeBack(); }
-    if (event.key === "/" && !event.target.closest("input, textarea, select")) { event.preventDefault(); words.focus(); }
-    if (!root.contains(event.target)) below(event);
-  }, true);
-  // What lies below the library does not hear its keys; undo is the whole studio's.
-  const below = (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); };
-  root.addEventListener("keydown", below);
-  onLibrary(element, (wish) => {
-    root.hidden = !wish;
-    if (!wish) return;
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (!libraryOpen() || !element.isConnected) return;
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        !packs.element.hidden ? packs.hide() : panel.id ? panel.onClose() : closeLibrary();
+      }
+      const isTyping = event.target.closest("input:not([type=checkbox]), textarea");
+      if (
+        (event.ctrlKey || event.metaKey) &&
+        event.key.toLowerCase() === "z" &&
+        !event.shiftKey &&
+        !isTyping &&
+        canUndoHere &&
+        results?.undo
+      ) {
+        event.preventDefault();
+        event.stopPropagation();
+        undoLast();
+      }
+      if (event.key === "/" && !event.target.closest("input, textarea, select")) {
+        event.preventDefault();
+        searchInput.focus();
+      }
+      if (!root.contains(event.target)) stopKeys(event);
+    },
+    true,
+  );
+  // Keeps keys from the page below the library, except Ctrl shortcuts such as undo.
+  const stopKeys = (event) => {
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+  };
+  root.addEventListener("keydown", stopKeys);
+  onLibrary(element, (request) => {
+    root.hidden = !request;
+    if (!request) return;
     closeDrawer();
-    jobs.follow();
+    jobs.poll();
     draw();
-    if (wish.like?.object !== undefined) likeObject(wish.like.object);
-    else if (!found || digest !== value.digest) search();
-    if (wish.asset) see(wish.asset);
-    if (wish.page === "packs") packs.show();
-    words.focus();
+    if (request.like?.object !== undefined) searchLikeObject(request.like.object);
+    else if (!results || digest !== value.digest) search();
+    if (request.asset) openAsset(request.asset);
+    if (request.page === "packs") packs.show();
+    searchInput.focus();
   });
   onSelect(element, () => libraryOpen() && draw());
-  onDrawer(element, (page) => page && closeLibrary()); // one of the two at a time
+  onDrawer(element, (page) => page && closeLibrary()); // drawer and library are never open together
 
   return (next) => {
-    const before = value;
+    const previous = value;
     value = next ?? {};
     if (!libraryOpen()) return;
-    if (before.token !== undefined && before.token !== value.token) return closeLibrary();
-    if (before.door !== value.door || (digest && digest !== value.digest)) search(true);
+    if (previous.token !== undefined && previous.token !== value.token) return closeLibrary();
+    if (previous.page_token !== value.page_token || (digest && digest !== value.digest)) search(true);
     draw();
   };
 }

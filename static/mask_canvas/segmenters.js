@@ -1,80 +1,219 @@
-// Which segmenter answers clicks, how each of them stands, and everything found anew by the chosen one.
+// Menu to choose the segmenter that answers clicks, with the state of each, and to segment the whole frame again.
 import { fill, h } from "/static/studio/dom.js";
 
-const BUSY = ["queued", "loading", "encoding"];
-const SAYS = { ready: "● ready", idle: "○ not started", queued: "◐ waiting", loading: "◐ loading", encoding: "◐ encoding", missing: "! weights not found", failed: "! failed, depth answers", stopped: "○ stopped" };
-// Of SAM 2's everything mode, as its generator calls them.
+const BUSY = ["installing", "queued", "loading", "encoding"];
+const STATE_TEXT = {
+  ready: "● ready",
+  idle: "○ not started",
+  queued: "◐ waiting",
+  loading: "◐ loading",
+  encoding: "◐ encoding",
+  missing: "! not available",
+  installing: "◐ installing",
+  failed: "! failed, using depth",
+  stopped: "○ stopped",
+};
+// Settings of SAM 2's automatic mask generator, under its names.
 const SETTINGS = [
-  ["points_per_side", "Points a side", { min: 2, max: 64, step: 1, value: 24 }, "A grid of clicks: more finds smaller things and takes longer, by the square"],
-  ["pred_iou_thresh", "Quality, at least", { min: 0, max: 1, step: 0.05, value: 0.7 }, "Predicted quality below which a mask is dropped"],
-  ["stability_score_thresh", "Stability, at least", { min: 0, max: 1, step: 0.05, value: 0.9 }, "How little a mask changes when its threshold is moved"],
-  ["box_nms_thresh", "Same thing, from", { min: 0, max: 1, step: 0.05, value: 0.7 }, "Overlap of boxes above which the lesser of two masks is dropped"],
+  [
+    "points_per_side",
+    "Points per side",
+    { min: 2, max: 64, step: 1, value: 24 },
+    "Size of the prompt grid. More points find smaller objects; time grows with the square.",
+  ],
+  [
+    "pred_iou_thresh",
+    "Minimum quality",
+    { min: 0, max: 1, step: 0.05, value: 0.7 },
+    "Masks of lower predicted quality are dropped.",
+  ],
+  [
+    "stability_score_thresh",
+    "Minimum stability",
+    { min: 0, max: 1, step: 0.05, value: 0.9 },
+    "Masks that change more when their threshold moves are dropped.",
+  ],
+  [
+    "box_nms_thresh",
+    "Duplicate overlap",
+    { min: 0, max: 1, step: 0.05, value: 0.7 },
+    "Box IoU above which the lower-rated of two masks is dropped.",
+  ],
 ];
 const SWITCHES = [
-  ["keep_all", "Keep every part, as GRS does", "A later step says what is no object; off, parts of one thing are joined by depth"],
-  ["use_m2m", "A second look at each edge", "Better edges, half as slow again"],
+  [
+    "keep_all",
+    "Keep all masks, as GRS does",
+    "A later step removes non-objects. If off, parts of one object are merged by depth.",
+  ],
+  ["use_m2m", "Refine edges", "Better edges, takes 1.5 times as long."],
 ];
 
 export class Segmenters {
-  constructor(ask, on) {
-    Object.assign(this, { ask, on, told: null, token: null });
-    this.head = h("summary.studio-button", { title: "Which segmenter answers clicks" }, "Segmenter");
+  constructor(ask, handlers) {
+    Object.assign(this, { ask, handlers, status: null, token: null });
+    this.head = h("summary.studio-button", { title: "Choose the segmenter" }, "Segmenter");
     this.list = h("div.list");
-    this.inputs = new Map(SETTINGS.map(([name, title, range, note]) => [name, h("input", { type: "number", name, title: note, "aria-label": title, ...Object.fromEntries(Object.entries(range).map(([key, value]) => [key, String(value)])) })]));
-    for (const [name, title, note] of SWITCHES) this.inputs.set(name, h("input", { type: "checkbox", name, title: note, "aria-label": title }));
-    this.settings = h("details.settings", {}, h("summary", {}, "SAM 2's settings"),
+    this.inputs = new Map(
+      SETTINGS.map(([name, title, range, note]) => [
+        name,
+        h("input", {
+          type: "number",
+          name,
+          title: note,
+          "aria-label": title,
+          ...Object.fromEntries(Object.entries(range).map(([key, value]) => [key, String(value)])),
+        }),
+      ]),
+    );
+    for (const [name, title, note] of SWITCHES)
+      this.inputs.set(name, h("input", { type: "checkbox", name, title: note, "aria-label": title }));
+    this.settings = h(
+      "details.settings",
+      {},
+      h("summary", {}, "SAM 2's settings"),
       SETTINGS.map(([name, title, , note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
-      SWITCHES.map(([name, title, note]) => h("label.setting", { title: note }, title, this.inputs.get(name))));
-    this.find = h("button.studio-button", { "data-act": "find", onclick: () => { this.element.open = false; on.find(this.chosen.name, this.chosen.name === "sam2" ? this.values : {}); } });
-    this.element = h("details.menu", { "data-menu": "segmenters", ontoggle: () => this.element.open && this.tell({ kind: "standing" }) }, this.head, h("div.sheet", {}, this.list, this.settings, this.find,
-      h("p.note", {}, "Replaces all masks of this frame. What is the same thing keeps its number and name; undo brings the old masks back.")));
+      SWITCHES.map(([name, title, note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
+    );
+    this.findButton = h("button.studio-button", {
+      "data-act": "find",
+      onclick: () => {
+        this.element.open = false;
+        handlers.find(this.chosen.name, this.chosen.name === "sam2" ? this.values : {});
+      },
+    });
+    this.element = h(
+      "details.menu",
+      { "data-menu": "segmenters", ontoggle: () => this.element.open && this.request({ kind: "status" }) },
+      this.head,
+      h(
+        "div.sheet",
+        {},
+        this.list,
+        this.settings,
+        this.findButton,
+        h(
+          "p.note",
+          {},
+          "Replaces all masks of this frame. Objects found again keep their number and name. You can undo it.",
+        ),
+      ),
+    );
   }
 
-  get chosen() { return this.told?.segmenters.find((one) => one.name === this.told.chosen); }
-  get values() { return Object.fromEntries([...this.inputs].map(([name, input]) => [name, input.type === "checkbox" ? input.checked : input.valueAsNumber])); }
+  get chosen() {
+    return this.status?.segmenters.find((segmenter) => segmenter.name === this.status.chosen);
+  }
+  get values() {
+    return Object.fromEntries(
+      [...this.inputs].map(([name, input]) => [name, input.type === "checkbox" ? input.checked : input.valueAsNumber]),
+    );
+  }
 
   async open(token) {
     if (token === this.token) return;
     this.token = token;
-    this.told = null;
-    await this.tell({ kind: "standing" });
+    this.status = null;
+    await this.request({ kind: "status" });
   }
 
-  // Asks, shows, and asks again while something is on its way.
-  async tell(question) {
-    const token = this.token, told = await this.ask({ ...question, token });
+  // Sends a request, shows the answer, and polls while a segmenter is busy.
+  async request(question) {
+    const token = this.token,
+      status = await this.ask({ ...question, token });
     if (token !== this.token) return;
     clearTimeout(this.timer);
-    this.problem = told.error ?? "";
-    if (!told.error) this.told = told;
-    if (this.told) this.draw();
-    this.on.changed(this.problem);
-    if (this.told?.segmenters.some((one) => BUSY.includes(one.word)) && this.element.isConnected) this.timer = setTimeout(() => this.tell({ kind: "standing" }), 600);
+    this.problem = status.error ?? "";
+    if (!status.error) this.status = status;
+    if (this.status) this.draw();
+    this.handlers.changed(this.problem);
+    if (this.status?.segmenters.some((segmenter) => BUSY.includes(segmenter.state)) && this.element.isConnected)
+      this.timer = setTimeout(() => this.request({ kind: "status" }), 600);
   }
 
-  // What to say while a click has to wait; "" when nothing is in its way.
-  get waiting() {
-    const one = this.chosen;
-    return one && BUSY.includes(one.word) ? `${one.title} is ${one.word === "encoding" ? `encoding this frame (${Math.round(one.share * 100)} %)` : one.word === "loading" ? "loading its weights" : "waiting for other frames"}; clicks are answered when it is done.` : "";
+  // Why a click has to wait; "" if it does not.
+  get waitText() {
+    const { title, state, progress } = this.chosen ?? {};
+    const work = {
+      encoding: `encoding this frame (${Math.round(progress * 100)} %)`,
+      loading: "loading its weights",
+      queued: "waiting for other frames",
+    }[state];
+    return work ? `${title} is ${work}; your click is answered afterwards.` : "";
   }
 
   draw() {
-    const one = this.chosen;
-    fill(this.head, "Segmenter: ", h("strong", {}, one.title), " ", h(`span.state.${one.word}`, {}, one.word === "encoding" ? `◐ encoding ${Math.round(one.share * 100)} %` : SAYS[one.word]));
-    fill(this.list, h("p.title", {}, "Who outlines what you click on this frame"), this.told.segmenters.map((each) => this.line(each, one)),
+    const chosen = this.chosen;
+    fill(
+      this.head,
+      "Segmenter: ",
+      h("strong", {}, chosen.title),
+      " ",
+      h(
+        `span.state.${chosen.state}`,
+        {},
+        chosen.state === "encoding" ? `◐ encoding ${Math.round(chosen.progress * 100)} %` : STATE_TEXT[chosen.state],
+      ),
+    );
+    fill(
+      this.list,
+      h("p.title", {}, "Segmenter for clicks on this frame"),
+      this.status.segmenters.map((segmenter) => this.segmenterRow(segmenter, chosen)),
       this.problem && h("p.problem", {}, this.problem),
-      h("p.note", {}, "Outlines that are there already stay as they are."),
-      h("button.studio-button", { "data-act": "compare", title: "Outlines of the picked object side by side (C)", onclick: () => { this.element.open = false; this.on.compare(); } }, "Compare on the picked object"),
-      h("p.title", {}, "Find everything anew"));
-    this.settings.hidden = one.name !== "sam2";
-    fill(this.find, `Find everything with ${one.title}`);
+      h("p.note", {}, "Existing masks do not change."),
+      h(
+        "button.studio-button",
+        {
+          "data-act": "compare",
+          title: "Masks of the selected object side by side (C)",
+          onclick: () => {
+            this.element.open = false;
+            this.handlers.compare();
+          },
+        },
+        "Compare on the selected object",
+      ),
+      h("p.title", {}, "Segment the frame again"),
+    );
+    this.settings.hidden = chosen.name !== "sam2";
+    fill(this.findButton, `Segment with ${chosen.title}`);
   }
 
-  line(each, one) {
-    const busy = BUSY.includes(each.word), act = (kind, text) => h("button.studio-button", { "data-act": `${kind}:${each.name}`, onclick: () => this.tell({ kind, name: each.name }) }, text);
-    return h("div.one", {}, h(`label.choice${each.word === "missing" ? ".off" : ""}`, {},
-      h("input", { type: "radio", name: "segmenter", value: each.name, checked: each.name === one.name, disabled: each.word === "missing", onchange: () => this.tell({ kind: "choose", name: each.name }) }),
-      h("span", {}, h("strong", {}, each.title), " ", h(`span.state.${each.word}`, {}, SAYS[each.word]), busy && h("progress", { max: 1, value: each.share }), each.note && h("span.note", {}, each.note))),
-      busy && act("stop", "■ Stop"), ["failed", "stopped"].includes(each.word) && act("choose", "Try again"));
+  segmenterRow(segmenter, chosen) {
+    const busy = BUSY.includes(segmenter.state),
+      act = (kind, text) =>
+        h(
+          "button.studio-button",
+          { "data-act": `${kind}:${segmenter.name}`, onclick: () => this.request({ kind, name: segmenter.name }) },
+          text,
+        );
+    return h(
+      "div.segmenter",
+      {},
+      h(
+        `label.list-row.choice${segmenter.state === "missing" ? ".off" : ""}`,
+        {},
+        h("input", {
+          type: "radio",
+          name: "segmenter",
+          value: segmenter.name,
+          checked: segmenter.name === chosen.name,
+          disabled: segmenter.state === "missing",
+          onchange: () => this.request({ kind: "choose", name: segmenter.name }),
+        }),
+        h(
+          "span",
+          {},
+          h("strong", {}, segmenter.title),
+          " ",
+          h(`span.state.${segmenter.state}`, {}, STATE_TEXT[segmenter.state]),
+          busy && h("progress", segmenter.state === "installing" ? {} : { max: 1, value: segmenter.progress }),
+          segmenter.note && h("span.note", {}, segmenter.note),
+        ),
+      ),
+      busy && act("stop", "■ Stop"),
+      ["failed", "stopped"].includes(segmenter.state) && act("choose", "Retry"),
+      segmenter.installable && act("install", `Install ${segmenter.title} (downloads up to 2.9 GB)`),
+    );
   }
 }

@@ -1,71 +1,245 @@
 import { fill, h } from "/static/studio/dom.js";
+import { asker } from "/static/studio/server.js";
 import { closeDrawer, drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
-import { Form } from "/static/models_panel/form.js";
-import { Prompts } from "/static/models_panel/prompts.js";
+import { SettingsForm } from "/static/models_panel/settings_form.js";
+import { openSendDialog } from "/static/sending/open_dialog.js";
+import { PromptEditor } from "/static/models_panel/prompt_editor.js";
 
-const PAGES = [["model", "Model"], ["calls", "Calls"], ["prompts", "Prompts"]];
+const TABS = [
+  ["model", "Model"],
+  ["calls", "Calls"],
+  ["prompts", "Prompts"],
+];
 const SIGNS = { true: ["good", "✓"], false: ["bad", "✕"], null: ["warn", "?"] };
-const LATER = 300;
+const POLL_MS = 300;
+const SENDING = {
+  undecided: "Nothing is sent to {address} until you decide.",
+  allowed: "Pictures and texts are sent to {address}.",
+  declined: "Nothing is sent to {address}. Offline rules answer.",
+};
 
 export default function mount({ element, trigger, server, upload }) {
   const root = element.querySelector(".models-panel");
-  let value = {}, touched = false, findings = [], testing = false, problem = "", done = "", estimated = "", timer;
-  const ask = (question) => server.ask({ ...question, door: value.door, token: value.token }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
-  const form = new Form(() => { touched = true; problem = done = ""; draw(); estimate(); }, () => send({ kind: "forget key" }), async (file) => (await upload(file)).path);
-  const prompts = new Prompts(ask);
+  let value = {},
+    isEdited = false,
+    findings = [],
+    testing = false,
+    problem = "",
+    confirmation = "",
+    estimates = "",
+    timer;
+  const ask = asker(server, () => ({ page_token: value.page_token, token: value.token }));
+  const form = new SettingsForm(
+    () => {
+      isEdited = true;
+      problem = confirmation = "";
+      draw();
+      estimate();
+    },
+    () => send({ kind: "forget key" }),
+    async (file) => (await upload(file)).path,
+  );
+  const promptEditor = new PromptEditor(ask);
 
   const send = async (question) => {
     const answer = await ask(question);
     problem = answer.error ?? "";
-    done = answer.done ?? "";
-    if (!answer.error) { touched = false; trigger("changed"); }
+    confirmation = answer.done ?? "";
+    if (!answer.error) {
+      isEdited = false;
+      trigger("changed");
+    }
     draw();
   };
   const estimate = () => {
     clearTimeout(timer);
-    timer = setTimeout(async () => { const answer = await ask({ kind: "estimate", ...form.said, key: undefined }); estimated = answer.sentences ?? []; draw(); }, LATER);
+    timer = setTimeout(async () => {
+      const answer = await ask({ kind: "estimate", ...form.request, key: undefined });
+      estimates = answer.sentences ?? [];
+      draw();
+    }, POLL_MS);
   };
   const test = async () => {
-    findings = []; testing = true; problem = done = "";
+    findings = [];
+    testing = true;
+    problem = confirmation = "";
     draw();
-    const answer = await ask({ kind: "test", ...form.said });
-    if (answer.error) { problem = answer.error; testing = false; return draw(); }
-    follow(answer.test);
+    const answer = await ask({ kind: "test", ...form.request });
+    if (answer.error) {
+      problem = answer.error;
+      testing = false;
+      return draw();
+    }
+    pollFindings(answer.test);
   };
-  const follow = async (id) => {
+  const pollFindings = async (id) => {
     const answer = await ask({ kind: "findings", test: id });
-    if (answer.error) { problem = answer.error; testing = false; return draw(); }
+    if (answer.error) {
+      problem = answer.error;
+      testing = false;
+      return draw();
+    }
     ({ findings, testing } = answer);
     draw();
-    if (testing && root.isConnected) setTimeout(() => follow(id), LATER);
+    if (testing && root.isConnected) setTimeout(() => pollFindings(id), POLL_MS);
   };
 
-  const head = h("div.drawer-head"), body = h("div.model-page"), side = h("div.side"), foot = h("div.foot");
-  const holder = h("div.holder", {}, h("div.column", {}, form.element, foot), side);
+  const head = h("div.drawer-head"),
+    body = h("div.model-page"),
+    sidebar = h("div.side"),
+    footer = h("div.foot");
+  const settingsPage = h("div.holder", {}, h("div.column", {}, form.element, footer), sidebar);
   const draw = () => {
     const page = drawer();
-    fill(head, h("div.pages", { role: "tablist" }, PAGES.map(([name, title]) => h(`button${name === page ? ".on" : ""}`, { role: "tab", "aria-selected": String(name === page), "data-page": name, onclick: () => openDrawer(name) }, title))),
-      h("button.studio-button.plain", { title: "Close (Esc)", "aria-label": "Close", onclick: closeDrawer }, "✕"));
+    fill(
+      head,
+      h(
+        "div.tabs",
+        { role: "tablist" },
+        TABS.map(([name, title]) =>
+          h(
+            `button${name === page ? ".on" : ""}`,
+            { role: "tab", "aria-selected": String(name === page), "data-page": name, onclick: () => openDrawer(name) },
+            title,
+          ),
+        ),
+      ),
+      h("button.studio-button.plain", { title: "Close (Esc)", "aria-label": "Close", onclick: closeDrawer }, "✕"),
+    );
     body.hidden = page === "calls";
-    holder.hidden = page !== "model";
-    prompts.element.hidden = page !== "prompts";
-    fill(foot, problem && h("p.fault", { role: "alert" }, problem), done && h("p.note", { role: "status" }, done), value.problem && !problem && h("p.fault", {}, value.problem), value.overruled && h("p.hint", {}, value.overruled),
-      h("div.actions", {}, h("button.studio-button.primary", { disabled: !touched && !value.problem, onclick: () => send({ kind: "use", ...form.said }) }, touched || value.problem ? "Use this" : "In use"),
-        form.service === "openai" && h("button.studio-button", { disabled: testing, onclick: test }, testing ? "Testing …" : "Test connection"),
-        touched && h("button.studio-button.plain", { onclick: () => { touched = false; problem = ""; take(); draw(); } }, "Back to what is in use")));
-    fill(side, h("h4", {}, "Connection"), findings.length || testing ? h("ul.findings", {}, findings.map((one) => h(`li.${SIGNS[one.ok][0]}`, {}, h("i", {}, SIGNS[one.ok][1]), h("span", {}, h("b", {}, one.ok === false && one.what === "reachable" ? "not reachable" : one.what), h("span.said", {}, one.sentence)))), testing && h("li", {}, h("i.spin"), h("span.muted", {}, "trying …"), h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, "■ Stop")))
-      : h("p.hint", {}, form.service === "openai" ? "Test connection tells what works: whether the server answers, sees pictures, keeps a schema, streams, and how much it can read at once." : form.service === "replay" ? "Nothing to connect to. A question that is not in the record is said to be missing; its object stays as measured." : "Nothing to connect to."),
-      value.token && form.service === "openai" && [h("h4", {}, "What it takes"), estimated.length ? h("ul.plain", {}, estimated.map((one) => h("li", {}, one))) : h("p.hint", {}, "Nothing is left to ask about this project.")],
-      value.token && [h("h4", {}, "This project so far"), h("p.said", {}, value.spent), value.record && h("div.actions", {}, h("a.studio-button", { href: value.record, download: "" }, "Download the record"), h("button.studio-button", { onclick: () => openDrawer("calls") }, "See the calls")), value.record && h("p.hint", {}, "The record replays this project on another machine without a key: choose it there under A recorded run.")]);
+    settingsPage.hidden = page !== "model";
+    promptEditor.element.hidden = page !== "prompts";
+    fill(
+      footer,
+      problem && h("p.fault", { role: "alert" }, problem),
+      confirmation && h("p.note", { role: "status" }, confirmation),
+      value.problem && !problem && h("p.fault", {}, value.problem),
+      value.override_note && h("p.hint", {}, value.override_note),
+      h(
+        "div.actions",
+        {},
+        h(
+          "button.studio-button.primary",
+          { disabled: !isEdited && !value.problem, onclick: () => send({ kind: "use", ...form.request }) },
+          isEdited || value.problem ? "Apply" : "In use",
+        ),
+        form.service === "openai" &&
+          h("button.studio-button", { disabled: testing, onclick: test }, testing ? "Testing …" : "Test connection"),
+        isEdited &&
+          h(
+            "button.studio-button.plain",
+            {
+              onclick: () => {
+                isEdited = false;
+                problem = "";
+                resetForm();
+                draw();
+              },
+            },
+            "Discard changes",
+          ),
+      ),
+    );
+    fill(
+      sidebar,
+      h("h4", {}, "Connection"),
+      findings.length || testing
+        ? h(
+            "ul.findings",
+            {},
+            findings.map((finding) =>
+              h(
+                `li.${SIGNS[finding.ok][0]}`,
+                {},
+                h("i", {}, SIGNS[finding.ok][1]),
+                h(
+                  "span",
+                  {},
+                  h("b", {}, finding.ok === false && finding.what === "reachable" ? "not reachable" : finding.what),
+                  h("span.detail", {}, finding.sentence),
+                ),
+              ),
+            ),
+            testing &&
+              h(
+                "li",
+                {},
+                h("i.spin"),
+                h("span.muted", {}, "Testing …"),
+                h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, "■ Stop"),
+              ),
+          )
+        : h(
+            "p.hint",
+            {},
+            form.service === "openai"
+              ? "Test connection checks reachability, pictures, schemas, streaming and context length."
+              : form.service === "replay"
+                ? "No connection needed. Calls that are not in the record are reported as missing."
+                : "No connection needed.",
+          ),
+      value.token &&
+        form.service === "openai" && [
+          h("h4", {}, "Estimated cost"),
+          estimates.length
+            ? h(
+                "ul.plain",
+                {},
+                estimates.map((sentence) => h("li", {}, sentence)),
+              )
+            : h("p.hint", {}, "No calls left for this project."),
+        ],
+      value.token && [
+        h("h4", {}, "This project"),
+        value.sending?.address &&
+          h(
+            "div.sending",
+            {},
+            h("p.detail", {}, SENDING[value.sending.state].replace("{address}", value.sending.address)),
+            h("div.actions", {}, h("button.studio-button", { onclick: openSendDialog }, "Review what is sent")),
+          ),
+        h("p.detail", {}, value.cost_summary),
+        value.record &&
+          h(
+            "div.actions",
+            {},
+            h("a.studio-button", { href: value.record, download: "" }, "Download record"),
+            h("button.studio-button", { onclick: () => openDrawer("calls") }, "Show calls"),
+          ),
+        value.record &&
+          h(
+            "p.hint",
+            {},
+            "The record replays this project on another machine without a key. Choose Recorded run there.",
+          ),
+      ],
+    );
   };
-  const take = () => form.show(value.settings ?? { service: "offline" }, value.key_from ?? "", value.own_record);
-  fill(body, holder, prompts.element);
+  const resetForm = () =>
+    form.show(value.settings ?? { service: "offline" }, value.key_source ?? "", value.project_record);
+  fill(body, settingsPage, promptEditor.element);
   fill(root, head, body);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && drawer() && element.isConnected) { event.stopPropagation(); closeDrawer(); } }, true);
-  onDrawer(element, (page) => { draw(); if (page === "prompts") prompts.show(value.prompts); if (page === "model") { head.querySelector(".on")?.focus(); estimate(); } });
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Escape" && drawer() && element.isConnected) {
+        event.stopPropagation();
+        closeDrawer();
+      }
+    },
+    true,
+  );
+  onDrawer(element, (page) => {
+    draw();
+    if (page === "prompts") promptEditor.show(value.prompts);
+    if (page === "model") {
+      head.querySelector(".on")?.focus();
+      estimate();
+    }
+  });
   return (next) => {
     value = next ?? {};
-    if (!touched) take();
+    if (!isEdited) resetForm();
     draw();
   };
 }

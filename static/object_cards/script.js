@@ -1,210 +1,517 @@
-import { Asking } from "/static/mask_canvas/asking.js";
-import { keyOf } from "/static/mask_canvas/keys.js";
+import { LatestRequest } from "/static/studio/latest_request.js";
+import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
-import { inOrder, lookingOver, onOrder } from "/static/studio/order.js";
+import { orderedObjects as sortObjects, orderForReview, onOrder } from "/static/studio/object_order.js";
+import { tabPanel } from "/static/studio/gradio_tabs.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
-import { badge } from "/static/studio/sure.js";
-import { Finder, hits } from "./finder.js";
-import { overview } from "./small.js";
-import { Stage } from "./stage.js";
-import { bars, chosen, FIRST, fullName, machineChose, madeSo, options as offers, tile, WAY } from "./tiles.js";
+import { confidenceBadge } from "/static/studio/confidence.js";
+import { AssetSearch, searchResults } from "./asset_search.js";
+import { overview } from "./object_overview.js";
+import { Comparison } from "./comparison.js";
+import {
+  scoreBars,
+  isChosen,
+  COLLAPSED_COUNT,
+  fullName,
+  isMatcherChoice,
+  methodOption,
+  optionsOf,
+  tile,
+  METHOD_PREFIX,
+} from "./candidate_tiles.js";
 
-const AGAIN = 300; // milliseconds until it is asked again what has been drawn
-const SETTLE = 150; // an object that is only passed by is not drawn
+const POLL_MS = 300; // between polls for candidates that are being rendered
+const COMPARE_DELAY_MS = 150; // an object that is selected only in passing is not rendered
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".object-cards");
-  const stage = new Stage(), looked = new Map(), scenes = new Map(), whole = new Set();
-  let value = null, objects = [], hovered = null, timer = 0;
+  const comparison = new Comparison(),
+    viewed = new Map(),
+    comparisons = new Map(),
+    expanded = new Set();
+  let value = null,
+    objects = [],
+    hovered = null,
+    timer = 0;
 
-  // ---- which object, which candidate
-  const things = () => inOrder(value?.token, objects);
-  const current = () => objects.find((one) => one.id === selected()) ?? things()[0] ?? objects[0];
-  // A way that was chosen is looked at as the twin has it, as soon as that is made anew.
-  const wished = (one) => {
-    const id = looked.get(one.id);
-    if (!id?.startsWith(WAY)) return undefined;
-    const way = (value?.ways ?? []).find((each) => `${WAY}${each.way}` === id), option = way && madeSo(way, sceneOf(one)?.drawn[id]);
-    if (!way || (chosen(one, option) && one.placed && !one.placed.changed)) { looked.set(one.id, ""); return undefined; }
+  // ---- current object and candidate
+  const orderedObjects = () => sortObjects(value?.token, objects);
+  const current = () => objects.find((object) => object.id === selected()) ?? orderedObjects()[0] ?? objects[0];
+  // The option of a reconstruction method that is being viewed; undefined once the twin has been rebuilt with it.
+  const viewedMethod = (object) => {
+    const id = viewed.get(object.id);
+    if (!id?.startsWith(METHOD_PREFIX)) return undefined;
+    const method = (value?.methods ?? []).find((other) => `${METHOD_PREFIX}${other.method}` === id),
+      option = method && methodOption(method, comparisonOf(object)?.renders[id]);
+    if (!method || (isChosen(object, option) && object.placed && !object.placed.changed)) {
+      viewed.set(object.id, "");
+      return undefined;
+    }
     return option;
   };
-  const options = (one) => offers(one, wished(one));
-  const shownTiles = (one) => {
-    const list = options(one), last = list.length - 1;
-    return whole.has(one.id) ? list : list.filter((option, place) => place < FIRST || place === last || chosen(one, option));
+  const options = (object) => optionsOf(object, viewedMethod(object));
+  const visibleOptions = (object) => {
+    const list = options(object),
+      last = list.length - 1;
+    return expanded.has(object.id)
+      ? list
+      : list.filter((option, position) => position < COLLAPSED_COUNT || position === last || isChosen(object, option));
   };
-  const offered = (one) => (finder.searching ? finder.found : shownTiles(one));
-  const among = (one, id) => [...finder.found, ...options(one)].find((option) => option.asset_id === id);
-  const lookedAt = (one) => among(one, looked.get(one.id)) ?? options(one).find((option) => chosen(one, option)) ?? options(one)[0];
-  const sceneOf = (one) => scenes.get(one.id);
-  const drawnOf = (one, option) => {
-    const known = sceneOf(one)?.drawn[option.asset_id];
-    if (!option.asset_id && (known ?? { state: "none" }).state === "none") return { state: "none", why: chosen(one, option) ? "it shows here as soon as the twin stands" : "it is made, and shown here, when it is chosen" };
-    const asked = !sceneOf(one) || looked.get(one.id) === option.asset_id;
-    return known ?? (asked ? { state: "drawing" } : undefined);
+  const shownOptions = (object) => (search.isActive ? search.found : visibleOptions(object));
+  const optionById = (object, id) => [...search.found, ...options(object)].find((option) => option.asset_id === id);
+  const viewedOption = (object) =>
+    optionById(object, viewed.get(object.id)) ??
+    options(object).find((option) => isChosen(object, option)) ??
+    options(object)[0];
+  const comparisonOf = (object) => comparisons.get(object.id);
+  const renderOf = (object, option) => {
+    const render = comparisonOf(object)?.renders[option.asset_id];
+    if (!option.asset_id && (render ?? { state: "none" }).state === "none")
+      return {
+        state: "none",
+        why: isChosen(object, option)
+          ? "Shown here when the twin is ready."
+          : "Reconstructed and shown here when you choose it.",
+      };
+    const isRequested = !comparisonOf(object) || viewed.get(object.id) === option.asset_id;
+    return render ?? (isRequested ? { state: "drawing" } : undefined);
   };
 
-  // ---- what the server draws
-  const asking = new Asking(server.ask, (answer) => {
+  // ---- rendered candidates
+  const compareRequest = new LatestRequest(server.ask, (answer) => {
     if (answer.error) return;
-    const before = scenes.get(answer.id);
-    scenes.set(answer.id, { ...answer, drawn: { ...(before?.photo === answer.photo ? before.drawn : {}), ...answer.drawn } });
+    const before = comparisons.get(answer.id);
+    comparisons.set(answer.id, {
+      ...answer,
+      renders: { ...(before?.photo === answer.photo ? before.renders : {}), ...answer.renders },
+    });
     draw();
     clearTimeout(timer);
-    if (Object.values(answer.drawn).some(({ state }) => state === "drawing")) timer = setTimeout(compare, AGAIN);
+    if (Object.values(answer.renders).some(({ state }) => state === "drawing")) timer = setTimeout(compare, POLL_MS);
   });
   const compare = () => {
-    const one = current();
-    if (!one?.match || !root.offsetParent) return;
-    const first = lookedAt(one)?.asset_id ?? "";
-    const rest = options(one).filter(({ asset_id }) => asset_id && !asset_id.startsWith(WAY)).slice(0, FIRST).map(({ asset_id }) => asset_id);
-    const view = one.match.asset_id === null && !first.startsWith(WAY) ? [""] : [];
-    asking.ask({ kind: "compare", token: value.token, id: one.id, assets: [...new Set([...(first || view.length ? [first] : []), ...rest, ...view])] });
+    const object = current();
+    if (!object?.match || !root.offsetParent) return;
+    const first = viewedOption(object)?.asset_id ?? "";
+    const candidates = options(object)
+      .filter(({ asset_id }) => asset_id && !asset_id.startsWith(METHOD_PREFIX))
+      .slice(0, COLLAPSED_COUNT)
+      .map(({ asset_id }) => asset_id);
+    const viewOption = object.match.asset_id === null && !first.startsWith(METHOD_PREFIX) ? [""] : [];
+    compareRequest.send({
+      kind: "compare",
+      token: value.token,
+      id: object.id,
+      assets: [...new Set([...(first || viewOption.length ? [first] : []), ...candidates, ...viewOption])],
+    });
   };
-  // What was chosen in the list, or below among all, is seen whole.
-  const inView = () => { if (root.offsetParent && panel.getBoundingClientRect().top < root.closest(".tabitem")?.getBoundingClientRect().top) panel.scrollIntoView({ block: "start" }); };
-  const soon = () => { clearTimeout(timer); timer = setTimeout(compare, SETTLE); };
-  const finder = new Finder(server.ask, () => value?.token, () => draw());
-  finder.cleared = () => draw();
+  // Scrolls the panel to the top if an object was selected elsewhere.
+  const scrollIntoView = () => {
+    if (root.offsetParent && panel.getBoundingClientRect().top < tabPanel(root)?.getBoundingClientRect().top)
+      panel.scrollIntoView({ block: "start" });
+  };
+  const scheduleCompare = () => {
+    clearTimeout(timer);
+    timer = setTimeout(compare, COMPARE_DELAY_MS);
+  };
+  const search = new AssetSearch(
+    server.ask,
+    () => value?.token,
+    () => draw(),
+  );
+  search.onCleared = () => draw();
 
-  // ---- what a person decides
+  // ---- decisions
   const decide = (kind, data) => trigger("decide", { kind, ...data });
-  const act = {
-    look: (option) => { looked.set(current().id, option.asset_id); hovered = null; draw(); compare(); },
+  const actions = {
+    look: (option) => {
+      viewed.set(current().id, option.asset_id);
+      hovered = null;
+      draw();
+      compare();
+    },
     choose: (option, ids = [current().id]) => {
       const [id] = ids;
-      looked.set(id, option.asset_id);
-      if (ids.length === 1 && !(chosen(current(), option) && current().match.source === "human")) decided(id, option);
-      if (ids.length > 1) trigger("decide", { kind: "several", said: `${option.name} chosen for ${ids.length} alike objects`, decisions: ids.map((one) => decision(one, option)) });
-      finder.clear(draw);
+      viewed.set(id, option.asset_id);
+      if (ids.length === 1 && !(isChosen(current(), option) && current().match.source === "human"))
+        decideOne(id, option);
+      if (ids.length > 1)
+        trigger("decide", {
+          kind: "several",
+          label: `${option.name} chosen for ${ids.length} identical objects`,
+          decisions: ids.map((object) => decision(object, option)),
+        });
+      search.clear(draw);
     },
-    step: (by) => {
-      const order = things(), place = order.indexOf(current());
-      if (order.length) select(order[(place + by + order.length) % order.length].id);
+    step: (offset) => {
+      const order = orderedObjects(),
+        position = order.indexOf(current());
+      if (order.length) select(order[(position + offset + order.length) % order.length].id);
     },
-    turn: (by) => {
-      const one = current(), list = one ? offered(one) : [], place = list.findIndex((option) => option.asset_id === lookedAt(one)?.asset_id);
-      if (list.length) act.look(list[(Math.max(place, 0) + by + list.length) % list.length]);
-      root.querySelector(".asset.looked")?.scrollIntoView({ block: "nearest" });
+    turn: (offset) => {
+      const object = current(),
+        list = object ? shownOptions(object) : [],
+        position = list.findIndex((option) => option.asset_id === viewedOption(object)?.asset_id);
+      if (list.length) actions.look(list[(Math.max(position, 0) + offset + list.length) % list.length]);
+      root.querySelector(".asset.viewed")?.scrollIntoView({ block: "nearest" });
     },
   };
-  const decision = (id, { asset_id }) => (asset_id && !asset_id.startsWith(WAY) ? { kind: "choose_asset", id, asset_id } : { kind: "make", id, way: asset_id.slice(WAY.length) || "best" });
-  const decided = (id, option) => trigger("decide", decision(id, option));
+  const decision = (id, { asset_id }) =>
+    asset_id && !asset_id.startsWith(METHOD_PREFIX)
+      ? { kind: "choose_asset", id, asset_id }
+      : { kind: "make", id, way: asset_id.slice(METHOD_PREFIX.length) || "best" };
+  const decideOne = (id, option) => trigger("decide", decision(id, option));
 
   // ---- drawing
-  const head = h("div.head"), part = h("div.part"), side = h("div.side"), tiles = h("div.tiles"), others = h("div"), doing = h("div.doing"), panel = h("section.panel.one", {}, head, part, h("div.wide", {}, stage.element, side), h("div.bar-row", {}, stage.modes, finder.element, others, doing), tiles);
-  const rest = h("section.rest"), empty = h("div.empty.panel");
-  fill(root, empty, panel, rest);
+  const head = h("div.head"),
+    mergeHint = h("div.warning.merge-hint"),
+    side = h("div.side"),
+    tiles = h("div.tiles"),
+    moreButton = h("div"),
+    methodMenu = h("div.method-menu"),
+    panel = h(
+      "section.panel.current",
+      {},
+      head,
+      mergeHint,
+      h("div.main", {}, comparison.element, side),
+      h("div.bar-row", {}, comparison.modes, search.element, moreButton, methodMenu),
+      tiles,
+    );
+  const overviewElement = h("section.overview"),
+    empty = h("div.empty.panel");
+  fill(root, empty, panel, overviewElement);
 
-  const merge = ({ id, part_of }) => { select(part_of.id); decide("merge_segments", { ids: [part_of.id, id], into: part_of.id }); };
-  const drawHead = (one) => {
-    part.hidden = !one.part_of;
-    fill(part, one.part_of && [h("span", {}, one.part_of.says), h("button.studio-button", { title: "Their masks become one; undo takes it back", onclick: () => merge(one) }, `Merge into ${one.part_of.name}`)]);
-    const order = things(), place = order.indexOf(one);
-    fill(head, chip(one), h("strong", {}, one.name), badge(one.sure), h("span.why", {}, one.sure?.reason ?? (one.size ? `${one.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "")}, ${sizeText(one.size)}` : one.caption)),
-      h("button.studio-button", { onclick: () => decide("not_object", { id: one.id, value: one.is_object }) }, one.is_object ? "Not an object" : "It is an object"),
-      place >= 0 && h("span.steps", {}, h("button.studio-button.plain", { title: "The object before: arrow up", "aria-label": "The object before", onclick: () => act.step(-1) }, "↑"), `${place + 1} of ${order.length}`, h("button.studio-button.plain", { title: "The next object: arrow down", "aria-label": "The next object", onclick: () => act.step(1) }, "↓")));
+  const merge = ({ id, probably_part_of: target }) => {
+    select(target.id);
+    decide("merge_segments", { ids: [target.id, id], into: target.id });
   };
-  const says = (one, option) => {
-    const { match } = one, { machine } = match, who = { measured: "the matcher", human: "a person" }[machine.source] ?? machine.source;
-    const machineSays = machine.asset_id ? `${who} chose ${machine.name}` : `${who} chose none of the library's`;
-    return match.source === "human" ? [h("span.tag.good", {}, "chosen by a person"), " ", `${machineSays[0].toUpperCase()}${machineSays.slice(1)}.`] : machine.asset_id ? h("span.tag", {}, `chosen by ${who}`) : [h("span.tag", {}, `${who} chose none`), " ", `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`];
+  const drawHead = (object) => {
+    mergeHint.hidden = !object.probably_part_of;
+    fill(
+      mergeHint,
+      object.probably_part_of && [
+        h("span", {}, object.probably_part_of.note),
+        h(
+          "button.studio-button",
+          { title: "Merge both masks into one. You can undo it.", onclick: () => merge(object) },
+          `Merge into ${object.probably_part_of.name}`,
+        ),
+      ],
+    );
+    const order = orderedObjects(),
+      position = order.indexOf(object);
+    fill(
+      head,
+      chip(object),
+      h("strong", {}, object.name),
+      confidenceBadge(object.confidence),
+      h(
+        "span.why",
+        {},
+        object.confidence?.reason ??
+          (object.size
+            ? `${object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "")}, ${sizeText(object.size)}`
+            : object.caption),
+      ),
+      h(
+        "button.studio-button",
+        { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
+        object.is_object ? "Mark as not an object" : "Mark as object",
+      ),
+      position >= 0 &&
+        h(
+          "span.steps",
+          {},
+          h(
+            "button.studio-button.plain",
+            { title: "Previous object (↑)", "aria-label": "Previous object", onclick: () => actions.step(-1) },
+            "↑",
+          ),
+          `${position + 1} of ${order.length}`,
+          h(
+            "button.studio-button.plain",
+            { title: "Next object (↓)", "aria-label": "Next object", onclick: () => actions.step(1) },
+            "↓",
+          ),
+        ),
+    );
   };
-  // Of what the twin shows, the figures are those that the other pages tell.
-  const fits = (one, option, facts) => {
+  const sourceLine = (object) => {
+    const { match } = object,
+      { machine } = match,
+      matcherName = { measured: "matcher", human: "you" }[machine.source] ?? machine.source;
+    const matcherText = machine.asset_id
+      ? `${matcherName} chose ${machine.name}`
+      : `${matcherName} chose none of the library's`;
+    return match.source === "human"
+      ? [h("span.tag.good", {}, "Chosen by you"), " ", `${matcherText[0].toUpperCase()}${matcherText.slice(1)}.`]
+      : machine.asset_id
+        ? h("span.tag", {}, `Chosen by ${matcherName}`)
+        : [
+            h("span.tag", {}, `${matcherName} chose none`),
+            " ",
+            `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`,
+          ];
+  };
+  // For the option the twin uses, shows the same numbers as the other pages.
+  const fitLine = (object, option, facts) => {
     if (facts?.state !== "ready") return null;
-    const stands = one.placed && one.fit && (one.placed.asset_id ?? "") === option.asset_id;
-    const { iou, depth_error } = stands ? one.fit : { ...facts, iou: facts.overlap };
-    return h("p.fit", {}, `${Math.round(iou * 100)} % of the outline agrees`, depth_error !== null && `, ${centimetres(depth_error)} off in depth`, Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`);
+    const isPlaced = object.placed && object.fit && (object.placed.asset_id ?? "") === option.asset_id;
+    const { iou, depth_error } = isPlaced ? object.fit : { ...facts, iou: facts.overlap };
+    return h(
+      "p.fit",
+      {},
+      `${Math.round(iou * 100)} % IoU`,
+      depth_error !== null && `, ${centimetres(depth_error)} depth error`,
+      Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`,
+    );
   };
-  const drawSide = (one, option) => {
-    if (!option) return fill(side, h("p.muted", {}, one.is_object ? "Not compared with the library yet." : "Marked as not an object, so it is left out of the twin."));
-    const on = chosen(one, option), group = one.alike ?? [], all = group.every((id) => { const other = objects.find((each) => each.id === id); return other && chosen(other, option); });
-    fill(side,
-      h("h3", {}, fullName(option), option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`)),
-      h("div.tags", {}, on && h("span.tag.good", {}, "✓ chosen"), !on && machineChose(one, option) && h("span.tag", {}, "machine's choice"), one.match.asset_id === null && option === one.match.candidates[0] && h("span.tag", {}, "nearest")),
-      bars(option.scores), h("p.reason", {}, option.reason), fits(one, option, drawnOf(one, option)),
-      one.placed && on && option.asset_id && one.placed.asset_id === null && !one.placed.changed && h("p.warn", {}, "In the twin it is made from the view all the same: this asset does not fit what was measured."),
-      h("div.buttons", {},
-        h("button.studio-button.primary.choose", { disabled: on, title: "Enter", onclick: () => act.choose(option) }, on ? "✓ Chosen" : "Choose this", !on && h("kbd", {}, "↵")),
-        group.length > 1 && h("button.studio-button.together", { disabled: all, title: `Objects ${group.join(", ")} look equal: one decision for all of them`, onclick: () => act.choose(option, group) }, all ? `✓ For all ${group.length} alike` : `For all ${group.length} alike`)),
-      h("p.machine", {}, says(one, option)));
+  const drawSide = (object, option) => {
+    if (!option)
+      return fill(side, h("p.muted", {}, object.is_object ? "Not matched yet." : "Not an object; not in the twin."));
+    const chosen = isChosen(object, option),
+      group = object.identical ?? [],
+      isAllChosen = group.every((id) => {
+        const other = objects.find((other) => other.id === id);
+        return other && isChosen(other, option);
+      });
+    fill(
+      side,
+      h(
+        "h3",
+        {},
+        fullName(option),
+        option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`),
+      ),
+      h(
+        "div.tags",
+        {},
+        chosen && h("span.tag.good", {}, "✓ Chosen"),
+        !chosen && isMatcherChoice(object, option) && h("span.tag", {}, "Matcher's choice"),
+        object.match.asset_id === null && option === object.match.candidates[0] && h("span.tag", {}, "Closest"),
+      ),
+      scoreBars(option.scores),
+      h("p.reason", {}, option.reason),
+      fitLine(object, option, renderOf(object, option)),
+      object.placed &&
+        chosen &&
+        option.asset_id &&
+        object.placed.asset_id === null &&
+        !object.placed.changed &&
+        h(
+          "p.warn",
+          {},
+          "This asset does not fit the measured points, so the twin uses a reconstruction from the view.",
+        ),
+      h(
+        "div.buttons",
+        {},
+        h(
+          "button.studio-button.primary.choose",
+          { disabled: chosen, title: "Enter", onclick: () => actions.choose(option) },
+          chosen ? "✓ Chosen" : "Choose",
+          !chosen && h("kbd", {}, "↵"),
+        ),
+        group.length > 1 &&
+          h(
+            "button.studio-button.choose-all",
+            {
+              disabled: isAllChosen,
+              title: `Choose for all identical objects: ${group.join(", ")}`,
+              onclick: () => actions.choose(option, group),
+            },
+            isAllChosen ? `✓ Chosen for all ${group.length}` : `Choose for all ${group.length} identical`,
+          ),
+      ),
+      h("p.source", {}, sourceLine(object)),
+    );
   };
-  let drawnTiles = "";
-  const drawTiles = (one, option) => {
-    const offer = offered(one), said = JSON.stringify([one.id, one.match, offer, option?.asset_id, whole.has(one.id), finder.searching, finder.says(), sceneOf(one)?.gone, offer.map((each) => drawnOf(one, each))]);
-    if (said === drawnTiles) return;
-    drawnTiles = said;
-    const made = offer.map((each) => tile(one, each, { scene: sceneOf(one), drawn: drawnOf(one, each) }, each.asset_id === option?.asset_id, act));
-    const more = options(one).length - shownTiles(one).length;
-    fill(tiles, !one.match ? null : finder.searching ? hits(finder, made) : h("div.assets", {}, made));
-    fill(others, !finder.searching && (more > 0 || whole.has(one.id)) && h("button.studio-button.plain", { title: "Candidates that fit less well", onclick: () => { whole.has(one.id) ? whole.delete(one.id) : whole.add(one.id); draw(); } }, whole.has(one.id) ? "Fewer" : `${more} more`));
+  let drawnState = "";
+  const drawTiles = (object, option) => {
+    const offeredOptions = shownOptions(object),
+      state = JSON.stringify([
+        object.id,
+        object.match,
+        offeredOptions,
+        option?.asset_id,
+        expanded.has(object.id),
+        search.isActive,
+        search.summary(),
+        comparisonOf(object)?.background,
+        offeredOptions.map((other) => renderOf(object, other)),
+      ]);
+    if (state === drawnState) return;
+    drawnState = state;
+    const tileElements = offeredOptions.map((other) =>
+      tile(
+        object,
+        other,
+        { scene: comparisonOf(object), render: renderOf(object, other) },
+        other.asset_id === option?.asset_id,
+        actions,
+      ),
+    );
+    const hiddenCount = options(object).length - visibleOptions(object).length;
+    fill(
+      tiles,
+      !object.match ? null : search.isActive ? searchResults(search, tileElements) : h("div.assets", {}, tileElements),
+    );
+    fill(
+      moreButton,
+      !search.isActive &&
+        (hiddenCount > 0 || expanded.has(object.id)) &&
+        h(
+          "button.studio-button.plain",
+          {
+            title: "Show candidates with lower scores",
+            onclick: () => {
+              expanded.has(object.id) ? expanded.delete(object.id) : expanded.add(object.id);
+              draw();
+            },
+          },
+          expanded.has(object.id) ? "Show fewer" : `Show ${hiddenCount} more`,
+        ),
+    );
   };
-  // A way is looked at first, as a candidate is; a service is not asked for a look.
-  const pickWay = (one, way) => {
-    doing.querySelector("details").open = false;
-    if (way === "provider") { looked.set(one.id, ""); return decide("make", { id: one.id, way }); }
-    act.look({ asset_id: `${WAY}${way}` });
+  // A method is previewed like a candidate. An external service is only called when chosen.
+  const viewMethod = (object, method) => {
+    methodMenu.querySelector("details").open = false;
+    if (method === "provider") {
+      viewed.set(object.id, "");
+      return decide("make", { id: object.id, way: method });
+    }
+    actions.look({ asset_id: `${METHOD_PREFIX}${method}` });
   };
-  const drawDoing = (one) => fill(doing,
-    one.match && h("details.menu", { open: doing.querySelector("details")?.open ?? false }, h("summary.studio-button", {}, "Make it from this view ▾"), h("div.sheet", {}, h("p.hint", {}, "Each is shown in the photograph before you choose it."), (value.ways ?? []).map((each) =>
-      h(`button.choice${one.made === each.way ? ".on" : ""}`, { onclick: () => pickWay(one, each.way) }, each.title, one.made === each.way && " ✓")))));
+  const drawMethodMenu = (object) =>
+    fill(
+      methodMenu,
+      object.match &&
+        h(
+          "details.menu",
+          { open: methodMenu.querySelector("details")?.open ?? false },
+          h("summary.studio-button", {}, "Reconstruct from view ▾"),
+          h(
+            "div.sheet",
+            {},
+            h("p.hint", {}, "Preview a method, then choose it."),
+            (value.methods ?? []).map((other) =>
+              h(
+                `button.list-row.choice${object.method === other.method ? ".on" : ""}`,
+                { onclick: () => viewMethod(object, other.method) },
+                other.title,
+                object.method === other.method && " ✓",
+              ),
+            ),
+          ),
+        ),
+    );
   const draw = () => {
-    const one = current();
-    panel.hidden = rest.hidden = !one;
-    empty.hidden = Boolean(one);
+    const object = current();
+    panel.hidden = overviewElement.hidden = !object;
+    empty.hidden = Boolean(object);
     fill(empty, value?.waiting ?? "");
-    if (!one) return;
-    const option = one.match ? lookedAt(one) : null;
-    stage.show(sceneOf(one) ?? { photo: one.crop, gone: "", aspect: 4 / 3, outline: [] }, option && drawnOf(one, option), option && (option.way || option.name));
-    drawHead(one); drawSide(one, option); drawTiles(one, option); drawDoing(one);
-    fill(rest, h("h4", {}, "All objects"), overview(things(), objects.filter((each) => !each.is_object), select));
-    rest.querySelectorAll("article").forEach((card) => card.classList.toggle("selected", Number(card.dataset.id) === one.id));
+    if (!object) return;
+    const option = object.match ? viewedOption(object) : null;
+    comparison.show(
+      comparisonOf(object) ?? { photo: object.crop, background: "", aspect: 4 / 3, outline: [] },
+      option && renderOf(object, option),
+      option && (option.method || option.name),
+    );
+    drawHead(object);
+    drawSide(object, option);
+    drawTiles(object, option);
+    drawMethodMenu(object);
+    fill(
+      overviewElement,
+      h("h4", {}, "All objects"),
+      overview(
+        orderedObjects(),
+        objects.filter((other) => !other.is_object),
+        select,
+      ),
+    );
+    for (const card of overviewElement.querySelectorAll("article"))
+      card.classList.toggle("selected", Number(card.dataset.id) === object.id);
   };
 
-  // Whoever comes to look objects over begins with the first; the list and the inspector show the same.
-  const begin = () => {
+  // Selects the first object when the page opens with none selected.
+  const selectFirst = () => {
     if (!root.offsetParent) return;
-    lookingOver();
-    const one = current();
-    if (selected() === null && one && (one.sure || !one.placed)) select(one.id);
+    orderForReview();
+    const object = current();
+    if (selected() === null && object && (object.confidence || !object.placed)) select(object.id);
   };
 
-  // A candidate under the pointer is seen at once, where it is drawn already; what is looked at stays the same.
-  const over = (event) => {
-    const one = current(), wish = event.target.closest?.(".asset")?.dataset.asset ?? null;
-    const ready = wish !== null && sceneOf(one)?.drawn[wish]?.state === "ready";
-    if ((ready ? wish : null) === hovered) return;
-    hovered = ready ? wish : null;
-    const option = (ready && among(one, wish)) || lookedAt(one);
-    stage.show(sceneOf(one), option && drawnOf(one, option), option && (option.way || option.name));
-    drawSide(one, option);
+  // Shows a rendered candidate while the pointer is over it, without changing which one is viewed.
+  const onTileHover = (event) => {
+    const object = current(),
+      hoveredAsset = event.target.closest?.(".asset")?.dataset.asset ?? null;
+    const isReady = hoveredAsset !== null && comparisonOf(object)?.renders[hoveredAsset]?.state === "ready";
+    if ((isReady ? hoveredAsset : null) === hovered) return;
+    hovered = isReady ? hoveredAsset : null;
+    const option = (isReady && optionById(object, hoveredAsset)) || viewedOption(object);
+    comparison.show(comparisonOf(object), option && renderOf(object, option), option && (option.method || option.name));
+    drawSide(object, option);
   };
-  tiles.addEventListener("pointermove", over); // not pointerover, which comes as well when tiles are drawn anew
-  tiles.addEventListener("pointerleave", over);
+  tiles.addEventListener("pointermove", onTileHover); // not pointerover, which also fires when tiles are redrawn
+  tiles.addEventListener("pointerleave", onTileHover);
 
-  const keyed = (event) => {
-    if (!element.isConnected) return document.removeEventListener("keydown", keyed);
+  const onKeyDown = (event) => {
+    if (!element.isConnected) return document.removeEventListener("keydown", onKeyDown);
     if (!value?.token || !root.offsetParent || event.altKey) return;
-    const one = current(), does = { ArrowUp: () => act.step(-1), ArrowDown: () => act.step(1), ArrowLeft: () => act.turn(-1), ArrowRight: () => act.turn(1), b: () => stage.toggleBlink(), "/": () => finder.input.focus(), Enter: () => one?.match && act.choose(lookedAt(one)) }[keyOf(event)];
-    if (!does) return;
+    const object = current(),
+      handler = {
+        ArrowUp: () => actions.step(-1),
+        ArrowDown: () => actions.step(1),
+        ArrowLeft: () => actions.turn(-1),
+        ArrowRight: () => actions.turn(1),
+        b: () => comparison.toggleBlink(),
+        "/": () => search.input.focus(),
+        Enter: () => object?.match && actions.choose(viewedOption(object)),
+      }[keyOf(event)];
+    if (!handler) return;
     event.preventDefault();
     hovered = null;
-    does();
+    handler();
   };
-  document.addEventListener("keydown", keyed);
-  doing.addEventListener("keydown", (event) => { const menu = doing.querySelector("details[open]"); if (event.key === "Escape" && menu) { menu.open = false; menu.querySelector("summary").focus(); } });
-  document.addEventListener("pointerdown", (event) => { const menu = doing.querySelector("details[open]"); if (menu && !menu.contains(event.target)) menu.open = false; });
-  onSelect(element, () => { hovered = null; if (finder.searching) finder.clear(); draw(); inView(); soon(); });
+  document.addEventListener("keydown", onKeyDown);
+  methodMenu.addEventListener("keydown", (event) => {
+    const menu = methodMenu.querySelector("details[open]");
+    if (event.key === "Escape" && menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
+  });
+  document.addEventListener("pointerdown", (event) => {
+    const menu = methodMenu.querySelector("details[open]");
+    if (menu && !menu.contains(event.target)) menu.open = false;
+  });
+  onSelect(element, () => {
+    hovered = null;
+    if (search.isActive) search.clear();
+    draw();
+    scrollIntoView();
+    scheduleCompare();
+  });
   onOrder(element, draw);
-  new IntersectionObserver(([seen]) => { if (!seen.isIntersecting) return; begin(); soon(); }).observe(root);
+  new IntersectionObserver(([entry]) => {
+    if (!entry.isIntersecting) return;
+    selectFirst();
+    scheduleCompare();
+  }).observe(root);
 
   return (next) => {
-    if (next?.token !== value?.token) { looked.clear(); scenes.clear(); whole.clear(); finder.clear(); }
+    if (next?.token !== value?.token) {
+      viewed.clear();
+      comparisons.clear();
+      expanded.clear();
+      search.clear();
+    }
     value = next;
     objects = next?.objects ?? [];
     draw();
-    begin();
-    soon();
+    selectFirst();
+    scheduleCompare();
   };
 }

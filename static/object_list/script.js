@@ -1,44 +1,81 @@
-import { chip, fill, h } from "/static/studio/dom.js";
-import { inOrder, leastSureFirst, onOrder, sortLeastSureFirst } from "/static/studio/order.js";
-import { also, idOf, nameObjects, nameOf, onSelect, select, selected, selectMore } from "/static/studio/selection.js";
-import { badge } from "/static/studio/sure.js";
+import { chip, fill, h, tickBox } from "/static/studio/dom.js";
+import { orderedObjects, leastConfidentFirst, onOrder, setLeastConfidentFirst } from "/static/studio/object_order.js";
+import {
+  alsoSelected,
+  idOf,
+  nameObjects,
+  nameOf,
+  onSelect,
+  select,
+  selected,
+  toggleSelected,
+} from "/static/studio/selection.js";
+import { confidenceBadge } from "/static/studio/confidence.js";
 
 export default function mount({ element }) {
   const list = element.querySelector(".object-list");
-  const show = () => {
+  const markSelected = () => {
     for (const row of list.querySelectorAll("[data-id]")) {
-      const id = Number(row.dataset.id), on = id === selected() || also().has(id);
-      row.classList.toggle("selected", on);
-      row.setAttribute("aria-pressed", on);
+      const id = Number(row.dataset.id),
+        isSelected = id === selected() || alsoSelected().has(id);
+      row.classList.toggle("selected", isSelected);
+      row.setAttribute("aria-pressed", isSelected);
     }
   };
-  // The viewer lives in a frame of its own: what is selected there is selected here, and the other way round.
-  const tellViewers = () => {
-    for (const frame of document.querySelectorAll("iframe")) frame.contentWindow?.postMessage({ type: "select", name: nameOf(selected()) ?? "" }, location.origin);
+  // Keeps the selection in sync with the viewer, which is in a frame of its own.
+  const selectInViewers = () => {
+    for (const frame of document.querySelectorAll("iframe"))
+      frame.contentWindow?.postMessage({ type: "select", name: nameOf(selected()) ?? "" }, location.origin);
   };
-  onSelect(element, () => { show(); tellViewers(); });
+  onSelect(element, () => {
+    markSelected();
+    selectInViewers();
+  });
   window.addEventListener("message", function hear({ origin, data }) {
     if (!element.isConnected) return window.removeEventListener("message", hear);
     if (origin !== location.origin) return;
     if (data?.type === "select") select(idOf(data.name));
-    if (data?.type === "ready") setTimeout(tellViewers, 100); // after what Python wants shown in it
-    if (data?.type === "loaded") tellViewers();
+    if (data?.type === "ready") setTimeout(selectInViewers, 100); // after the messages with what Python shows in it
+    if (data?.type === "loaded") selectInViewers();
   });
   let value = null;
   onOrder(element, () => draw());
   const draw = () => {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
-    const things = inOrder(value?.token, objects), others = objects.filter((object) => !object.is_object);
-    const row = (object) => h(`button.row${object.is_object ? "" : ".other"}`, { "data-id": object.id, title: `${object.name}: ${object.caption}${object.known_as ? `; matched to ${object.known_as}` : ""}`, onclick: (event) => (event.shiftKey ? selectMore(object.id) : select(object.id)) },
-      chip(object), h("span.name", {}, object.name, object.known_as && h("span.known", {}, object.known_as)), badge(object.sure, false), object.mark && h("span.mark", { title: object.mark_says }, object.mark));
-    fill(list,
-      h("div.head", {}, "Objects", h("span.count", {}, String(things.length || ""))),
-      things.some((object) => object.sure) && h("label.order", { title: "What is most worth a look stands first; the order stays while you work" }, h("input", { type: "checkbox", checked: leastSureFirst(), onchange: (event) => sortLeastSureFirst(event.target.checked) }), "least sure first"),
-      objects.length ? null : h("div.none", {}, value?.waiting ?? "None yet"),
-      things.map(row), others.length ? h("div.head.second", {}, "Not objects") : null, others.map(row),
+    const ordered = orderedObjects(value?.token, objects),
+      others = objects.filter((object) => !object.is_object);
+    const row = (object) =>
+      h(
+        `button.list-row.row${object.is_object ? "" : ".non-object"}`,
+        {
+          "data-id": object.id,
+          title: `${object.name}: ${object.caption}${object.asset_label ? `; matched to ${object.asset_label}` : ""}`,
+          onclick: (event) => (event.shiftKey ? toggleSelected(object.id) : select(object.id)),
+        },
+        chip(object),
+        h("span.name", {}, object.name, object.asset_label && h("span.asset-label", {}, object.asset_label)),
+        confidenceBadge(object.confidence, false),
+        object.mark && h("span.mark", { title: object.mark_note }, object.mark),
+      );
+    fill(
+      list,
+      h("div.head", {}, "Objects", h("span.count", {}, String(ordered.length || ""))),
+      ordered.some((object) => object.confidence) &&
+        h(
+          "div.order",
+          { title: "Sort by confidence, lowest first. The order stays while you work." },
+          tickBox("Lowest confidence first", leastConfidentFirst(), setLeastConfidentFirst),
+        ),
+      objects.length ? null : h("div.none", {}, value?.waiting ?? "No objects yet"),
+      ordered.map(row),
+      others.length ? h("div.head.second", {}, "Not objects") : null,
+      others.map(row),
     );
-    show();
+    markSelected();
   };
-  return (next) => { value = next; draw(); };
+  return (next) => {
+    value = next;
+    draw();
+  };
 }

@@ -1,4 +1,4 @@
-// h("button.primary", {onclick}, "Keep", icon) makes an element; text is always text, never markup.
+// Creates an element: h("button.primary", {onclick}, "Save", icon). Strings become text nodes, never markup.
 export function h(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
@@ -10,19 +10,37 @@ export function h(name, attributes = {}, ...children) {
     else if (key in element && key !== "list" && typeof value !== "string") element[key] = value;
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
-// Replaces what an element holds; leaves out what is null or false.
+// Replaces an element's children; skips null, false and "".
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  element.replaceChildren(
+    ...children
+      .flat(Infinity)
+      .filter((child) => child !== null && child !== undefined && child !== false && child !== ""),
+  );
 }
 
 export function chip(object) {
   return h("span.chip", { style: `--colour:${object.colour}` }, String(object.id));
 }
 
+// One property of an object: its name and its value.
+export const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
+
+// Box to tick with its label. `onChange` gets whether it is ticked.
+export const tickBox = (label, checked, onChange) =>
+  h(
+    "label.tick",
+    {},
+    h("input", { type: "checkbox", checked, onchange: ({ target }) => onChange(target.checked) }),
+    label,
+  );
+
 export const centimetres = (metres, digits = 1) => `${(metres * 100).toFixed(digits)} cm`;
 export const sizeText = (size) => `${size.map((x) => (x * 100).toFixed(1)).join(" × ")} cm`;
-export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+export const plural = (n, singular, pluralForm = `${singular}s`) => `${n} ${n === 1 ? singular : pluralForm}`;

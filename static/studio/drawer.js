@@ -1,31 +1,30 @@
-// The drawer over the bench: which of its pages is open, for whoever wants to open one.
+// The drawer with model settings, calls and prompts: which page is open, for every component of the page.
+import { listen, notify } from "./listeners.js";
+
 const PAGES = ["model", "calls", "prompts"];
-const key = "studioDrawer";
-const state = (window[key] ??= { page: null, before: null, listeners: new Set(), calls: new Set() });
+const KEY = "studioDrawer";
+window[KEY] ??= { page: null, before: null, listeners: new Set(), calls: new Set() };
+const state = window[KEY];
 
 export const drawer = () => state.page;
 
 export function openDrawer(page) {
   if (!state.page) state.before = document.activeElement;
   state.page = PAGES.includes(page) ? page : null;
-  const place = document.querySelector("#models");
-  state.page ? (place.dataset.page = state.page) : delete place.dataset.page;
+  const panel = document.querySelector("#models");
+  if (state.page) panel.dataset.page = state.page;
+  else delete panel.dataset.page;
   if (!state.page) state.before?.focus?.();
-  for (const listener of [...state.listeners]) listener(state.page);
+  notify(state.listeners, state.page);
 }
 
 export const closeDrawer = () => openDrawer(null);
 
-// Opens the calls: one of them {id, tab}, those about an object or round {about}, or all.
-export function openCalls(wish = {}) {
+// Opens the calls page: one call {id, tab}, the calls about an object or round {about}, or all.
+export function openCalls(request = {}) {
   openDrawer("calls");
-  for (const listener of [...state.calls]) listener(wish);
+  notify(state.calls, request);
 }
 
-export const onDrawer = (element, callback) => hear(state.listeners, element, callback);
-export const onCalls = (element, callback) => hear(state.calls, element, callback);
-
-function hear(listeners, element, callback) {
-  const listener = (said) => (element.isConnected ? callback(said) : listeners.delete(listener));
-  listeners.add(listener);
-}
+export const onDrawer = (element, callback) => listen(state.listeners, element, callback);
+export const onCalls = (element, callback) => listen(state.calls, element, callback);

@@ -1,36 +1,32 @@
-// Which object is selected, and which ones beside it, for every component of the page and for the viewer in its frame.
-const key = "studioSelection";
-const state = (window[key] ??= { id: null, also: new Set(), listeners: new Set(), names: new Map() });
+// The selected object and further selected ones, for every component of the page and the viewer in its frame.
+import { listen, notify } from "./listeners.js";
+
+const KEY = "studioSelection";
+window[KEY] ??= { id: null, also: new Set(), listeners: new Set(), names: new Map() };
+const state = window[KEY];
 
 export const selected = () => state.id;
-export const also = () => state.also;
+export const alsoSelected = () => state.also;
 
 export function select(id) {
   if (state.id === id && !state.also.size) return;
   Object.assign(state, { id, also: new Set() });
-  tell();
+  notify(state.listeners, state.id);
 }
 
-// Adds an object to those that are selected, or takes it out again.
-export function selectMore(id) {
+// Adds an object to the selection or removes it.
+export function toggleSelected(id) {
   const all = new Set([state.id, ...state.also].filter(Boolean));
   all.has(id) ? all.delete(id) : all.add(id);
   const [first = null, ...rest] = all;
   Object.assign(state, { id: first, also: new Set(rest) });
-  tell();
+  notify(state.listeners, state.id);
 }
 
-function tell() {
-  for (const listener of [...state.listeners]) listener(state.id);
-}
+// Calls back at each change while the element is in the page.
+export const onSelect = (element, callback) => listen(state.listeners, element, callback);
 
-// Calls back at each change until the element has left the page.
-export function onSelect(element, callback) {
-  const listener = (id) => (element.isConnected ? callback(id) : state.listeners.delete(listener));
-  state.listeners.add(listener);
-}
-
-// Tells which name the viewer uses for which object.
+// Sets the name by which the viewer knows each object.
 export function nameObjects(objects) {
   state.names = new Map(objects.map((object) => [object.name, object.id]));
 }

@@ -1,62 +1,120 @@
 import { fill, h } from "/static/studio/dom.js";
-import { arrived } from "/static/studio/arriving.js";
-import { noticesButton } from "/static/studio/notices.js";
+import { hideLoading } from "/static/studio/loading.js";
+import { noticesButton } from "/static/studio/gradio_notices.js";
 import { openDrawer } from "/static/studio/drawer.js";
-import { openLibrary } from "/static/library/opening.js";
+import { openLibrary } from "/static/library/library_state.js";
 
-const LONGEST = 20_000; // milliseconds that a button looks pressed where no answer comes
+const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
 
 export default function mount({ element, trigger }) {
   const bar = element.querySelector(".top-bar");
-  let current = {}, taking = null, ends;
-  // Looks pressed at once, until the studio has it on record; pressing again takes the one before it, too.
-  const take = (kind) => {
-    taking = { kind, until: Math.max(current.decided, taking?.until ?? 0) + 1 };
-    clearTimeout(ends);
-    ends = setTimeout(() => { taking = null; draw(); }, LONGEST);
+  let current = {},
+    pending = null,
+    pendingTimer;
+  // The button stays pressed until the server has recorded the step. Pressing again undoes one more.
+  const request = (kind) => {
+    pending = { kind, until: Math.max(current.decided, pending?.until ?? 0) + 1 };
+    clearTimeout(pendingTimer);
+    pendingTimer = setTimeout(() => {
+      pending = null;
+      draw();
+    }, BUSY_TIMEOUT_MS);
     draw();
     trigger(kind);
   };
   document.addEventListener("keydown", (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.closest("input, textarea, .cm-editor")) return;
+    if (
+      !(event.ctrlKey || event.metaKey) ||
+      event.key.toLowerCase() !== "z" ||
+      event.target.closest("input, textarea, .cm-editor")
+    )
+      return;
     event.preventDefault();
-    if (event.shiftKey ? current.can_redo : current.can_undo) take(event.shiftKey ? "redo" : "undo");
+    if (event.shiftKey ? current.can_redo : current.can_undo) request(event.shiftKey ? "redo" : "undo");
   });
-  // A page left alone shows what another window did; one whose server is gone says so, and opens anew when it is back.
-  document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("seen"));
-  let gone = false;
-  const lost = h("div.lost", { role: "alert", hidden: true }, "The studio does not answer. Is it still running? What you decided is saved; this page goes on by itself when it is back.");
-  document.body.append(lost);
+  // A page that becomes visible again refreshes. If the server is gone, a banner says so until it is back.
+  document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("refresh"));
+  let isLost = false;
+  const lostBanner = h(
+    "div.connection-lost",
+    { role: "alert", hidden: true },
+    "The studio does not answer. Check that it is running. Decisions are saved; this page reloads when it is back.",
+  );
+  document.body.append(lostBanner);
   setInterval(async () => {
-    const answers = await fetch("/static/studio/icon.svg", { method: "HEAD", cache: "no-store" }).then(() => true, () => false);
-    if (gone && answers) location.reload();
-    gone = !answers;
-    lost.hidden = answers;
+    const isReachable = await fetch("/static/studio/icon.svg", { method: "HEAD", cache: "no-store" }).then(
+      () => true,
+      () => false,
+    );
+    if (isLost && isReachable) location.reload();
+    isLost = !isReachable;
+    lostBanner.hidden = isReachable;
   }, 3000);
-  const button = (kind, sign, name, keys) => h(`button.studio-button.plain${taking?.kind === kind ? ".on" : ""}`, {
-    disabled: !current[`can_${kind}`], title: `${name} ${current[kind] ?? ""} (${keys})`, "aria-busy": String(taking?.kind === kind), onclick: () => take(kind),
-  }, taking?.kind === kind ? h("i.spin", { "aria-hidden": "true" }) : h("i", {}, sign), ` ${name}`);
-  const working = () => taking && h("span.saved.taking", { role: "status" }, `${taking.kind === "undo" ? "taking back" : "bringing back"} ${current[taking.kind] ?? ""} …`);
+  const button = (kind, icon, name, keys) =>
+    h(
+      `button.studio-button.plain${pending?.kind === kind ? ".on" : ""}`,
+      {
+        disabled: !current[`can_${kind}`],
+        title: `${name} ${current[kind] ?? ""} (${keys})`,
+        "aria-busy": String(pending?.kind === kind),
+        onclick: () => request(kind),
+      },
+      pending?.kind === kind ? h("i.spin", { "aria-hidden": "true" }) : h("i", {}, icon),
+      ` ${name}`,
+    );
+  const pendingText = () =>
+    pending &&
+    h(
+      "span.saved.pending",
+      { role: "status" },
+      `${pending.kind === "undo" ? "Undoing" : "Redoing"} ${current[pending.kind] ?? ""} …`,
+    );
   function draw() {
     const { project, title, saved, services = [] } = current;
-    fill(bar,
+    fill(
+      bar,
       h("button.brand", { title: "All projects", onclick: () => trigger("home") }, h("span.mark"), "GRS Studio"),
       project && h("span.slash", {}, "/"),
       project && h("strong", {}, title),
       project && h("span.saved", {}, saved),
-      project && h("span.history", {},
-        button("undo", "↶", "Undo", "Ctrl Z"), button("redo", "↷", "Redo", "Ctrl Shift Z"), working()),
-      h("span.services", {}, noticesButton, services.map((service) =>
-        h(service.opens === "library" ? "button.shelf.opens" : service.opens ? "button.service.opens" : "span.service", { title: service.note, onclick: () => service.opens && (service.opens === "library" ? openLibrary() : openDrawer(service.opens)) }, service.opens !== "library" && h(`i.${service.live ? "live" : "stand-in"}`, {}, service.live ? "●" : "○"),
-          h("span.what", {}, service.what), ` ${service.name}`))),
+      project &&
+        h(
+          "span.history",
+          {},
+          button("undo", "↶", "Undo", "Ctrl Z"),
+          button("redo", "↷", "Redo", "Ctrl Shift Z"),
+          pendingText(),
+        ),
+      h(
+        "span.services",
+        {},
+        noticesButton,
+        services.map((service) =>
+          h(
+            service.opens === "library"
+              ? "button.library-button.opens"
+              : service.opens
+                ? "button.service.opens"
+                : "span.service",
+            {
+              title: service.note,
+              onclick: () => service.opens && (service.opens === "library" ? openLibrary() : openDrawer(service.opens)),
+            },
+            service.opens !== "library" && (service.live ? h("i.live", {}, "●") : h("i.stand-in", {}, "○")),
+            h("span.what", {}, service.what),
+            ` ${service.name}`,
+          ),
+        ),
+      ),
     );
   }
   return (value) => {
     current = value ?? {};
-    const { project, title } = current, address = new URL(location.href);
-    if (taking && !(current.decided < taking.until && current[`can_${taking.kind}`])) taking = null;
+    const { project, title } = current,
+      address = new URL(location.href);
+    if (pending && !(current.decided < pending.until && current[`can_${pending.kind}`])) pending = null;
     if (current.ready) {
-      arrived();
+      hideLoading();
       project ? address.searchParams.set("project", project) : address.searchParams.delete("project");
       history.replaceState(null, "", address);
       document.title = project ? `${title} · GRS Studio` : "GRS Studio";

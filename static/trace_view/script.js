@@ -1,120 +1,327 @@
 import { fill, h } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
+import { asker } from "/static/studio/server.js";
 import { onCalls } from "/static/studio/drawer.js";
-import { facts, heading, page, TABS } from "/static/trace_view/detail.js";
-import { sums, tree } from "/static/trace_view/tree.js";
+import { facts, heading, tabContent, TABS } from "/static/trace_view/call_detail.js";
+import { totalsLine, callTree } from "/static/trace_view/call_tree.js";
 
-const LATER = 400; // milliseconds between two looks at an answer that arrives
+const POLL_MS = 400; // between polls of a streaming response
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".trace-view");
-  const head = h("div.head"), list = h("div.tree", { role: "navigation", "aria-label": "Calls" }), detail = h("section.detail", { "aria-label": "The chosen call" });
-  const editor = h("textarea", { "aria-label": "The prompt", spellcheck: false });
+  const head = h("div.head"),
+    list = h("div.tree", { role: "navigation", "aria-label": "Calls" }),
+    detail = h("section.detail", { "aria-label": "Selected call" });
+  const editor = h("textarea", { "aria-label": "Prompt", spellcheck: false });
   fill(root, h("div.list", {}, head, list), detail);
   const closed = new Set();
-  let value = {}, chosen = null, told = null, tab = "Prompt", only = "all", editing = false, comparing = null, compared = null, note = "", live = "", awaited = null;
+  let value = {},
+    chosen = null,
+    details = null,
+    tab = "Prompt",
+    filter = "all",
+    editing = false,
+    comparing = null,
+    compared = null,
+    note = "",
+    live = "",
+    retried = null;
 
   const all = () => (value.stages ?? []).flatMap((stage) => stage.groups.flatMap((group) => group.calls));
-  const call = (id = chosen) => all().find((one) => one.id === id);
-  const ask = (question) => server.ask({ ...question, token: value.token }).catch(() => ({ error: "The server does not answer. Is it still running?" }));
-  const wanted = (one) => only === "all" || (only === "failed" ? one.state === "failed" || one.state === "lost" : one.about === only);
+  const call = (id = chosen) => all().find((item) => item.id === id);
+  const ask = asker(server, () => ({ token: value.token }));
+  const isShown = (item) =>
+    filter === "all" ||
+    (filter === "failed" ? item.state === "failed" || item.state === "interrupted" : item.about === filter);
 
-  const pick = async (id, page_) => {
+  const openCall = async (id, wantedTab) => {
     if (comparing && id !== comparing) return compare(comparing, id);
-    [chosen, told, editing, comparing, compared, note, live] = [id, null, false, null, null, "", ""];
-    if (page_ || call()?.state === "running") tab = page_ ?? "Response";
+    [chosen, details, editing, comparing, compared, note, live] = [id, null, false, null, null, "", ""];
+    if (wantedTab || call()?.state === "running") tab = wantedTab ?? "Response";
     draw();
     list.querySelector(".call.on")?.scrollIntoView({ block: "nearest" });
-    await look();
+    await loadDetails();
   };
-  const look = async () => {
-    const id = chosen, state = call()?.state;
+  const loadDetails = async () => {
+    const id = chosen,
+      state = call()?.state;
     const answer = await ask({ kind: "call", id });
     if (id !== chosen) return;
-    if (answer.error) note = answer.error; else told = { ...answer, state };
+    if (answer.error) note = answer.error;
+    else details = { ...answer, state };
     draw();
-    if (told?.running) follow(id);
+    if (details?.running) pollLive(id);
   };
-  const follow = async (id) => {
+  const pollLive = async (id) => {
     const answer = await ask({ kind: "live", id });
     if (id !== chosen || answer.error) return;
-    if (!answer.running) return look();
+    if (!answer.running) return loadDetails();
     live = answer.text;
     if (tab === "Response" && !editing) draw();
-    setTimeout(() => id === chosen && root.isConnected && follow(id), LATER);
+    setTimeout(() => id === chosen && root.isConnected && pollLive(id), POLL_MS);
   };
   const compare = async (a, b) => {
     comparing = null;
     const answer = await ask({ kind: "compare", ids: [a, b] });
-    if (answer.error) note = answer.error; else compared = answer;
+    if (answer.error) note = answer.error;
+    else compared = answer;
     draw();
   };
-  const again = async () => {
-    const answer = await ask({ kind: "again", id: chosen, text: editor.value });
-    if (answer.error) { note = answer.error; return draw(); }
-    awaited = { title: call().title, about: call().about, known: new Set(all().map((one) => one.id)) };
+  const retry = async () => {
+    const answer = await ask({ kind: "retry", id: chosen, text: editor.value });
+    if (answer.error) {
+      note = answer.error;
+      return draw();
+    }
+    retried = { title: call().title, about: call().about, known: new Set(all().map((item) => item.id)) };
     editing = false;
-    note = "Asked. The answer comes up here.";
+    note = "Sent. The response will show here.";
     draw();
     trigger("changed");
   };
-  const snippet = async () => {
+  const copySnippet = async () => {
     const answer = await ask({ kind: "snippet", id: chosen });
     if (answer.error) note = answer.error;
-    else try { await navigator.clipboard.writeText(answer.text); note = "Copied. It runs with pip install openai, and reads the key from OPENAI_API_KEY."; }
-    catch { told.snippet = answer.text; tab = "Snippet"; note = "This browser does not let pages copy here; select the text below."; }
+    else
+      try {
+        await navigator.clipboard.writeText(answer.text);
+        note = "Copied. Needs pip install openai and OPENAI_API_KEY.";
+      } catch {
+        details.snippet = answer.text;
+        tab = "Snippet";
+        note = "The browser blocked copying; select the text below.";
+      }
     draw();
   };
   const act = (kind) => trigger("act", { kind, id: chosen });
 
-  const actions = () => h("div.actions", {},
-    (told.remedies ?? []).map((one) => h("button.studio-button", { title: one.title, onclick: () => (one.kind === "edit" ? edit() : act(one.kind)) }, one.label)),
-    told.askable && !(told.remedies ?? []).some((one) => one.kind === "edit") && h("button.studio-button", { title: "Change the prompt and send it; the answer stands beside this one", onclick: edit }, "Edit and ask again"),
-    !told.running && h("button.studio-button", { title: "See what differs between two answers", onclick: () => { comparing = chosen; compared = null; draw(); } }, "Compare with …"),
-    told.snippets && h("button.studio-button", { title: "A Python program that asks the same; there is no key in it", onclick: snippet }, "Copy as snippet"),
-    told.running && h("button.studio-button.stop", { onclick: async () => { const answer = await ask({ kind: "cancel", id: chosen }); if (answer.error) { note = answer.error; draw(); } } }, "■ Stop this call"));
-  const edit = () => { editing = true; tab = "Prompt"; editor.value = told.editable ?? ""; draw(); editor.focus(); };
+  const actions = () =>
+    h(
+      "div.actions",
+      {},
+      (details.remedies ?? []).map((remedy) =>
+        h(
+          "button.studio-button",
+          { title: remedy.title, onclick: () => (remedy.kind === "edit" ? edit() : act(remedy.kind)) },
+          remedy.label,
+        ),
+      ),
+      details.askable &&
+        !(details.remedies ?? []).some((remedy) => remedy.kind === "edit") &&
+        h(
+          "button.studio-button",
+          { title: "Edit the prompt and send it as a new call", onclick: edit },
+          "Edit and resend",
+        ),
+      !details.running &&
+        h(
+          "button.studio-button",
+          {
+            title: "Compare two responses",
+            onclick: () => {
+              comparing = chosen;
+              compared = null;
+              draw();
+            },
+          },
+          "Compare with …",
+        ),
+      details.snippets &&
+        h(
+          "button.studio-button",
+          { title: "Python code for this call, without the key", onclick: copySnippet },
+          "Copy as code",
+        ),
+      details.running &&
+        h(
+          "button.studio-button.stop",
+          {
+            onclick: async () => {
+              const answer = await ask({ kind: "cancel", id: chosen });
+              if (answer.error) {
+                note = answer.error;
+                draw();
+              }
+            },
+          },
+          "■ Stop call",
+        ),
+    );
+  const edit = () => {
+    editing = true;
+    tab = "Prompt";
+    editor.value = details.editable ?? "";
+    draw();
+    editor.focus();
+  };
 
-  const shown = () => {
-    const one = call();
-    if (!all().length) return h("div.empty", {}, value.token ? "Nothing has been asked yet. Every question to a model shows here as it is asked, with its pictures, its answer, and what it cost." : "Open a project to see what its models were asked.");
-    if (compared) return [h("div.heading", {}, h("strong", {}, "Two answers"), h("button.studio-button", { onclick: () => { compared = null; draw(); } }, "Back")), h("div.sides", {}, compared.titles.map((title) => h("span.faint", {}, title))), compared.rows.length ? diff(compared.rows) : h("p.muted", {}, "The two answers are the same.")];
-    if (comparing) return h("div.empty", {}, "Choose the other call in the list. ", h("button.studio-button", { onclick: () => { comparing = null; draw(); } }, "Cancel"));
-    if (!one) return h("div.empty", {}, "Choose a call to see what was asked and what came back.");
-    if (!told) return [heading(one), note ? h("p.fault", {}, note) : h("p.muted", {}, "Reading …")];
+  const drawDetail = () => {
+    const call_ = call();
+    if (!all().length)
+      return h(
+        "div.empty",
+        {},
+        value.token
+          ? "No calls yet. Model calls show here with their pictures, responses and costs."
+          : "Open a project to see its model calls.",
+      );
+    if (compared)
+      return [
+        h(
+          "div.heading",
+          {},
+          h("strong", {}, "Two responses"),
+          h(
+            "button.studio-button",
+            {
+              onclick: () => {
+                compared = null;
+                draw();
+              },
+            },
+            "Back",
+          ),
+        ),
+        h(
+          "div.sides",
+          {},
+          compared.titles.map((title) => h("span.faint", {}, title)),
+        ),
+        compared.rows.length ? diff(compared.rows) : h("p.muted", {}, "The two responses are the same."),
+      ];
+    if (comparing)
+      return h(
+        "div.empty",
+        {},
+        "Select another call in the list. ",
+        h(
+          "button.studio-button",
+          {
+            onclick: () => {
+              comparing = null;
+              draw();
+            },
+          },
+          "Cancel",
+        ),
+      );
+    if (!call_) return h("div.empty", {}, "Select a call to see its prompt and response.");
+    if (!details) return [heading(call_), note ? h("p.fault", {}, note) : h("p.muted", {}, "Reading …")];
     const tabs = [...TABS.slice(0, editing ? 2 : 5), tab === "Snippet" && "Snippet"].filter(Boolean);
-    return [heading(one, told), one.error && h("p.fault", {}, one.error), facts(one, told), actions(), note && h("p.note", { role: "status" }, note),
-      h("div.tabs", { role: "tablist" }, tabs.map((name) => h(`button${name === tab ? ".on" : ""}`, { role: "tab", "aria-selected": String(name === tab), onclick: () => { tab = name; draw(); } }, name === "Pictures" && told.pictured ? `Pictures (${told.pictured})` : name))),
-      h("div.page", { role: "tabpanel" }, tab === "Snippet" ? h("pre", {}, told.snippet ?? "") : editing && tab === "Prompt" ? [h("p.muted", {}, "The pictures go with it as they are. What you change here is for this one question; the prompt file stays as it is."), editor,
-        h("div.actions", {}, h("button.studio-button.primary", { onclick: again }, "Ask"), h("button.studio-button", { onclick: () => { editing = false; draw(); } }, "Cancel"))] : page(tab, told, live))];
+    return [
+      heading(call_, details),
+      call_.error && h("p.fault", {}, call_.error),
+      facts(call_, details),
+      actions(),
+      note && h("p.note", { role: "status" }, note),
+      h(
+        "div.tabs",
+        { role: "tablist" },
+        tabs.map((name) =>
+          h(
+            `button${name === tab ? ".on" : ""}`,
+            {
+              role: "tab",
+              "aria-selected": String(name === tab),
+              onclick: () => {
+                tab = name;
+                draw();
+              },
+            },
+            name === "Pictures" && details.pictured ? `Pictures (${details.pictured})` : name,
+          ),
+        ),
+      ),
+      h(
+        "div.page",
+        { role: "tabpanel" },
+        tab === "Snippet"
+          ? h("pre", {}, details.snippet ?? "")
+          : editing && tab === "Prompt"
+            ? [
+                h("p.muted", {}, "Pictures are sent unchanged. Edits apply to this call only, not to the prompt file."),
+                editor,
+                h(
+                  "div.actions",
+                  {},
+                  h("button.studio-button.primary", { onclick: retry }, "Send"),
+                  h(
+                    "button.studio-button",
+                    {
+                      onclick: () => {
+                        editing = false;
+                        draw();
+                      },
+                    },
+                    "Cancel",
+                  ),
+                ),
+              ]
+            : tabContent(tab, details, live),
+      ),
+    ];
   };
   const filters = () => {
-    const bad = all().filter((one) => one.state === "failed" || one.state === "lost").length;
-    if (only === "failed" && !bad) only = "all";
-    const button = (name, label) => h(`button.studio-button${only === name ? ".on" : ""}`, { onclick: () => { only = name; draw(); } }, label);
-    return h("div.filters", {}, button("all", "All"), bad ? button("failed", `Failed (${bad})`) : null, only !== "all" && only !== "failed" && button(only, only));
+    const failedCount = all().filter((item) => item.state === "failed" || item.state === "interrupted").length;
+    if (filter === "failed" && !failedCount) filter = "all";
+    const button = (name, label) =>
+      h(
+        `button.studio-button${filter === name ? ".on" : ""}`,
+        {
+          onclick: () => {
+            filter = name;
+            draw();
+          },
+        },
+        label,
+      );
+    return h(
+      "div.filters",
+      {},
+      button("all", "All"),
+      failedCount ? button("failed", `Failed (${failedCount})`) : null,
+      filter !== "all" && filter !== "failed" && button(filter, filter),
+    );
   };
   const draw = () => {
     const scrolled = list.scrollTop;
-    fill(head, value.totals && all().length ? [sums(value.totals), filters()] : null);
-    fill(list, tree(value.stages ?? [], { chosen, closed, wanted, pick, toggle: (stage) => { closed.has(stage) ? closed.delete(stage) : closed.add(stage); draw(); } }));
+    fill(head, value.totals && all().length ? [totalsLine(value.totals), filters()] : null);
+    fill(
+      list,
+      callTree(value.stages ?? [], {
+        chosen,
+        closed,
+        wanted: isShown,
+        pick: openCall,
+        toggle: (stage) => {
+          closed.has(stage) ? closed.delete(stage) : closed.add(stage);
+          draw();
+        },
+      }),
+    );
     list.scrollTop = scrolled;
-    if (!editing || document.activeElement !== editor) fill(detail, shown());
+    if (!editing || document.activeElement !== editor) fill(detail, drawDetail());
   };
-  onCalls(element, async ({ id = null, about = null, tab: page_, edit: editable } = {}) => {
-    only = about ?? "all";
-    const wish = id ?? all().filter(wanted).at(-1)?.id;
-    if (!wish) return draw();
-    await pick(wish, page_);
-    if (editable && told?.askable) edit();
+  onCalls(element, async ({ id = null, about = null, tab: wantedTab, edit: editable } = {}) => {
+    filter = about ?? "all";
+    const wantedId = id ?? all().filter(isShown).at(-1)?.id;
+    if (!wantedId) return draw();
+    await openCall(wantedId, wantedTab);
+    if (editable && details?.askable) edit();
   });
   return (next) => {
-    const other = next?.token !== value.token;
+    const isOtherProject = next?.token !== value.token;
     value = next ?? {};
-    if (other || (chosen && !call())) [chosen, told, editing, comparing, compared, note, only] = [null, null, false, null, null, "", "all"];
-    const came = awaited && all().find((one) => one.title === awaited.title && one.about === awaited.about && !awaited.known.has(one.id));
-    if (came) { awaited = null; return pick(came.id, "Response"); }
+    if (isOtherProject || (chosen && !call()))
+      [chosen, details, editing, comparing, compared, note, filter] = [null, null, false, null, null, "", "all"];
+    const answered =
+      retried &&
+      all().find((item) => item.title === retried.title && item.about === retried.about && !retried.known.has(item.id));
+    if (answered) {
+      retried = null;
+      return openCall(answered.id, "Response");
+    }
     draw();
-    if (chosen && told && told.state !== call()?.state) look();
+    if (chosen && details && details.state !== call()?.state) loadDetails();
   };
 }

@@ -1,36 +1,44 @@
-// The line to the server: the geometry once, then pictures and status over one WebSocket. See studio/viewing/.
+// Connection to the server: geometry once by HTTP, then frames and status over one WebSocket. See studio/viewer/.
 
-/** A view that is gone or that one may not see; the message is for the person. */
-export class Refused extends Error {}
+/** The view is gone or not allowed; the message is shown to the user. */
+export class ViewNotAvailable extends Error {}
 
-/** The server does not answer at all: stopped, or the line to it is cut. */
+/** The server does not answer. */
 export class Unreachable extends Error {}
 
-/** Fetches a view's shapes: {header, bytes}, the arrays of `header` being [offset, count] into `bytes`. */
+/** Fetches a view's geometry {header, bytes}. Arrays in `header` are [offset, count] into `bytes`. */
 export async function fetchGeometry(token) {
-  const answer = await fetch(`${encodeURIComponent(token)}/geometry`).catch(() => { throw new Unreachable(); });
-  if (!answer.ok) throw new Refused(await answer.text());
-  const whole = await answer.arrayBuffer().catch(() => { throw new Unreachable(); });
-  const length = new DataView(whole).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, length)));
-  return { header, bytes: whole.slice(4 + length) };
+  const answer = await fetch(`${encodeURIComponent(token)}/geometry`).catch(() => {
+    throw new Unreachable();
+  });
+  if (!answer.ok) throw new ViewNotAvailable(await answer.text());
+  const buffer = await answer.arrayBuffer().catch(() => {
+    throw new Unreachable();
+  });
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  return { header, bytes: buffer.slice(4 + length) };
 }
 
 export class Connection {
-  /** `heard` has onPicture({time, begin, end, poses, contacts}), onStatus(object), onLost(). */
-  constructor(token, heard) {
+  /** `handlers` has onFrame({time, begin, end, poses, contacts}), onStatus(object), onError(text), onLost(). */
+  constructor(token, handlers) {
     const address = new URL(`${encodeURIComponent(token)}/ws`, location.href);
     address.protocol = address.protocol.replace("http", "ws");
     address.hash = "";
     this.socket = new WebSocket(address);
     this.socket.binaryType = "arraybuffer";
-    this.socket.onmessage = ({ data }) =>
-      typeof data === "string" ? heard.onStatus(JSON.parse(data)) : heard.onPicture(decodePicture(data));
-    this.socket.onclose = () => heard.onLost();
+    this.socket.onmessage = ({ data }) => {
+      if (typeof data !== "string") return handlers.onFrame(decodeFrame(data));
+      const message = JSON.parse(data);
+      if (message.type === "error") handlers.onError(message.text);
+      else handlers.onStatus(message);
+    };
+    this.socket.onclose = () => handlers.onLost();
   }
 
-  wish(op, more = {}) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ op, ...more }));
+  send(op, fields = {}) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ op, ...fields }));
   }
 
   close() {
@@ -39,7 +47,7 @@ export class Connection {
   }
 }
 
-function decodePicture(buffer) {
+function decodeFrame(buffer) {
   const view = new DataView(buffer);
   const bodies = view.getUint32(24, true);
   const contacts = view.getUint32(28, true);

@@ -1,28 +1,31 @@
-// Names that follow their objects.
+// Name labels that follow the selected and the hovered object.
 import * as THREE from "three";
 
 export class Labels {
-  constructor(element, stage, views) {
-    Object.assign(this, { stage, views, shown: { selected: "", hovered: "" } });
-    this.spans = Object.fromEntries(["selected", "hovered"].map((which) => {
-      const span = document.createElement("span");
-      span.className = which;
-      element.append(span);
-      return [which, span];
-    }));
-    stage.beforeDraw.push(() => this.#place());
+  constructor(element, renderer, views) {
+    Object.assign(this, { renderer, views, shown: { selected: "", hovered: "" } });
+    this.spans = Object.fromEntries(
+      ["selected", "hovered"].map((which) => {
+        const span = document.createElement("span");
+        span.className = which;
+        element.append(span);
+        return [which, span];
+      }),
+    );
+    renderer.beforeDraw.push(() => this.#place());
   }
 
   set(which, name, colour = "") {
     this.shown[which] = name;
-    this.spans[which].textContent = name.replaceAll("_", " ") + (which === "selected" && this.more ? ` · ${this.more}` : "");
+    this.spans[which].textContent =
+      name.replaceAll("_", " ") + (which === "selected" && this.suffix ? ` · ${this.suffix}` : "");
     this.spans[which].style.setProperty("--colour", colour);
-    this.stage.changed();
+    this.renderer.requestDraw();
   }
 
-  /** Says something behind the selected object's name. */
-  say(more) {
-    this.more = more;
+  /** Sets a text shown after the selected object's name. */
+  setSuffix(suffix) {
+    this.suffix = suffix;
     this.set("selected", this.shown.selected, this.spans.selected.style.getPropertyValue("--colour"));
   }
 
@@ -32,10 +35,14 @@ export class Labels {
       span.hidden = !name || !this.twin || (which === "hovered" && name === this.shown.selected);
       if (span.hidden) continue;
       const { min, max } = this.twin.boxOf(name);
-      const [width, height] = this.stage.size;
+      const [width, height] = this.renderer.size;
       let [x, y] = [0, Infinity];
       for (let corner = 0; corner < 8; corner++) {
-        const at = new THREE.Vector3(corner & 1 ? min.x : max.x, corner & 2 ? min.y : max.y, corner & 4 ? min.z : max.z);
+        const at = new THREE.Vector3(
+          corner & 1 ? min.x : max.x,
+          corner & 2 ? min.y : max.y,
+          corner & 4 ? min.z : max.z,
+        );
         at.project(this.views.camera);
         x += (((at.x + 1) / 2) * width) / 8;
         y = Math.min(y, ((1 - at.y) / 2) * height);

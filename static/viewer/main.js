@@ -1,68 +1,87 @@
-// Puts the viewer together: one view at a time, named by the page's #token or by the studio around it.
+// Assembles the viewer. It shows one view at a time, named by the page's #token or by a message from the studio.
 //
-// With the parent window, same origin only: hears {type: "load", token}, {type: "select", name},
-// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}; says {type: "ready"}, {type: "loaded", token}, {type: "select", name}.
-// Where a twin may be put right, also hears {type: "adjustable", on}, {type: "try", state or null}, {type: "say", text},
-// and says {type: "trying" or "tried", state}: state is {name, pos, quat_wxyz, grown}, grown times its present size.
-// With "?alone" in its address what it shows turns by itself until it is touched, and there is no photograph.
+// Messages of the parent window, same origin only. Received: {type: "load", token}, {type: "select", name},
+// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}. Sent: {type: "ready"},
+// {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
+// {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
+// state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
+// With "?standalone" in its address the model turns until it is touched, and there is no photograph.
 import { Adjust } from "./adjust.js";
-import { Connection, fetchGeometry, Refused, Unreachable } from "./connection.js";
+import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
-import { Edges } from "./edges.js";
+import { EdgeOverlay } from "./edge_overlay.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
 import { Pointer } from "./pointer.js";
-import { Stage } from "./stage.js";
+import { Renderer } from "./renderer.js";
 import { Timeline } from "./timeline.js";
 import { Turntable } from "./turntable.js";
 import { Twin } from "./twin.js";
-import { Views } from "./views.js";
+import { CameraViews } from "./camera_views.js";
 
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
-const ALONE = new URLSearchParams(location.search).has("alone");
+const STANDALONE = new URLSearchParams(location.search).has("standalone");
 const HEADROOM = 44; // pixels that the tools take, where the view is small
-let stage, views, pointer, labels, contacts, adjust, edges, turntable, twin, connection, token, status = {}, palette = {}, selected = "", retry, shaded = false;
+let renderer,
+  views,
+  pointer,
+  labels,
+  contacts,
+  adjust,
+  edges,
+  turntable,
+  twin,
+  connection,
+  token,
+  status = {},
+  palette = {},
+  selected = "",
+  retry,
+  shaded = false;
 
-function state(name, message = "") {
+function setState(name, message = "") {
   document.body.dataset.state = name;
   $("message").textContent = message;
 }
 
-function press(button, on) {
+function setPressed(button, on) {
   button.setAttribute("aria-pressed", String(on));
 }
 
-const wish = (op, more) => connection?.wish(op, more);
-const timeline = new Timeline(wish);
-const joints = new Joints($("joints"), wish);
+const send = (op, more) => connection?.send(op, more);
+const timeline = new Timeline(send);
+const joints = new Joints($("joints"), send);
 
-// Opening a view
+// Loading a view
 
-async function load(wanted, fetched = wanted && fetchGeometry(wanted)) {
-  const again = wanted === token && document.body.dataset.state === "lost";
-  token = wanted;
+async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken)) {
+  const isRetry = wantedToken === token && document.body.dataset.state === "lost";
+  token = wantedToken;
   connection?.close();
   clearTimeout(retry);
-  if (!token) return state("waiting", "Nothing to show yet.");
-  // what is shown stays until the next is there: after an edit, nearly the same
-  if (!again && document.body.dataset.state !== "showing") state("opening", "Opening the scene …");
+  if (!token) return setState("waiting", "Nothing to show yet.");
+  // the old view stays until the next has loaded; after an edit they differ little
+  if (!isRetry && document.body.dataset.state !== "showing") setState("opening", "Loading the scene …");
   try {
-    const pack = await fetched;
+    const pack = await geometryRequest;
     const next = await Twin.from(pack);
-    if (token === wanted) show(next, pack.header);
+    if (token === wantedToken) show(next, pack.header);
   } catch (error) {
-    if (token !== wanted) return;
-    if (error instanceof Unreachable) return lost("The studio does not answer. Trying again …");
-    state("failed", error instanceof Refused ? error.message : `The scene could not be opened: ${error.message}`);
+    if (token !== wantedToken) return;
+    if (error instanceof Unreachable) return retryLater("The studio does not answer. Trying again …");
+    setState(
+      "failed",
+      error instanceof ViewNotAvailable ? error.message : `The scene could not be opened: ${error.message}`,
+    );
   }
 }
 
-/** Says so and tries again soon, for as long as this view is wanted. */
-function lost(message) {
-  const mine = token;
-  state("lost", message);
-  retry = setTimeout(() => load(mine), 1500);
+/** Shows the message and retries while this view is wanted. */
+function retryLater(message) {
+  const ownToken = token;
+  setState("lost", message);
+  retry = setTimeout(() => load(ownToken), 1500);
 }
 
 function show(next, header) {
@@ -72,63 +91,69 @@ function show(next, header) {
   }
   adjust.show(next);
   joints.show(header.joints, next.names);
-  labels.say("");
+  labels.setSuffix("");
   $("difference").removeAttribute("src");
   twin = pointer.twin = labels.twin = next;
-  stage.scene.add(twin.root);
-  twin.resize(...stage.size);
+  renderer.scene.add(twin.root);
+  twin.resize(...renderer.size);
   twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
   const sphere = twin.bounds();
-  stage.illuminate(sphere);
+  renderer.illuminate(sphere);
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
   views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
-  compared();
-  select(selected, true); // what this view lacks may well be selected around it
+  updateCompare();
+  select(selected, true); // the studio may select an object that this view lacks
   connect();
 }
 
 function connect() {
-  const mine = token;
-  let first = true;
-  connection = new Connection(mine, {
-    onPicture(picture) {
-      twin.follow(picture.poses);
-      adjust.hold();
-      contacts.show(picture.contacts);
-      timeline.show(picture, status.recording);
-      stage.changed(true);
-      if (!first) return;
-      first = false;
-      stage.onDrawn = () => {
-        stage.onDrawn = null;
-        state("showing");
-        tell({ type: "loaded", token: mine });
-        if (ALONE) turntable.offer();
-        if (!shaded) setTimeout(() => stage.castShadows((shaded = true)), 100);
+  const ownToken = token;
+  let isFirst = true;
+  connection = new Connection(ownToken, {
+    onFrame(frame) {
+      twin.setPoses(frame.poses);
+      adjust.applyTrial();
+      contacts.show(frame.contacts);
+      timeline.show(frame, status.recording);
+      renderer.requestDraw(true);
+      if (!isFirst) return;
+      isFirst = false;
+      renderer.onDrawn = () => {
+        renderer.onDrawn = null;
+        setState("showing");
+        postToParent({ type: "loaded", token: ownToken });
+        if (STANDALONE) turntable.enable();
+        if (!shaded) setTimeout(() => renderer.castShadows(true), 100);
+        shaded = true;
       };
     },
-    onStatus: follow,
-    onLost: () => lost("The connection was lost. Trying again …"),
+    onStatus: onStatus,
+    onError: notice,
+    onLost: () => retryLater("The connection was lost. Trying again …"),
   });
 }
 
-function follow(next) {
-  const before = status.notice?.number ?? next.notice.number;
+function onStatus(next) {
+  const previousNumber = status.notice?.number ?? next.notice.number;
   status = next;
-  joints.follow(status.joints);
+  joints.update(status.joints);
   pointer.carrying = Boolean(status.layout);
   document.body.classList.toggle("arranging", pointer.carrying);
   document.body.classList.toggle("playing", status.playing);
   $("play").title = status.playing ? "Pause (Space)" : "Play (Space)";
   $("play").ariaLabel = status.playing ? "Pause" : "Play";
-  $("kind").textContent = status.layout ? "drag objects to where they shall end" : status.recording ? "recording" : "physics";
-  $("kind").title = status.layout ? "Nothing moves by itself here; R puts all back" : status.recording ? "Replays what was recorded" : "MuJoCo computes this live";
+  $("kind").textContent = status.layout ? "Goal layout" : status.recording ? "recording" : "physics";
+  $("kind").title = status.layout
+    ? "Drag objects to their goal positions; R resets"
+    : status.recording
+      ? "Recorded run"
+      : "Live MuJoCo simulation";
   $("kind").classList.toggle("recording", status.recording);
   $("speed").value = String(status.speed);
-  press($("contacts"), status.contacts);
+  setPressed($("contacts"), status.contacts);
   if (JSON.stringify(status.marks) !== JSON.stringify(timeline.marks)) timeline.mark(status.marks);
-  if (status.notice.number !== before) notice(status.notice.text);
+  if (status.notice.number !== previousNumber) notice(status.notice.text);
 }
 
 let noticeEnds;
@@ -139,11 +164,11 @@ function notice(text) {
   noticeEnds = setTimeout(() => ($("notice").hidden = true), 6000);
 }
 
-// Selecting
+// Selection
 
 const colourOf = (name) => palette[name] ?? ACCENT;
 
-function select(name, toldByParent = false) {
+function select(name, fromParent = false) {
   selected = twin?.names.includes(name) ? name : "";
   document.body.dataset.selected = selected;
   twin?.outline("selected", selected, colourOf(selected));
@@ -152,7 +177,7 @@ function select(name, toldByParent = false) {
   joints.select(selected);
   offerAdjust();
   hover("");
-  if (!toldByParent) tell({ type: "select", name: selected });
+  if (!fromParent) postToParent({ type: "select", name: selected });
 }
 
 function hover(name) {
@@ -161,9 +186,9 @@ function hover(name) {
   labels.set("hovered", name);
 }
 
-// The studio around us
+// Messages with the studio
 
-function tell(message) {
+function postToParent(message) {
   if (parent !== window) parent.postMessage(message, location.origin);
 }
 
@@ -174,12 +199,12 @@ addEventListener("message", ({ source, origin, data }) => {
     adjust.select(selected);
     offerAdjust();
   }
-  if (data?.type === "try") adjust.preview(data.state);
-  if (data?.type === "say") labels.say(data.text ?? "");
+  if (data?.type === "preview") adjust.preview(data.state);
+  if (data?.type === "note") labels.setSuffix(data.text ?? "");
   if (data?.type === "load" && data.token !== token) load(data.token);
   if (data?.type === "palette") {
     palette = data.colours ?? {};
-    joints.called = data.parts ?? {};
+    joints.displayNames = data.parts ?? {};
     select(selected, true);
   }
   if (data?.type === "select" && data.name !== selected) {
@@ -188,23 +213,25 @@ addEventListener("message", ({ source, origin, data }) => {
   }
 });
 
-// Putting an object right
+// Adjusting an object
 
 function offerAdjust() {
   $("adjust").hidden = !adjust.allowed || !twin?.bodyOf(selected);
   document.querySelector('[data-compare="depth"]').hidden = !adjust.allowed;
 }
 
-function adjusting(mode, all) {
-  for (const button of document.querySelectorAll("[data-adjust]")) press(button, button.dataset.adjust === mode);
-  document.querySelector('[data-adjust="rotate"]').lastChild.textContent = mode === "rotate" && all ? "Turn all" : "Turn";
-  if (mode && (status.playing || timeline.time > 0)) wish("reset"); // what has fallen about is not what is put right
+function onAdjustMode(mode, all) {
+  for (const button of document.querySelectorAll("[data-adjust]")) setPressed(button, button.dataset.adjust === mode);
+  document.querySelector('[data-adjust="rotate"]').lastChild.textContent =
+    mode === "rotate" && all ? "Rotate all" : "Rotate";
+  // Adjusts the twin's pose, not a later state of the simulation.
+  if (mode && (status.playing || timeline.time > 0)) send("reset");
 }
 
-// Turn, turn about all axes, nothing: in this order.
+// Cycles: rotate about z, rotate about all axes, off.
 function setAdjust(mode) {
-  const again = mode === "rotate" && adjust.mode === "rotate" && !adjust.all;
-  if (!$("adjust").hidden) adjust.setMode(mode, again || (mode === "rotate" && adjust.all));
+  const isRetry = mode === "rotate" && adjust.mode === "rotate" && !adjust.all;
+  if (!$("adjust").hidden) adjust.setMode(mode, isRetry || (mode === "rotate" && adjust.all));
 }
 
 function nudge(event) {
@@ -213,33 +240,35 @@ function nudge(event) {
 
 // Comparing with the photograph
 
-function compared(how = views.compare) {
-  const over = views.name === "photo" && $("compare").dataset.picture === "true";
-  $("compare").hidden = !over;
-  $("legend").hidden = !over || how !== "depth";
-  $("blend").disabled = how !== "blend";
-  for (const button of document.querySelectorAll("[data-compare]")) press(button, button.dataset.compare === how);
-  if (over && how === "depth" && !$("difference").hasAttribute("src")) {
-    $("difference").onload = () => views.resize(...stage.size);
+function updateCompare(mode = views.compare) {
+  const isPhotoView = views.name === "photo" && $("compare").dataset.picture === "true";
+  $("compare").hidden = !isPhotoView;
+  $("legend").hidden = !isPhotoView || mode !== "depth";
+  $("blend").disabled = mode !== "blend";
+  for (const button of document.querySelectorAll("[data-compare]")) setPressed(button, button.dataset.compare === mode);
+  if (isPhotoView && mode === "depth" && !$("difference").hasAttribute("src")) {
+    $("difference").onload = () => views.resize(...renderer.size);
     $("difference").src = `${encodeURIComponent(token)}/difference.png`;
   }
-  stage.instead = views.lines ? (renderer, scene, camera) => edges.draw(renderer, scene, camera, twin, colourOf) : null;
-  stage.changed();
+  renderer.instead = views.lines
+    ? (renderer, scene, camera) => edges.draw(renderer, scene, camera, twin, colourOf)
+    : null;
+  renderer.requestDraw();
 }
 
 // Buttons and keys
 
 function togglePush() {
   pointer.pushing = !pointer.pushing;
-  press($("push"), pointer.pushing);
+  setPressed($("push"), pointer.pushing);
   document.body.classList.toggle("pushing", pointer.pushing);
 }
 
 function toggleCollision() {
   const on = $("collision").getAttribute("aria-pressed") !== "true";
-  press($("collision"), on);
+  setPressed($("collision"), on);
   twin?.showCollisions(on);
-  stage.changed();
+  renderer.requestDraw();
 }
 
 function toggleHelp(on = $("help").hidden) {
@@ -247,23 +276,43 @@ function toggleHelp(on = $("help").hidden) {
   $("keys").setAttribute("aria-expanded", String(on));
 }
 
-const togglePlay = () => wish(status.playing ? "pause" : "play");
-const toggleContacts = () => wish("contacts", { on: !status.contacts });
+const togglePlay = () => send(status.playing ? "pause" : "play");
+const toggleContacts = () => send("contacts", { on: !status.contacts });
 const blinkPhoto = () => views.name === "photo" && views.blink();
 
-const overPhoto = (how) => () => views.name === "photo" && !document.querySelector(`[data-compare="${how}"]`).hidden && views.setCompare(how);
+const toggleCompare = (how) => () =>
+  views.name === "photo" && !document.querySelector(`[data-compare="${how}"]`).hidden && views.setCompare(how);
 
 const KEYS = {
-  m: () => setAdjust("translate"), t: () => setAdjust("rotate"), s: () => setAdjust("scale"),
-  e: overPhoto("edges"), d: overPhoto("depth"), v: overPhoto("beside"),
-  " ": togglePlay, ".": () => wish("step"), r: () => wish("reset"), p: togglePush, c: toggleContacts, g: toggleCollision,
-  b: blinkPhoto, 1: () => views.show("free"), 2: () => views.show("top"), 3: () => views.show("front"),
-  4: () => views.show("photo"), ArrowLeft: (event) => nudge(event) || timeline.by(-0.1),
-  ArrowRight: (event) => nudge(event) || timeline.by(0.1), ArrowUp: nudge, ArrowDown: nudge, PageUp: nudge, PageDown: nudge,
-  o: () => $("turntable").hidden || $("turntable").click(), "?": () => toggleHelp(), Escape: escape,
+  m: () => setAdjust("translate"),
+  t: () => setAdjust("rotate"),
+  s: () => setAdjust("scale"),
+  e: toggleCompare("edges"),
+  d: toggleCompare("depth"),
+  v: toggleCompare("beside"),
+  " ": togglePlay,
+  ".": () => send("step"),
+  r: () => send("reset"),
+  p: togglePush,
+  c: toggleContacts,
+  g: toggleCollision,
+  b: blinkPhoto,
+  1: () => views.show("free"),
+  2: () => views.show("top"),
+  3: () => views.show("front"),
+  4: () => views.show("photo"),
+  ArrowLeft: (event) => nudge(event) || timeline.seekBy(-0.1),
+  ArrowRight: (event) => nudge(event) || timeline.seekBy(0.1),
+  ArrowUp: nudge,
+  ArrowDown: nudge,
+  PageUp: nudge,
+  PageDown: nudge,
+  o: () => $("turntable").hidden || $("turntable").click(),
+  "?": () => toggleHelp(),
+  Escape: cancel,
 };
 
-function escape() {
+function cancel() {
   if (!$("help").hidden) toggleHelp(false);
   else if (adjust.mode) adjust.setMode(null);
   else select("");
@@ -271,18 +320,21 @@ function escape() {
 
 function listen() {
   $("play").onclick = togglePlay;
-  $("step").onclick = () => wish("step");
-  $("reset").onclick = () => wish("reset");
-  $("speed").onchange = () => wish("speed", { value: Number($("speed").value) });
+  $("step").onclick = () => send("step");
+  $("reset").onclick = () => send("reset");
+  $("speed").onchange = () => send("speed", { value: Number($("speed").value) });
   $("push").onclick = togglePush;
   $("contacts").onclick = toggleContacts;
   $("collision").onclick = toggleCollision;
   $("keys").onclick = () => toggleHelp();
   $("blink").onclick = blinkPhoto;
   $("blend").oninput = () => views.setBlend($("blend").value / 100);
-  for (const button of document.querySelectorAll("button[data-view]")) button.onclick = () => views.show(button.dataset.view);
-  for (const button of document.querySelectorAll("[data-adjust]")) button.onclick = () => setAdjust(button.dataset.adjust);
-  for (const button of document.querySelectorAll("[data-compare]")) button.onclick = () => views.setCompare(button.dataset.compare);
+  for (const button of document.querySelectorAll("button[data-view]"))
+    button.onclick = () => views.show(button.dataset.view);
+  for (const button of document.querySelectorAll("[data-adjust]"))
+    button.onclick = () => setAdjust(button.dataset.adjust);
+  for (const button of document.querySelectorAll("[data-compare]"))
+    button.onclick = () => views.setCompare(button.dataset.compare);
   addEventListener("keydown", (event) => {
     const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const typing = event.target.matches(event.key.startsWith("Arrow") ? "select, input" : "select");
@@ -294,51 +346,52 @@ function listen() {
   addEventListener("hashchange", () => load(location.hash.slice(1)));
 }
 
-function begin() {
-  const wanted = location.hash.slice(1);
-  const fetched = wanted ? fetchGeometry(wanted) : null; // on its way while the canvas is made
-  fetched?.catch(() => {}); // load() tells
+function start() {
+  const wantedToken = location.hash.slice(1);
+  const geometryRequest = wantedToken ? fetchGeometry(wantedToken) : null; // loads while the canvas is created
+  geometryRequest?.catch(() => {}); // load() reports it
   try {
-    stage = new Stage($("canvas"), $("stage"));
+    renderer = new Renderer($("canvas"), $("viewport"));
   } catch {
-    return state("failed", "This browser offers no WebGL 2, which the 3D view needs. Turn on hardware acceleration or try another browser.");
+    return setState("failed", "The 3D view needs WebGL 2. Turn on hardware acceleration or use another browser.");
   }
-  views = new Views(stage, $("canvas"), $("photo"), $("difference"));
-  document.body.classList.toggle("alone", ALONE);
-  views.headroom = ALONE ? HEADROOM : 0;
-  labels = new Labels($("labels"), stage, views);
-  contacts = new Contacts(stage.scene);
-  pointer = new Pointer(stage, views, $("canvas"), {
+  views = new CameraViews(renderer, $("canvas"), $("photo"), $("difference"));
+  document.body.classList.toggle("standalone", STANDALONE);
+  views.headroom = STANDALONE ? HEADROOM : 0;
+  labels = new Labels($("labels"), renderer, views);
+  contacts = new Contacts(renderer.scene);
+  pointer = new Pointer(renderer, views, $("canvas"), {
     onHover: hover,
     onSelect: (name) => select(name),
-    onPush: (push) => wish("push", push),
-    onRelease: () => wish("release"),
+    onPush: (push) => send("push", push),
+    onRelease: () => send("release"),
   });
-  edges = new Edges();
-  adjust = new Adjust(stage, views, $("canvas"), {
-    onTry: (state) => tell({ type: "trying", state }),
-    onDone: (state) => tell({ type: "tried", state }),
-    onMode: adjusting,
+  edges = new EdgeOverlay();
+  adjust = new Adjust(renderer, views, $("canvas"), {
+    onTry: (state) => postToParent({ type: "adjusting", state }),
+    onDone: (state) => postToParent({ type: "adjusted", state }),
+    onMode: onAdjustMode,
   });
   pointer.occupied = () => adjust.busy;
-  turntable = new Turntable(stage, views, $("canvas"), $("turntable"));
-  stage.onResize = (width, height) => {
+  turntable = new Turntable(renderer, views, $("canvas"), $("turntable"));
+  renderer.onResize = (width, height) => {
     if (twin) views.resize(width, height);
     twin?.resize(width, height);
   };
   views.onShow = (name) => {
     document.body.dataset.view = name;
     hover("");
-    compared();
+    updateCompare();
     turntable.set(false);
-    for (const button of document.querySelectorAll("button[data-view]")) press(button, button.dataset.view === name);
+    for (const button of document.querySelectorAll("button[data-view]"))
+      setPressed(button, button.dataset.view === name);
   };
-  views.onBlink = (on) => press($("blink"), on);
-  views.onCompare = compared;
+  views.onBlink = (on) => setPressed($("blink"), on);
+  views.onCompare = updateCompare;
   listen();
-  stage.resize();
-  tell({ type: "ready" });
-  if (wanted) load(wanted, fetched);
+  renderer.resize();
+  postToParent({ type: "ready" });
+  if (wantedToken) load(wantedToken, geometryRequest);
 }
 
-begin();
+start();

@@ -1,28 +1,31 @@
-// The mouse: hovering names, a click selects, dragging with the push tool (or Ctrl) pulls on an object.
+// Pointer input: hover shows names, click selects, drag with the push tool (or Ctrl) pulls an object.
 import * as THREE from "three";
 
-const CLICK = 4; // pixels the mouse may wander between press and release
+const CLICK_TOLERANCE_PX = 4; // pixels between press and release that still count as a click
 
 export class Pointer {
-  /** `heard` has onHover(name), onSelect(name), onPush({body, point, target}), onRelease(). */
-  constructor(stage, views, canvas, heard) {
-    Object.assign(this, { stage, views, canvas, heard, pushing: false, carrying: false, drag: null });
+  /** `handlers` has onHover(name), onSelect(name), onPush({body, point, target}), onRelease(). */
+  constructor(renderer, views, canvas, handlers) {
+    Object.assign(this, { renderer, views, canvas, handlers, pushing: false, carrying: false, drag: null });
     this.raycaster = new THREE.Raycaster();
-    this.string = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: "#ffb86b", depthTest: false }));
+    this.string = new THREE.Line(
+      new THREE.BufferGeometry(),
+      new THREE.LineBasicMaterial({ color: "#ffb86b", depthTest: false }),
+    );
     this.string.frustumCulled = this.string.visible = false;
     this.string.renderOrder = 3;
-    stage.scene.add(this.string);
-    stage.beforeDraw.push(() => this.#drawString());
-    // Captured before OrbitControls hears of it.
+    renderer.scene.add(this.string);
+    renderer.beforeDraw.push(() => this.#drawString());
+    // In the capture phase, before OrbitControls.
     canvas.parentElement.addEventListener("pointerdown", (event) => event.target === canvas && this.#down(event), true);
     canvas.addEventListener("pointermove", (event) => this.#move(event));
     canvas.addEventListener("pointerup", (event) => this.#up(event));
-    canvas.addEventListener("pointercancel", () => this.#letGo());
-    canvas.addEventListener("pointerleave", () => !this.drag && heard.onHover(""));
+    canvas.addEventListener("pointercancel", () => this.#release());
+    canvas.addEventListener("pointerleave", () => !this.drag && handlers.onHover(""));
   }
 
-  #aim(event) {
-    const [width, height] = this.stage.size;
+  #ray(event) {
+    const [width, height] = this.renderer.size;
     const at = new THREE.Vector2((event.offsetX / width) * 2 - 1, 1 - (event.offsetY / height) * 2);
     this.views.camera.updateMatrixWorld();
     this.raycaster.setFromCamera(at, this.views.camera);
@@ -32,8 +35,9 @@ export class Pointer {
   #down(event) {
     this.canvas.focus({ preventScroll: true });
     this.pressed = [event.clientX, event.clientY];
-    if (event.button !== 0 || !this.twin || this.occupied?.() || !(this.pushing || this.carrying || event.ctrlKey)) return;
-    const hit = this.twin.pick(this.#aim(event));
+    if (event.button !== 0 || !this.twin || this.occupied?.() || !(this.pushing || this.carrying || event.ctrlKey))
+      return;
+    const hit = this.twin.pick(this.#ray(event));
     if (!hit?.moving) return;
     event.stopPropagation();
     this.canvas.setPointerCapture(event.pointerId);
@@ -50,37 +54,41 @@ export class Pointer {
     this.hovered = event;
     this.waiting ??= requestAnimationFrame(() => {
       this.waiting = null;
-      if (this.twin && !this.drag) this.heard.onHover(this.twin.pick(this.#aim(this.hovered))?.object ?? "");
+      if (this.twin && !this.drag) this.handlers.onHover(this.twin.pick(this.#ray(this.hovered))?.object ?? "");
     });
   }
 
-  // Over the table at the height where it was taken hold of; with Shift, or seen from the side, in the picture's plane.
+  // Drags in the horizontal plane through the grabbed point; with Shift, or from the side, in the screen's plane.
   #pull(event) {
     const { drag } = this;
-    const ray = this.#aim(event).ray;
+    const ray = this.#ray(event).ray;
     const facing = this.views.camera.getWorldDirection(new THREE.Vector3());
-    const flat = !event.shiftKey && Math.abs(facing.z) > 0.2;
-    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(flat ? new THREE.Vector3(0, 0, 1) : facing, drag.target);
+    const inTablePlane = !event.shiftKey && Math.abs(facing.z) > 0.2;
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(
+      inTablePlane ? new THREE.Vector3(0, 0, 1) : facing,
+      drag.target,
+    );
     const target = ray.intersectPlane(plane, new THREE.Vector3());
     if (!target || target.distanceTo(drag.point) > 3) return;
     drag.target.copy(target);
     drag.pulled = true;
-    this.heard.onPush({ body: drag.index, point: drag.local.toArray(), target: target.toArray() });
-    this.stage.changed();
+    this.handlers.onPush({ body: drag.index, point: drag.local.toArray(), target: target.toArray() });
+    this.renderer.requestDraw();
   }
 
   #up(event) {
     const [x, y] = this.pressed ?? [NaN, NaN];
-    const clicked = Math.hypot(event.clientX - x, event.clientY - y) < CLICK && event.button === 0;
-    if (clicked && !this.drag?.pulled && this.twin && !this.occupied?.()) this.heard.onSelect(this.twin.pick(this.#aim(event))?.object ?? "");
-    this.#letGo();
+    const clicked = Math.hypot(event.clientX - x, event.clientY - y) < CLICK_TOLERANCE_PX && event.button === 0;
+    if (clicked && !this.drag?.pulled && this.twin && !this.occupied?.())
+      this.handlers.onSelect(this.twin.pick(this.#ray(event))?.object ?? "");
+    this.#release();
   }
 
-  #letGo() {
-    if (this.drag?.pulled) this.heard.onRelease();
+  #release() {
+    if (this.drag?.pulled) this.handlers.onRelease();
     this.drag = null;
     document.body.classList.remove("dragging");
-    this.stage.changed();
+    this.renderer.requestDraw();
   }
 
   #drawString() {

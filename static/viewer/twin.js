@@ -1,7 +1,7 @@
-// The model as a scene graph: bodies follow the pictures; one is selected, one hovered over.
+// The model as a scene graph. Bodies follow the server's poses; one object can be selected and one hovered.
 import * as THREE from "three";
-import { Outline } from "./outline.js";
-import { decodeMeshes, decodeTextures, meshOf, quaternion } from "./shapes.js";
+import { SelectionOutline } from "./selection_outline.js";
+import { decodeMeshes, decodeTextures, meshOf, quaternion } from "./geoms.js";
 
 export class Twin {
   static async from(pack) {
@@ -12,11 +12,12 @@ export class Twin {
     this.root = new THREE.Group();
     this.collisions = [];
     this.bodies = header.bodies.map((body) => this.#body(body));
-    this.moving = this.bodies.filter((body) => body.userData.moving >= 0)
+    this.moving = this.bodies
+      .filter((body) => body.userData.moving >= 0)
       .sort((a, b) => a.userData.moving - b.userData.moving);
     for (const geom of header.geoms) this.#add(geom, meshOf(geom, meshes, textures));
     this.names = [...new Set(header.bodies.map((body) => body.object).filter(Boolean))];
-    this.outlines = { selected: new Outline(2.5, 1), hovered: new Outline(2, 2) };
+    this.outlines = { selected: new SelectionOutline(2.5, 1), hovered: new SelectionOutline(2, 2) };
     this.root.updateMatrixWorld(true);
   }
 
@@ -40,8 +41,8 @@ export class Twin {
     this.bodies[geom.body].add(mesh);
   }
 
-  /** Poses as the picture holds them: per moving body x y z, then w x y z. */
-  follow(poses) {
+  /** Sets the poses of a frame: per moving body x y z, then w x y z. */
+  setPoses(poses) {
     this.moving.forEach((body, i) => {
       const [x, y, z, qw, qx, qy, qz] = poses.subarray(7 * i, 7 * i + 7);
       body.position.set(x, y, z);
@@ -50,7 +51,7 @@ export class Twin {
     this.root.updateMatrixWorld(true);
   }
 
-  /** The body an object is moved by, or undefined where it stands fixed. */
+  /** Returns an object's free body; undefined if it is fixed. */
   bodyOf(name) {
     return name ? this.moving.find((body) => body.userData.name === name) : undefined;
   }
@@ -59,34 +60,40 @@ export class Twin {
     for (const mesh of this.collisions) mesh.visible = on;
   }
 
-  /** Draws an outline ("selected" or "hovered") around an object; null takes it away. */
+  /** Draws the "selected" or "hovered" outline around an object; an empty name removes it. */
   outline(which, name, colour) {
-    this.outlines[which].around(name ? this.#meshes(name) : [], colour);
+    this.outlines[which].setMeshes(name ? this.#meshes(name) : [], colour);
   }
 
   resize(width, height) {
     for (const outline of Object.values(this.outlines)) outline.resize(width, height);
   }
 
-  /** What a ray meets first: {object (name or ""), body (index), point (world)} or null. */
+  /** Returns what a ray hits first: {object (name or ""), index, moving, body, point (world)} or null. */
   pick(raycaster) {
-    this.root.updateMatrixWorld(); // poses may have come since the last picture was drawn
-    const drawn = [];
-    this.root.traverseVisible((node) => node.isMesh && !node.userData.outline && drawn.push(node));
-    const [hit] = raycaster.intersectObjects(drawn, false);
+    this.root.updateMatrixWorld(); // poses may have changed since the last frame was drawn
+    const meshes = [];
+    this.root.traverseVisible((node) => node.isMesh && !node.userData.outline && meshes.push(node));
+    const [hit] = raycaster.intersectObjects(meshes, false);
     if (!hit) return null;
     const body = hit.object.parent;
-    return { object: body.userData.object, index: body.userData.index, moving: body.userData.moving >= 0, body, point: hit.point };
+    return {
+      object: body.userData.object,
+      index: body.userData.index,
+      moving: body.userData.moving >= 0,
+      body,
+      point: hit.point,
+    };
   }
 
-  /** The object's box as it lies now, in world axes. */
+  /** Returns the object's current bounding box in world axes. */
   boxOf(name) {
     const box = new THREE.Box3();
     for (const mesh of this.#meshes(name)) box.expandByObject(mesh);
     return box;
   }
 
-  /** The sphere around all objects, or around everything that is not endless. */
+  /** Returns the bounding sphere of all objects, or of everything but planes if there are none. */
   bounds() {
     const box = new THREE.Box3();
     for (const name of this.names) box.union(this.boxOf(name));
@@ -95,10 +102,11 @@ export class Twin {
   }
 
   #meshes(name) {
-    const all = this.bodies.filter((body) => body.userData.object === name)
+    const all = this.bodies
+      .filter((body) => body.userData.object === name)
       .flatMap((body) => body.children.filter((node) => node.isMesh && !node.userData.outline));
-    const looks = all.filter((mesh) => mesh.userData.group < 3);
-    return looks.length ? looks : all;
+    const visual = all.filter((mesh) => mesh.userData.group < 3);
+    return visual.length ? visual : all;
   }
 
   dispose() {

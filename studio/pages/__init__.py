@@ -1,0 +1,1 @@
+"""Pages: each reads widgets, calls one function and shows what it returns."""

@@ -1,21 +1,23 @@
-"""Step 5: what the robot shall do, and the rounds of writing, running and repairing until it is simulated well."""
+"""Step 5: the task, and the rounds in which its program is written, run and repaired."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
 
-from components.steps import AskedBack, RoundTimeline, TaskCards
-from components.viewer import Viewer, view
-from studio import proposals, rounds
-from studio.pages.scene import names
-from studio.session import Session
-from studio.shell import Shell
-from studio.watching import Watching
+from components.steps import RoundTimeline, TaskCards, TaskClarification
+from components.viewer import Viewer, viewer_value
+from studio.pages.page_shell import Shell
+from studio.scene.fit_table import viewer_labels
+from studio.scene.viewer_content import ViewerContent
+from studio.sessions.project_work import EditedRound
+from studio.sessions.session import Session
+from studio.task import proposals, round_records
 
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
 
-def build(shell: Shell, watching: Watching) -> None:
+def build(shell: Shell, content: ViewerContent) -> None:
     with gr.Row(elem_id="ask"):
         text = gr.Textbox(
             show_label=False, container=False, max_lines=1, placeholder="Write a task, or choose one below",
@@ -26,43 +28,41 @@ def build(shell: Shell, watching: Watching) -> None:
         )
         generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
         stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
-    asked = AskedBack()
-    editing = Editing()
+    clarification = TaskClarification()
+    editor = RoundEditor()
     viewer = Viewer(height=340, min_height=0, elem_id="round")
     timeline = RoundTimeline()
     cards = TaskCards()
 
-    shell.shows(cards, proposals.shown)
-    shell.shows(asked, unfit)
-    shell.shows(timeline, rounds.shown)
-    shell.shows(viewer, lambda session: played(session, watching))
-    shell.shows(stop, lambda session: gr.Button(interactive=busy(session)))
-    shell.shows(generate, lambda session: gr.Button(interactive=not busy(session)))
-    shell.told(timeline.play, lambda session, told: session.play(int(told["number"]), told.get("instant")))
-    shell.told(timeline.leave, lambda session, _: session.leave())
-    shell.told(timeline.arrange, lambda session, told: session.arrange(int(told["number"])))
-    shell.told(timeline.aim, lambda session, told: session.aim_at(int(told["number"]), watching.places(session)))
-    shell.told(timeline.compare, lambda session, told: rounds.compare(session, told.get("a"), told.get("b")))
-    shell.told(timeline.pin, lambda session, told: rounds.pin(session, told.get("number")))
-    shell.told(cards.rehearse, lambda session, _: proposals.try_out(session))
-    shell.told(cards.hush, lambda session, _: session.quiet.set())
+    shell.show(cards, proposals.task_cards)
+    shell.show(clarification, proposals.clarification)
+    shell.show(timeline, round_records.timeline_record)
+    shell.show(viewer, lambda session: replay(session, content))
+    shell.show(stop, lambda session: gr.Button(interactive=is_working(session)))
+    shell.show(generate, lambda session: gr.Button(interactive=not is_working(session)))
+    shell.on_message(timeline.play, show_round)
+    shell.on_message(timeline.close_replay, lambda session, _: session.replay.hide())
+    shell.on_message(timeline.arrange_goal, lambda session, message: session.replay.arrange(int(message["number"])))
+    shell.on_message(timeline.use_as_goal, lambda session, message: use_as_goal(session, content, message))
+    shell.on_message(timeline.compare, round_records.compare)
+    shell.on_message(timeline.pin, round_records.pin)
+    shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
+    shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
     shell.on(generate.click, lambda session, text, mode: session.generate(text, mode), [text, mode])
     shell.on(text.submit, lambda session, text, mode: session.generate(text, mode), [text, mode])
-    shell.on(stop.click, lambda session: session.stop())
-    shell.on(
-        editing.run.click, lambda session, *edited: session.run_from(*edited), [*editing.edited, mode, editing.task]
-    )
-    shell.answers(cards.pick, lambda session, told: str(told["instruction"]), [text])
-    shell.answers(asked.pick, lambda session, told: str(told["instruction"]), [text])
-    shell.answers(timeline.edit, edit, editing.opened)
-    shell.greets(text, instruction)
+    shell.on(stop.click, lambda session: session.runner.stop())
+    shell.on(editor.run.click, run_edited_round, [*editor.edited, mode])
+    shell.reply_on(cards.pick, lambda session, message: str(message["instruction"]), [text])
+    shell.reply_on(clarification.pick, lambda session, message: str(message["instruction"]), [text])
+    shell.reply_on(timeline.edit, edit_round, editor.opened)
+    shell.show_on_open(text, instruction)
 
 
-class Editing:
-    """The task and the code of a round, for a person to change and go on from."""
+class RoundEditor:
+    """Widgets to edit the task and the code of a round and to continue from it."""
 
     def __init__(self):
-        with gr.Column(visible=False, elem_id="editing") as self.place:
+        with gr.Column(visible=False, elem_id="editing") as self.column:
             self.number = gr.State(0)
             with gr.Row():
                 self.heading = gr.HTML(padding=False)
@@ -73,41 +73,47 @@ class Editing:
                 self.simulation = gr.Code(language="python", label="simulation.py", lines=12, max_lines=28)
                 self.checks = gr.Code(language="python", label="checks.py", lines=12, max_lines=28)
         for button in (self.run, close):
-            button.click(lambda: gr.Column(visible=False), outputs=self.place, show_progress="hidden")
-        self.edited: list[Any] = [self.number, self.simulation, self.checks]
-        self.opened: list[Any] = [self.place, self.heading, self.number, self.task, self.simulation, self.checks]
+            button.click(lambda: gr.Column(visible=False), outputs=self.column, show_progress="hidden")
+        self.edited: list[Any] = [self.number, self.simulation, self.checks, self.task]
+        """In the order of the fields of EditedRound."""
+        self.opened: list[Any] = [self.column, self.heading, self.number, self.task, self.simulation, self.checks]
+        """In the order of what `edit_round` returns."""
 
 
-def edit(session: Session, told: dict) -> list:
-    """Opens a round for editing."""
-    one = rounds.find(session, told.get("number"))
-    heading = (
-        f'<h4 class="section">Go on from round {one.number}: it stays as it is, what you run becomes a new branch</h4>'
-    )
-    return [gr.Column(visible=True), heading, one.number, one.task, one.program.simulation, one.program.checks]
+def edit_round(session: Session, message: Mapping[str, Any]) -> list:
+    """Return the editor's widgets for the round {number}."""
+    edited = round_records.find_round(session, message.get("number"))
+    number, program = edited.number, edited.program
+    heading = f'<h4 class="section">Continue from round {number} in a new branch; round {number} stays</h4>'
+    return [gr.Column(visible=True), heading, number, edited.task, program.simulation, program.checks]
+
+
+def run_edited_round(session: Session, *values: Any) -> None:
+    """Continue from the edited round; the values are those of `RoundEditor.edited`, then the mode."""
+    *edited, mode = values
+    session.continue_from(EditedRound(*edited), mode)
+
+
+def show_round(session: Session, message: Mapping[str, Any]) -> None:
+    session.replay.show(int(message["number"]), message.get("instant"))
+
+
+def use_as_goal(session: Session, content: ViewerContent, message: Mapping[str, Any]) -> None:
+    """Continue from the round {number} with the layout that a person arranged in the viewer as the goal."""
+    session.continue_with_layout(int(message["number"]), content.dragged_positions(session))
 
 
 def instruction(session: Session | None) -> str:
-    """What the box says when a project is opened: the task it has, if it has one."""
+    """Return the instruction of the project's task, or "" if it has none."""
     task = session.project.task() if session else None
     return task.instruction if task else ""
 
 
-def busy(session: Session | None) -> bool:
-    return bool(session and session.work)
+def is_working(session: Session | None) -> bool:
+    return bool(session and session.runner.current)
 
 
-def unfit(session: Session | None) -> dict:
-    """What the person is asked back: why the words do not fit, and answers to click: what may have been meant, or else
-    what could be done here."""
-    if session is None or session.unfit is None:
-        return {}
-    error, proposed = session.unfit, session.project.tasks() or ()
-    works = error.works or ([] if error.instead else [task.instruction for task in proposed[:3]])
-    return {"reason": error.reason, "instead": error.instead, "works": list(works)}
-
-
-def played(session: Session | None, watching: Watching) -> dict:
-    """The view of the round a person wants to see; away while there is none."""
-    token = watching.round(session) if session else ""
-    return view(token, **(names(session) if session and token else {})) | {"away": not token}
+def replay(session: Session | None, content: ViewerContent) -> dict:
+    """Return the Viewer's value for the round that is replayed; it is hidden while there is none."""
+    token = content.round(session) if session else ""
+    return viewer_value(token, **(viewer_labels(session) if session and token else {})) | {"hidden": not token}

@@ -1,68 +1,78 @@
-"""Cards: pictures that fill their frame, drawn once, from any thread."""
+"""Cards are views filled by the asset, rendered once, from any thread."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from pipeline.assets import Library
-from pipeline.assets.cards import GROUND, VIEWS, camera_rotation, card, card_file, readable_card
-from pipeline.assets.views import look, rotations
+from pipeline.assets.appearance.ray_views import camera_rotations, render_views
+from pipeline.assets.asset_cards import (
+    BACKGROUND_RGB,
+    CARD_VIEWS,
+    brightened_card,
+    camera_rotation,
+    card_file,
+    render_card,
+)
 
 LIBRARY = Library.open()
 
 
-def shown(picture):
-    """Where the asset is: what differs from the picture's own corner, the ground."""
+def asset_mask(picture):
+    """Return the asset's mask: the pixels that differ from the background in the corner."""
     return np.abs(picture.astype(int) - picture[0, 0].astype(int)).sum(axis=2) > 40
 
 
-def test_each_view_shows_the_asset_large_and_whole(tmp_path):
-    pictures = card(LIBRARY["mustard_bottle"], size=96, cache=tmp_path)
-    assert len(pictures) == len(VIEWS) and all(p.shape == (96, 96, 3) and p.dtype == np.uint8 for p in pictures)
+def test_each_view_shows_the_whole_asset_large(tmp_path):
+    pictures = render_card(LIBRARY["mustard_bottle"], size=96, cache=tmp_path)
+    assert len(pictures) == len(CARD_VIEWS) and all(p.shape == (96, 96, 3) and p.dtype == np.uint8 for p in pictures)
     for picture in pictures:
-        mask = shown(picture)
+        mask = asset_mask(picture)
         assert 0.08 < mask.mean() < 0.9 and np.ptp(np.flatnonzero(mask.any(axis=1))) > 48
         assert not mask[[0, -1]].any() and not mask[:, [0, -1]].any()
 
 
-def test_a_card_is_drawn_once(tmp_path):
+def test_a_card_is_rendered_once(tmp_path):
     asset = LIBRARY["red_cube"]
     file = card_file(asset, tmp_path, size=64)
     written = file.stat().st_mtime_ns
-    np.testing.assert_array_equal(card(asset, VIEWS[:1], 64, tmp_path)[0], card(asset, VIEWS[:1], 64)[0])
+    np.testing.assert_array_equal(
+        render_card(asset, CARD_VIEWS[:1], 64, tmp_path)[0], render_card(asset, CARD_VIEWS[:1], 64)[0]
+    )
     assert file.stat().st_mtime_ns == written
 
 
-def test_many_threads_may_ask_at_once():
+def test_many_threads_may_render_at_once():
     asset = LIBRARY["red_cube"]
     with ThreadPoolExecutor(4) as threads:
-        pictures = list(threads.map(lambda _: card(asset, VIEWS[:1], 64)[0], range(8)))
+        pictures = list(threads.map(lambda _: render_card(asset, CARD_VIEWS[:1], 64)[0], range(8)))
     assert all((p == pictures[0]).all() for p in pictures)
 
 
-def test_what_is_red_looks_red_and_the_ground_does_not():
-    picture = card(LIBRARY["red_cube"], VIEWS[:1], 64)[0]
-    red, green, blue = picture[shown(picture)].mean(axis=0)
-    assert red > 2 * green and red > 2 * blue and np.ptp(picture[0, 0]) < 12 and min(GROUND) > 0.9
+def test_a_red_asset_is_red_and_the_background_is_not():
+    picture = render_card(LIBRARY["red_cube"], CARD_VIEWS[:1], 64)[0]
+    red, green, blue = picture[asset_mask(picture)].mean(axis=0)
+    assert red > 2 * green and red > 2 * blue and np.ptp(picture[0, 0]) < 12 and min(BACKGROUND_RGB) > 0.9
 
 
-def test_the_form_of_dark_things_is_seen_in_small_pictures_and_colours_stay():
+def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     def tones(id: str, picture: np.ndarray) -> np.ndarray:
-        return picture[shown(card(LIBRARY[id], VIEWS[:1], 224)[0])].mean(axis=1)
+        return picture[asset_mask(render_card(LIBRARY[id], CARD_VIEWS[:1], 224)[0])].mean(axis=1)
 
     before, now = (
-        tones("blue_mug", one) for one in (card(LIBRARY["blue_mug"], VIEWS[:1])[0], readable_card(LIBRARY["blue_mug"]))
+        tones("blue_mug", one)
+        for one in (render_card(LIBRARY["blue_mug"], CARD_VIEWS[:1])[0], brightened_card(LIBRARY["blue_mug"]))
     )
     assert now.mean() > 1.3 * before.mean() and np.percentile(now, 95) < 200
     assert np.ptp(np.percentile(now, [5, 95])) > np.ptp(np.percentile(before, [5, 95]))
-    red = readable_card(LIBRARY["red_cube"])
-    assert red[shown(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
+    red = brightened_card(LIBRARY["red_cube"])
+    assert red[asset_mask(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
 
 
 def test_rays_and_opengl_see_the_same_outline():
-    asset, (azimuth, elevation) = LIBRARY["hammer"], VIEWS[0]
-    mask = shown(card(asset, [(azimuth, elevation)], 128)[0])
-    rays = look(asset, rotations(np.array([azimuth]), np.array([elevation])), 128).masks[0]
+    asset, (azimuth, elevation) = LIBRARY["hammer"], CARD_VIEWS[0]
+    mask = asset_mask(render_card(asset, [(azimuth, elevation)], 128)[0])
+    rays = render_views(asset, camera_rotations(np.array([azimuth]), np.array([elevation])), 128).masks[0]
 
     def aspect(m):
         return np.ptp(np.flatnonzero(m.any(axis=0))) / np.ptp(np.flatnonzero(m.any(axis=1)))
@@ -72,6 +82,6 @@ def test_rays_and_opengl_see_the_same_outline():
 
 def test_a_view_is_as_wide_and_high_as_the_asset():
     asset = LIBRARY["cracker_box"]
-    views = look(asset, rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
+    views = render_views(asset, camera_rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
     np.testing.assert_allclose(views.extents, [asset.size[[0, 2]], asset.size[[1, 2]]], atol=1e-4)
     assert np.linalg.det(camera_rotation(20, 30)) > 0.999

@@ -1,4 +1,4 @@
-"""An index finds what it was given, by words, picture, size and kind; a kill loses nothing that was put."""
+"""The index finds assets by words, picture, size and category; a kill loses no committed entry."""
 
 import json
 import signal
@@ -12,23 +12,24 @@ import pytest
 import trimesh
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.index import Entry, Index
+from pipeline.assets.index.asset_index import AssetIndex, IndexEntry
+from pipeline.assets.index.columns import AssetFilter
 
-WIDE = 700
+LENGTH = 700
 
 
 def entry(id, name="", **more):
     about = {"caption": name, "category": "box", "size": np.array([0.1, 0.1, 0.2]), "mass": 0.3, "articulated": False}
-    return Entry(id=id, name=name or id, **{**about, **more})
+    return IndexEntry(id=id, name=name or id, **{**about, **more})
 
 
 def vectors(count, seed=0):
-    return np.random.default_rng(seed).normal(size=(count, WIDE)).astype(np.float32)
+    return np.random.default_rng(seed).normal(size=(count, LENGTH)).astype(np.float32)
 
 
 @pytest.fixture
 def index(tmp_path):
-    with Index.open(tmp_path, "eye") as opened:
+    with AssetIndex.open(tmp_path, "eye") as opened:
         yield opened
 
 
@@ -38,7 +39,7 @@ def make(folder, name, size=(0.1, 0.06, 0.2)):
     trimesh.creation.box(size).export(folder / "mesh.obj")
 
 
-CUPBOARDS = [
+ENTRIES = [
     entry(
         "white_cabinet", "white cabinet", caption="white cabinet with 3 drawers, 26 x 22 x 22 cm", category="cabinet"
     ),
@@ -66,62 +67,62 @@ CUPBOARDS = [
         ("", "candle", 5),
     ],
 )
-def test_words_find_things_while_they_are_typed(index, words, first, total):
-    index.put(CUPBOARDS)
-    found = index.search(words)
-    assert found.total == len(found.ids) == total
+def test_words_find_assets_while_they_are_typed(index, words, first, total):
+    index.put(ENTRIES)
+    page = index.search(words)
+    assert page.total == len(page.ids) == total
     if first in ("short_cabinet",) and total > 1:
-        assert set(found.ids) == {"short_cabinet", "white_cabinet"}
+        assert set(page.ids) == {"short_cabinet", "white_cabinet"}
     else:
-        assert found.ids[:1] == ((first,) if first else ())
-    assert found.every_word == (words != "red zebra")
+        assert page.ids[:1] == ((first,) if first else ())
+    assert page.matches_all_words == (words != "red zebra")
 
 
-def test_a_picture_finds_the_one_it_is_most_like_among_those_that_pass(index):
+def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter(index):
     rows = vectors(300)
     index.put(entry(f"a{k:03}", category="mug" if k % 2 else "box", vector=rows[k]) for k in range(300))
     index.put([entry("unseen"), entry("undrawable", vector=np.zeros(0))])
     noise = 0.1 * vectors(1, 1)[0]
-    found = index.search(picture=rows[7] + noise, limit=5)
-    assert found.ids[0] == "a007" and found.scores[0] > 0.9 and found.total == 302
-    assert list(found.scores) == sorted(found.scores, reverse=True)
-    assert index.search(picture=rows[7] + noise, category="box").ids[0] != "a007"
+    page = index.search(picture=rows[7] + noise, limit=5)
+    assert page.ids[0] == "a007" and page.scores[0] > 0.9 and page.total == 302
+    assert list(page.scores) == sorted(page.scores, reverse=True)
+    assert index.search(picture=rows[7] + noise, filters=AssetFilter(category="box")).ids[0] != "a007"
     both = index.search(picture=np.stack([rows[7], rows[8]]), limit=2)
     assert set(both.ids) == {"a007", "a008"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "ids"),
+    ("words", "filters", "ids"),
     [
-        ({"size": (0.0, 0.15)}, "b"),
-        ({"size": (0.15, 1.0)}, "ac"),
-        ({"category": "mug"}, "b"),
-        ({"category": ["mug", "can"]}, "bc"),
-        ({"licence": "MIT"}, "a"),
-        ({"articulated": True}, "c"),
-        ({"articulated": False, "size": (0.15, 1.0)}, "a"),
-        ({"words": "thing", "category": "can"}, "c"),
+        ("", AssetFilter(size=(0.0, 0.15)), "b"),
+        ("", AssetFilter(size=(0.15, 1.0)), "ac"),
+        ("", AssetFilter(category="mug"), "b"),
+        ("", AssetFilter(category=["mug", "can"]), "bc"),
+        ("", AssetFilter(licence="MIT"), "a"),
+        ("", AssetFilter(articulated=True), "c"),
+        ("", AssetFilter(articulated=False, size=(0.15, 1.0)), "a"),
+        ("thing", AssetFilter(category="can"), "c"),
     ],
 )
-def test_filters_leave_what_passes_them(index, asked, ids):
+def test_filters_keep_only_assets_that_pass_them(index, words, filters, ids):
     index.put([
         entry("a", "thing a", licence="MIT"),
         entry("b", "thing b", category="mug", size=np.array([0.1, 0.05, 0.05])),
         entry("c", "thing c", category="can", articulated=True),
     ])  # fmt: skip
-    found = index.search(**asked)
-    assert "".join(sorted(found.ids)) == ids and found.total == len(ids)
+    page = index.search(words, filters=filters)
+    assert "".join(sorted(page.ids)) == ids and page.total == len(ids)
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(index):
     index.put(entry(f"a{k:02}", "red box", vector=v) for k, v in enumerate(vectors(23)))
-    for asked in ({}, {"words": "red"}, {"picture": vectors(1)[0]}):
-        pages = [index.search(**asked, limit=5, offset=start).ids for start in range(0, 30, 5)]
+    for query in ({}, {"words": "red"}, {"picture": vectors(1)[0]}):
+        pages = [index.search(**query, limit=5, offset=start).ids for start in range(0, 30, 5)]
         assert sorted(sum(pages, ())) == [f"a{k:02}" for k in range(23)] and len(pages[4]) == 3 and not pages[5]
 
 
-def test_what_is_put_again_is_changed_and_what_is_dropped_is_gone_for_everyone(tmp_path):
-    with Index.open(tmp_path, "eye") as one, Index.open(tmp_path, "eye") as other:
+def test_updated_and_dropped_entries_change_for_every_open_index(tmp_path):
+    with AssetIndex.open(tmp_path, "eye") as one, AssetIndex.open(tmp_path, "eye") as other:
         one.put([entry("a", "red mug"), entry("b", "red box")])
         assert set(other.search("red").ids) == {"a", "b"}
         one.put([entry("a", "blue mug")])
@@ -131,8 +132,8 @@ def test_what_is_put_again_is_changed_and_what_is_dropped_is_gone_for_everyone(t
         assert not one.search("red").ids
 
 
-def test_what_one_encoder_made_another_cannot_ask_for(tmp_path):
-    with Index.open(tmp_path, "eye") as index:
+def test_vectors_of_another_encoder_are_refused(tmp_path):
+    with AssetIndex.open(tmp_path, "eye") as index:
         index.put([entry("a", vector=vectors(1)[0])])
         with pytest.raises(AssetError, match="700 numbers each, not 3"):
             index.search(picture=np.ones(3))
@@ -140,71 +141,71 @@ def test_what_one_encoder_made_another_cannot_ask_for(tmp_path):
             index.put([entry("b"), entry("c", vector=np.ones(3))])
         assert len(index) == 1
     with pytest.raises(AssetError, match="made by eye, not by ear"):
-        Index.open(tmp_path, "ear")
+        AssetIndex.open(tmp_path, "ear")
 
 
 @pytest.mark.parametrize("text", [b"no database at all", b"SQLite format 3\0" + bytes(5000)])
-def test_a_damaged_file_gives_way_to_an_empty_index(tmp_path, text):
+def test_a_damaged_file_is_replaced_by_an_empty_index(tmp_path, text):
     (tmp_path / "index.db").write_bytes(text)
-    with Index.open(tmp_path, "eye") as index:
+    with AssetIndex.open(tmp_path, "eye") as index:
         index.put([entry("a")])
         assert index.search().ids == ("a",)
 
 
-def test_a_place_where_nothing_can_be_written_is_said(tmp_path):
+def test_a_folder_that_is_not_writable_is_reported_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(AssetError, match="cannot be opened") as refused:
-        Index.open(tmp_path / "file")
+        AssetIndex.open(tmp_path / "file")
     assert "\n" not in str(refused.value)
 
 
-class Eye:
-    """Sees a thing's mean colour and how much of the picture it fills, padded to be as wide as others."""
+class ColourEncoder:
+    """An encoder of the mean colour and the share of the picture that the object fills."""
 
     name, pixels, centred = "eye", 32, True
 
     def encode(self, rgb, masks):
-        seen = np.stack([picture[mask].mean(axis=0) if mask.any() else np.zeros(3)
+        colours = np.stack([picture[mask].mean(axis=0) if mask.any() else np.zeros(3)
                          for picture, mask in zip(rgb, masks, strict=True)])  # fmt: skip
-        return np.hstack([seen, 255 * masks.mean(axis=(1, 2))[:, None]]).astype(np.float32)
+        return np.hstack([colours, 255 * masks.mean(axis=(1, 2))[:, None]]).astype(np.float32)
 
 
-def test_it_follows_a_library_by_what_changed(tmp_path):
+def test_sync_updates_only_what_changed_in_the_library(tmp_path):
     def library():
         return Library.open([tmp_path / "lib"], cache=tmp_path / "cache")
 
     make(tmp_path / "lib/a", "tea box")
     make(tmp_path / "lib/b", "rice box", (0.1, 0.1, 0.1))
-    with Index.open(tmp_path / "index", "eye") as index:
-        assert list(index.sync(library(), tmp_path / "cache", Eye()))
+    with AssetIndex.open(tmp_path / "index", "eye") as index:
+        assert list(index.sync(library(), tmp_path / "cache", ColourEncoder()))
         assert index.search("box").total == 2 and len(index.search(picture=np.ones(4)).ids) == 2
-        assert not list(index.sync(library(), tmp_path / "cache", Eye()))  # nothing to do
+        assert not list(index.sync(library(), tmp_path / "cache", ColourEncoder()))  # nothing to do
         (tmp_path / "lib/a/asset.json").write_text('{"id": "a", "name": "coffee box"}')
         (tmp_path / "lib/b/mesh.obj").unlink()
-        steps = list(index.sync(library(), tmp_path / "cache", Eye()))
+        steps = list(index.sync(library(), tmp_path / "cache", ColourEncoder()))
         assert [step.message for step in steps] == ["read", "coffee box"]
         assert index.search("coffee").ids == ("a",) and index.search().total == 1
 
 
-def test_a_sync_that_was_stopped_goes_on_where_it_was(tmp_path):
+def test_an_interrupted_sync_continues_where_it_stopped(tmp_path):
     for name in "abc":
         make(tmp_path / "lib" / name, f"box {name}")
     library = Library.open([tmp_path / "lib"])
-    with Index.open(tmp_path / "index", "eye") as index:
-        steps = index.sync(library, tmp_path / "cache", Eye())
+    with AssetIndex.open(tmp_path / "index", "eye") as index:
+        steps = index.sync(library, tmp_path / "cache", ColourEncoder())
         next(steps)
         next(steps)
         steps.close()
         assert index.search("box").total == 3 and len(index.search(picture=np.ones(4)).ids) == 1
-        rest = list(index.sync(library, tmp_path / "cache", Eye()))
-        assert [step.of for step in rest] == [2, 2] and len(index.search(picture=np.ones(4)).ids) == 3
+        rest = list(index.sync(library, tmp_path / "cache", ColourEncoder()))
+        assert [step.total for step in rest] == [2, 2] and len(index.search(picture=np.ones(4)).ids) == 3
 
 
 WRITER = """
 import sys, pathlib
 sys.path[:0] = sys.argv[2:]
-from test_index import Index, entry, vectors
-with Index.open(pathlib.Path(sys.argv[1]), "eye") as index:
+from test_index import AssetIndex, entry, vectors
+with AssetIndex.open(pathlib.Path(sys.argv[1]), "eye") as index:
     rows = vectors(20)
     for batch in range(10_000):
         index.put(entry(f"b{batch:05}_{k:02}", f"thing {batch}", vector=rows[k]) for k in range(20))
@@ -212,7 +213,7 @@ with Index.open(pathlib.Path(sys.argv[1]), "eye") as index:
 """
 
 
-def test_a_kill_in_the_middle_loses_nothing_that_was_confirmed(tmp_path, request):
+def test_a_kill_loses_no_committed_entry(tmp_path, request):
     places = [str(tmp_path), str(request.config.rootpath), str(Path(__file__).parent)]
     with subprocess.Popen([sys.executable, "-c", WRITER, *places], stdout=subprocess.PIPE) as writer:
         assert writer.stdout
@@ -220,10 +221,10 @@ def test_a_kill_in_the_middle_loses_nothing_that_was_confirmed(tmp_path, request
             confirmed = int(writer.stdout.readline())
         time.sleep(0.003)  # anywhere within a batch
         writer.send_signal(signal.SIGKILL)
-    with Index.open(tmp_path, "eye") as index:
-        there = {int(id[1:6]) for id in index.digests()}
-        assert there >= set(range(confirmed + 1)) and there == set(range(max(there) + 1))
-        assert len(index) == 20 * len(there)  # whole batches only
+    with AssetIndex.open(tmp_path, "eye") as index:
+        stored = {int(id[1:6]) for id in index.digests()}
+        assert stored >= set(range(confirmed + 1)) and stored == set(range(max(stored) + 1))
+        assert len(index) == 20 * len(stored)  # whole batches only
         assert index.search("thing 5", limit=100).total >= 20
         assert index.search(picture=vectors(20)[3], limit=1).ids[0].endswith("_03")
         index.put([entry("b00000_00", "thing again")])

@@ -1,4 +1,4 @@
-"""A library reads what is right, names what is wrong, and says what would have worked."""
+"""A library reads valid assets, names invalid ones, and says how to correct them."""
 
 import json
 
@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 from pipeline.assets import AssetError, Library, load_mesh
-from pipeline.assets.categories import category_of
-from pipeline.assets.library import user_libraries
+from pipeline.assets.categories import guess_category
+from pipeline.assets.library import user_library_folders
 
 
 def make(folder, facts=None, mesh=None, file="mesh.obj"):
@@ -34,12 +34,12 @@ def test_a_mesh_of_any_format_reads_at_its_size(tmp_path, suffix):
 
 @pytest.mark.parametrize("at", [(0.3, 0, 0), (0, 0, 0.1)])
 @pytest.mark.parametrize("factor", [1, 1000])
-def test_meshes_are_brought_to_their_true_size_and_to_the_middle(tmp_path, at, factor):
+def test_meshes_are_scaled_to_their_true_size_and_centred(tmp_path, at, factor):
     mesh = box(at=at).apply_scale(factor)
     make(tmp_path / "lib/a", {"id": "a", "name": "a", "size": [0.1, 0.06, 0.2]}, mesh)
     asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
-    again = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
-    for one in (asset, again):
+    reopened = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    for one in (asset, reopened):
         np.testing.assert_allclose(load_mesh(one).bounds, [[-0.05, -0.03, -0.1], [0.05, 0.03, 0.1]], atol=1e-5)
         np.testing.assert_allclose(one.size, [0.1, 0.06, 0.2], atol=1e-5)
 
@@ -61,7 +61,7 @@ URDF = """<robot name="r"><link name="l"><visual><geometry><mesh filename="part.
 
 
 @pytest.mark.parametrize(("file", "text", "height"), [("model.xml", MJCF, 0.3), ("mesh.urdf", URDF, 0.2)])
-def test_what_is_to_be_seen_of_a_model_is_read(tmp_path, file, text, height):
+def test_the_visual_geoms_of_a_model_are_read(tmp_path, file, text, height):
     folder = make(tmp_path / "lib/a", {"id": "a", "name": "a"}, box(), "part.obj")
     (folder / file).write_text(text)
     library = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")
@@ -74,8 +74,8 @@ def test_what_is_to_be_seen_of_a_model_is_read(tmp_path, file, text, height):
 BAD = {
     "no_json": (None, box(), "asset.json"),
     "broken_json": ("{", box(), "cannot be read"),
-    "list": ([1], box(), "no object"),
-    "no_mesh": ({"id": "x", "name": "x"}, None, "mesh.obj would do"),
+    "list": ([1], box(), "not an object"),
+    "no_mesh": ({"id": "x", "name": "x"}, None, "add mesh.obj"),
     "mass": ({"id": "x", "name": "x", "mass": -1}, box(), "above zero"),
     "size": ({"id": "x", "name": "x", "size": [1, 2]}, box(), "3 numbers"),
     "word": ({"id": "x", "name": "x", "friction": "much"}, box(), "friction"),
@@ -84,7 +84,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_folder_is_skipped_and_named_and_the_rest_is_there(tmp_path, name):
+def test_a_bad_folder_is_skipped_and_named_and_the_others_are_read(tmp_path, name):
     facts, mesh, why = BAD[name]
     make(tmp_path / "lib" / name, facts, mesh)
     make(tmp_path / "lib/good", {"id": "good", "name": "good"}, box())
@@ -110,20 +110,20 @@ def test_the_same_id_twice_keeps_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("instead", [False, True])
-def test_a_pack_never_hides_what_is_ones_own(tmp_path, instead):
+def test_a_pack_never_hides_a_users_asset(tmp_path, instead):
     make(tmp_path / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
     make(tmp_path / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
-    library = Library.open(user_libraries(tmp_path))
+    library = Library.open(user_library_folders(tmp_path))
     assert library["same"].name == "mine" and len(library) == 1
     assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
 
 
-def test_a_wrong_id_is_answered_with_those_near_it():
+def test_an_unknown_id_lists_similar_ones():
     with pytest.raises(AssetError, match="cracker_box"):
         Library.open()["crackers_box"]
 
 
-def test_a_path_that_is_no_folder_is_said(tmp_path):
+def test_a_path_that_is_not_a_folder_is_reported(tmp_path):
     with pytest.raises(AssetError, match="folder of asset folders"):
         Library.open([tmp_path / "nowhere"])
 
@@ -150,7 +150,7 @@ def test_the_digest_follows_the_contents_not_the_place(tmp_path):
     ],
 )
 def test_categories_are_guessed_from_words(id, name, category):
-    assert category_of(id, name) == category
+    assert guess_category(id, name) == category
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,7 @@ def test_categories_are_guessed_from_words(id, name, category):
         ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, "person", "model m"),
     ],
 )  # fmt: skip
-def test_mass_and_friction_lie_in_their_range_and_say_where_they_come_from(
-    tmp_path, facts, mass_source, friction_source
-):
+def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path, facts, mass_source, friction_source):
     make(tmp_path / "lib/a", {"id": "a", **facts}, box())
     asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
     assert (asset.mass_source, asset.friction_source) == (mass_source, friction_source)

@@ -1,4 +1,4 @@
-"""One thing of Objaverse by its id, from a stand-in for its server: its terms first, and only then the thing."""
+"""One item of Objaverse by its id, from a stand-in for its server: its terms first, and only then the item."""
 
 import gzip
 import json
@@ -11,15 +11,15 @@ import pytest
 import trimesh
 
 from pipeline.assets import AssetError
-from pipeline.assets.importing import bring_in
-from pipeline.assets.importing_apart import objaverse_apart
-from pipeline.assets.objaverse import fetch, look_up, uid_in
+from pipeline.assets.importers.asset_import import import_asset
+from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
+from pipeline.assets.packs.objaverse_import import import_objaverse
 
 UID = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def kept_apart(tmp_path, monkeypatch):
+def private_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -40,7 +40,7 @@ def served(tmp_path) -> Path:
 
 @pytest.fixture
 def answering() -> Iterator[dict]:
-    """A server that answers each path as it is told: (status, bytes, length it claims); "" tells its address."""
+    """A server that answers each path as it is caught: (status, bytes, length it claims); "" tells its address."""
     replies: dict = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,24 +61,24 @@ def answering() -> Iterator[dict]:
     server.shutdown()
 
 
-def test_a_thing_comes_in_by_its_id_with_its_name_author_and_licence(served, tmp_path):
-    thing = look_up(UID, served.as_uri())
-    assert (thing.name, thing.size) == ("Tea tin", 1234) and "not for commercial use" in thing.terms
+def test_an_object_is_imported_by_id_with_its_name_author_and_licence(served, tmp_path):
+    item = look_up_object(UID, served.as_uri())
+    assert (item.name, item.size) == ("Tea tin", 1234) and "not for commercial use" in item.terms
     assert not list(tmp_path.rglob(f"{UID}.glb"))[1:], "its terms are known before it is fetched"
-    told: list[float] = []
-    source = fetch(thing, tmp_path, served.as_uri(), lambda what, share: told.append(share))
-    asset = bring_in(source, tmp_path / "library", thing.told).asset
+    caught: list[float] = []
+    source = download_object(item, tmp_path, served.as_uri(), lambda what, share: caught.append(share))
+    asset = import_asset(source, tmp_path / "library", item.import_options).asset
     assert asset.licence == "CC BY-NC 4.0 (Ada, by way of Objaverse)"
-    assert (asset.name, asset.provenance) == ("Tea tin", f"Objaverse {UID}") and told[-1] == 1
+    assert (asset.name, asset.provenance) == ("Tea tin", f"Objaverse {UID}") and caught[-1] == 1
     assert sorted(asset.size) == pytest.approx([0.05, 0.08, 0.1], abs=1e-3)
 
 
-def test_the_id_is_found_in_the_address_of_its_page():
-    assert uid_in(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
+def test_the_id_is_found_in_the_url_of_its_page():
+    assert parse_uid(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
 
 
 @pytest.mark.parametrize(
-    "short, name, said",
+    "short, name, message",
     [
         ("by", "CC BY 4.0", "named"),
         ("by-nc-sa", "CC BY-NC-SA 4.0", "same terms"),
@@ -87,49 +87,49 @@ def test_the_id_is_found_in_the_address_of_its_page():
         ("", "unknown", ""),
     ],
 )
-def test_licences_are_told_by_their_names_and_in_plain_words(served, short, name, said):
+def test_licences_have_a_name_and_a_plain_explanation(served, short, name, message):
     (served / "metadata" / "000-001.json.gz").write_bytes(gzip.compress(json.dumps({UID: {"license": short}}).encode()))
-    thing = look_up(UID, served.as_uri())
-    assert thing.licence.startswith(name) and said in thing.terms and bool(said) == bool(thing.terms)
+    item = look_up_object(UID, served.as_uri())
+    assert item.licence.startswith(name) and message in item.terms and bool(message) == bool(item.terms)
 
 
 @pytest.mark.parametrize(
-    "uid, said",
-    [("mug", "no id of Objaverse"), ("a" * 32, "nothing with the id"), ("f" * 32, "nothing with the id")],
+    "uid, message",
+    [("mug", "not an Objaverse id"), ("a" * 32, "no object with the id"), ("f" * 32, "no object with the id")],
 )
-def test_what_is_no_thing_of_objaverse_is_said_in_one_line(served, uid, said):
-    with pytest.raises(AssetError, match=said) as told:
-        look_up(uid, served.as_uri())
-    assert "\n" not in str(told.value)
+def test_an_unknown_objaverse_id_is_one_line(served, uid, message):
+    with pytest.raises(AssetError, match=message) as caught:
+        look_up_object(uid, served.as_uri())
+    assert "\n" not in str(caught.value)
 
 
-def test_without_a_way_to_objaverse_it_says_so():
-    with pytest.raises(AssetError, match="is this machine online") as told:
-        look_up(UID, "http://127.0.0.1:9")
-    assert "urlopen" not in str(told.value)
+def test_an_unreachable_objaverse_is_reported():
+    with pytest.raises(AssetError, match="is this machine online") as caught:
+        look_up_object(UID, "http://127.0.0.1:9")
+    assert "urlopen" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "reply, said",
+    "reply, message",
     [
-        ((404, b"", 0), "no such file any more"),
-        ((200, b"<html>", 6), "no table of Objaverse"),
-        ((200, b"half", 900), "broke off|cannot be reached"),
+        ((404, b"", 0), "no longer has this file"),
+        ((200, b"<html>", 6), "not an Objaverse table"),
+        ((200, b"half", 900), "was cut off|cannot be reached"),
         ((200, b"", 500 << 20), "more than 400 MB"),
     ],
 )
-def test_whatever_the_server_answers_is_said_in_one_line_and_nothing_bad_is_kept(answering, reply, said, tmp_path):
+def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(answering, reply, message, tmp_path):
     answering["/object-paths.json.gz"] = reply
-    with pytest.raises(AssetError, match=said) as told:
-        look_up(UID, answering[""])
-    assert "\n" not in str(told.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
+    with pytest.raises(AssetError, match=message) as caught:
+        look_up_object(UID, answering[""])
+    assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
-def test_in_the_app_its_terms_are_an_offer_and_it_comes_in_once_that_is_agreed_to(served, tmp_path, monkeypatch):
+def test_an_isolated_import_offers_the_terms_and_imports_once_agreed(served, tmp_path, monkeypatch):
     monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
 
     def last(agreed: bool):
-        return list(objaverse_apart(UID, agreed, tmp_path / "library", threading.Event()))[-1]
+        return list(import_objaverse(UID, agreed, tmp_path / "library", threading.Event()))[-1]
 
     offer = last(False).offer
     assert offer == {
@@ -138,4 +138,4 @@ def test_in_the_app_its_terms_are_an_offer_and_it_comes_in_once_that_is_agreed_t
     }  # fmt: skip
     assert not (tmp_path / "library").exists()
     done = last(True)
-    assert done.id == "objaverse_01234567" and "longest side" in done.wrong[-1]
+    assert done.id == "objaverse_01234567" and "longest side" in done.warnings[-1]

@@ -1,6 +1,6 @@
-"""`make eval-masks`: the embedded segmenter against masks drawn by people, found by itself and by clicks.
+"""`make eval-masks`: the embedded segmenter against labelled masks, automatically and by simulated clicks.
 
-Needs the real frames beside the repository, in ../shared/frames; without them it measures the sample scenes alone.
+Reads the real frames in ../shared/frames, if they are there, and the sample scenes.
 """
 
 import os
@@ -13,7 +13,16 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from pipeline.evaluation import FOUND, ClickScore, Labelled, MaskScore, all_at_once, click, one_by_one, read_labelled
+from pipeline.evaluation import (
+    FOUND_IOU,
+    ClickScore,
+    LabelledFrame,
+    MaskScore,
+    predict_from_all_clicks,
+    predict_from_last_click,
+    read_labelled,
+    simulate_clicks,
+)
 from pipeline.evaluation import score_masks as score
 from pipeline.segmentation import DepthSegmenter, Segment
 
@@ -24,18 +33,18 @@ HD = (720, 1280)
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """One frame and what came of it."""
+class FrameMaskScores:
+    """Scores of one frame."""
 
-    seen: Labelled
+    labelled: LabelledFrame
     segments: tuple[Segment, ...]
     automatic: MaskScore
     seconds: float
-    """From the frame to its automatic masks."""
-    together: tuple[ClickScore, ...]
-    """Each object, asked with all clicks at once."""
-    single: tuple[ClickScore, ...]
-    """Each object, asked with the newest click and the mask so far."""
+    """Time from the frame to its automatic masks."""
+    all_clicks: tuple[ClickScore, ...]
+    """Scores of each object, predicted from all clicks."""
+    last_click: tuple[ClickScore, ...]
+    """Scores of each object, predicted from the last click and the mask before it."""
 
 
 def main() -> int:
@@ -49,115 +58,115 @@ def main() -> int:
     print(f"\nSpeeds were taken at a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     SHEET.parent.mkdir(exist_ok=True)
     cv2.imwrite(str(SHEET), sheet([*real, *samples])[:, :, ::-1])
-    print(f"Contact sheet (green: true outline, colours: what was found): {SHEET.relative_to(ROOT)}")
+    print(f"Contact sheet (green: labelled outlines, colours: masks): {SHEET.relative_to(ROOT)}")
     return 0
 
 
-def measure(folder: Path) -> Scored:
-    """Opens one frame and asks for everything."""
-    seen = read_labelled(folder)
-    began = time.perf_counter()
-    view = DepthSegmenter().open(seen.frame)
+def measure(folder: Path) -> FrameMaskScores:
+    """Segment one frame and simulate clicks on its objects."""
+    labelled = read_labelled(folder)
+    start = time.perf_counter()
+    view = DepthSegmenter().open(labelled.frame)
     found = view.automatic()
-    seconds = time.perf_counter() - began
-    truth = list(seen.truth.values())
-    automatic = score([segment.mask for segment in found], truth, seen.complete)
+    seconds = time.perf_counter() - start
+    truth = list(labelled.truth.values())
+    automatic = score([segment.mask for segment in found], truth, labelled.complete)
     view.prepare()  # as the studio does in the background once a frame is open
-    together = tuple(click(all_at_once(view), mask, CLICKS) for mask in truth)
-    single = tuple(click(one_by_one(view), mask, CLICKS) for mask in truth)
-    return Scored(seen, found, automatic, seconds, together, single)
+    all_clicks = tuple(simulate_clicks(predict_from_all_clicks(view), mask, CLICKS) for mask in truth)
+    last_click = tuple(simulate_clicks(predict_from_last_click(view), mask, CLICKS) for mask in truth)
+    return FrameMaskScores(labelled, found, automatic, seconds, all_clicks, last_click)
 
 
 HEADING = (
-    f"{'frame':24}{'things':>7}{'IoU':>7}{'found':>7}{'right':>8}   {'1 / 3 / 5 clicks':22}{'drop':>6}{'seconds':>9}"
+    f"{'frame':24}{'objects':>8}{'IoU':>7}{'found':>7}{'right':>8}   {'1 / 3 / 5 clicks':22}{'drop':>6}{'seconds':>9}"
     "  not found"
 )
 
 
-def row(one: Scored) -> str:
-    """One frame in a line; `right` is how many of the found masks are an object."""
-    auto, drop = one.automatic, max(c.worst_drop for c in one.together)
+def row(one: FrameMaskScores) -> str:
+    """Return one frame as a line; `right` is the number of masks that are an object."""
+    auto, drop = one.automatic, max(c.worst_drop for c in one.all_clicks)
     right = f"{auto.right}/{auto.predicted}" if auto.complete else ""
-    missed = [name for name, fit in zip(one.seen.truth, auto.iou, strict=True) if fit < FOUND]
+    missed = [name for name, fit in zip(one.labelled.truth, auto.iou, strict=True) if fit < FOUND_IOU]
     return (
-        f"{one.seen.name:24}{len(auto.iou):7}{auto.mean_iou:7.3f}{auto.recall:7.2f}{right:>8}   "
-        f"{curve(one.together):22}{drop:6.3f}{one.seconds:9.2f}  {', '.join(missed)}"
+        f"{one.labelled.name:24}{len(auto.iou):8}{auto.mean_iou:7.3f}{auto.recall:7.2f}{right:>8}   "
+        f"{curve(one.all_clicks):22}{drop:6.3f}{one.seconds:9.2f}  {', '.join(missed)}"
     ).rstrip()
 
 
-def table(groups: dict[str, list[Scored]]) -> list[str]:
-    """Markdown, as docs/masks.md shows it; every object weighs the same."""
+def table(groups: dict[str, list[FrameMaskScores]]) -> list[str]:
+    """Return the lines of a Markdown table, as in docs/results/masks.md; every object has the same weight."""
     groups = {name: scored for name, scored in groups.items() if scored}
-    heads = [f"{name} ({len(s)} frames, {sum(len(o.seen.truth) for o in s)} objects)" for name, s in groups.items()]
+    heads = [f"{name} ({len(s)} frames, {sum(len(o.labelled.truth) for o in s)} objects)" for name, s in groups.items()]
     columns = [numbers(scored) for scored in groups.values()]
-    lines = [("", "aim", *heads), ("---",) * (len(heads) + 2)]
-    lines += [(what, aim, *values) for (what, aim), *values in zip(AIMS, *columns, strict=True)]
+    lines = [("", "target", *heads), ("---",) * (len(heads) + 2)]
+    lines += [(name, target, *values) for (name, target), *values in zip(TARGETS, *columns, strict=True)]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-AIMS = (
+TARGETS = (
     ("automatic: mean IoU", "0.90"),
     ("automatic: found (IoU at least 0.5)", "0.97"),
     ("automatic: share of masks that are an object", ""),
-    ("IoU after 1 / 3 / 5 clicks, asked with all clicks", "0.90 / 0.94 / 0.95"),
-    ("the same, asked with the newest click and the mask so far", "0.90 / 0.94 / 0.95"),
+    ("IoU after 1 / 3 / 5 clicks, predicted from all clicks", "0.90 / 0.94 / 0.95"),
+    ("the same, predicted from the last click and the mask before it", "0.90 / 0.94 / 0.95"),
     ("worst drop of IoU by a later click, all clicks", "0.03"),
-    ("the same, newest click and mask", "0.03"),
+    ("the same, last click and mask", "0.03"),
     ("a click at 1280x720: median / 95th percentile / worst", "95th: 80 ms"),
     ("frame to automatic masks at 1280x720, median", "0.80 s"),
 )
 
 
-def numbers(scored: Sequence[Scored]) -> tuple[str, ...]:
-    """A column of the table: one text for each of AIMS."""
+def numbers(scored: Sequence[FrameMaskScores]) -> tuple[str, ...]:
+    """Return a column of the table: one text for each of TARGETS."""
     ious = [one for s in scored for one in s.automatic.iou]
-    whole = [s.automatic for s in scored if s.seen.complete]
-    predicted = sum(one.predicted for one in whole)
-    together, single = [c for s in scored for c in s.together], [c for s in scored for c in s.single]
-    large = [s for s in scored if s.seen.frame.depth.shape == HD]
-    times = [t for s in large for one in (*s.together, *s.single) for t in one.seconds]
+    complete = [s.automatic for s in scored if s.labelled.complete]
+    predicted = sum(one.predicted for one in complete)
+    all_clicks, last_click = [c for s in scored for c in s.all_clicks], [c for s in scored for c in s.last_click]
+    large = [s for s in scored if s.labelled.frame.depth.shape == HD]
+    times = [t for s in large for one in (*s.all_clicks, *s.last_click) for t in one.seconds]
     return (
         f"{np.mean(ious):.3f}",
-        f"{np.mean([one >= FOUND for one in ious]):.3f}",
-        f"{sum(one.right for one in whole) / predicted:.3f}" if predicted else "",
-        curve(together),
-        curve(single),
-        f"{max(one.worst_drop for one in together):.3f}",
-        f"{max(one.worst_drop for one in single):.3f}",
+        f"{np.mean([one >= FOUND_IOU for one in ious]):.3f}",
+        f"{sum(one.right for one in complete) / predicted:.3f}" if predicted else "",
+        curve(all_clicks),
+        curve(last_click),
+        f"{max(one.worst_drop for one in all_clicks):.3f}",
+        f"{max(one.worst_drop for one in last_click):.3f}",
         " / ".join(f"{1000 * one:.0f}" for one in np.percentile(times, (50, 95, 100))) + " ms" if times else "",
         f"{np.median([s.seconds for s in large]):.2f} s" if large else "",
     )
 
 
 def curve(clicks: Sequence[ClickScore]) -> str:
-    """Mean IoU after 1, 3 and 5 clicks."""
+    """Return the mean IoU after 1, 3 and 5 clicks."""
     mean = np.mean([one.iou for one in clicks], 0)
     return " / ".join(f"{mean[i - 1]:.3f}" for i in (1, 3, 5))
 
 
-def sheet(scored: Sequence[Scored], columns: int = 3) -> np.ndarray:
-    """All frames side by side, of shape (H, W, 3), uint8, RGB."""
+def sheet(scored: Sequence[FrameMaskScores], columns: int = 3) -> np.ndarray:
+    """Return all frames side by side, of shape (H, W, 3), uint8, RGB."""
     tiles = [tile(one) for one in scored]
     tiles += [np.zeros_like(tiles[0])] * (-len(tiles) % columns)
     return np.vstack([np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)])
 
 
-def tile(one: Scored, width: int = 480, height: int = 384) -> np.ndarray:
-    """One frame with what was found in it in colours, and the outlines that people drew in green."""
-    picture = one.seen.frame.rgb.copy()
+def tile(one: FrameMaskScores, width: int = 480, height: int = 384) -> np.ndarray:
+    """Return one frame with its masks in colours and the labelled outlines in green."""
+    picture = one.labelled.frame.rgb.copy()
     hues = np.linspace(0, 150, len(one.segments) + 1).astype(np.uint8)  # OpenCV's hues end at 180, which is red again
     for segment, hue in zip(one.segments, hues, strict=False):
         colour = cv2.cvtColor(np.array([[[hue, 230, 255]]], np.uint8), cv2.COLOR_HSV2RGB)[0, 0]
         picture[segment.mask] = 0.5 * picture[segment.mask] + 0.5 * colour
     thick = max(1, picture.shape[1] // 480)
-    for mask in one.seen.truth.values():
+    for mask in one.labelled.truth.values():
         outline, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
         cv2.drawContours(picture, outline, -1, (40, 255, 90), thick, cv2.LINE_AA)
     scale = min(width / picture.shape[1], (height - 24) / picture.shape[0])
     small = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     framed = np.zeros((height, width, 3), np.uint8)
     framed[24 : 24 + small.shape[0], : small.shape[1]] = small
-    words = f"{one.seen.name}: IoU {one.automatic.mean_iou:.2f}, found {one.automatic.recall:.2f}"
+    words = f"{one.labelled.name}: IoU {one.automatic.mean_iou:.2f}, found {one.automatic.recall:.2f}"
     cv2.putText(framed, words, (6, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.48, (255, 255, 255), 1, cv2.LINE_AA)
     return framed
 

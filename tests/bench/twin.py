@@ -1,11 +1,11 @@
-"""`make eval-twin`: tables of known truth, drawn, worked out by the whole pipeline offline, and compared.
+"""`make eval-twin`: compare twins of random tables, made by the whole pipeline offline, with the truth.
 
     python -m tests.bench.twin [--each 3] [--kinds KIND ...] [--set held-out|development] [--masks own|true]
                                [--library PATH ...] [--out DIR]
 
-`--each` scenes of every kind (apart, stacked, lying, touching, crowded). Development's seeds start at 0, those held out
-at 100. Nothing is given: masks, matches and shapes are the pipeline's own. With `--masks true` the drawn masks are what
-the segmenter finds; with `--library` scenes are drawn from, and matched with, the assets in these folders.
+`--each` scenes of every kind (apart, stacked, lying, touching, crowded) are drawn. The development set's seeds start at
+0, the held-out ones at 100. Masks, matches and shapes are the pipeline's own. With `--masks true` the segmenter returns
+the true masks. With `--library` scenes are drawn from, and matched with, the assets in these folders.
 """
 
 import argparse
@@ -25,17 +25,17 @@ from PIL import Image
 from pipeline.errors import StudioError
 from pipeline.frame import load
 from pipeline.project import Project
-from pipeline.run import Services, advance
+from pipeline.run import Services, run_stages
 from pipeline.scene import rendering
 from pipeline.segmentation import ScriptedSegmenter
-from studio.services import Settings, open_services
-from tests.bench.twin_drawing import KINDS, draw
-from tests.bench.twin_scoring import Scored, Thing, score
+from studio.server.services import Settings, open_services
+from tests.bench.twin_drawing import KINDS, draw_table
+from tests.bench.twin_scoring import ObjectScore, SceneScore, score
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = {"development": 0, "held-out": 100}
-WORST = 6
-"""Scenes in the picture of worst cases."""
+FIRST_SEEDS = {"development": 0, "held-out": 100}
+MAX_WORST_SCENES = 6
+"""Number of scenes in the picture of the worst cases."""
 
 
 def main() -> int:
@@ -44,18 +44,19 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--masks", choices=("own", "true"), default="own")
     parser.add_argument("--library", type=Path, nargs="+", default=())
-    parser.add_argument("--set", choices=sorted(FIRST), default="held-out")
-    parser.add_argument("--out", type=Path, help="keep the frames and projects here; a folder of ours that is removed")
+    parser.add_argument("--set", choices=sorted(FIRST_SEEDS), default="held-out")
+    parser.add_argument("--out", type=Path, help="keep the frames and projects here; by default they are removed")
     arguments = parser.parse_args()
     folder = arguments.out or Path(tempfile.mkdtemp())
     services = open_services(Settings(library=tuple(arguments.library)))
     try:
-        scored: dict[str, Scored] = {}
-        for seed in range(FIRST[arguments.set], FIRST[arguments.set] + arguments.each):
+        scores: dict[str, SceneScore] = {}
+        for seed in range(FIRST_SEEDS[arguments.set], FIRST_SEEDS[arguments.set] + arguments.each):
             for kind in arguments.kinds:
-                scored[f"{kind}_{seed}"] = measure(kind, seed, folder, services, arguments.masks == "true")
-        print("\n".join(["", *table(list(scored.values())), "", *by_stratum(scored), "", *amiss(scored)]))
-        picture = worst(scored, folder)
+                scores[f"{kind}_{seed}"] = measure(kind, seed, folder, services, arguments.masks == "true")
+        tables = [*summary_table(list(scores.values())), "", *strata_table(scores), "", *misplaced_table(scores)]
+        print("\n".join(["", *tables]))
+        picture = worst_scenes(scores, folder)
         (ROOT / "build").mkdir(exist_ok=True)
         cv2.imwrite(str(ROOT / "build" / "twin.png"), picture[..., ::-1])
         print("\nWorst cases (photograph, twin): build/twin.png")
@@ -65,106 +66,108 @@ def main() -> int:
     return 0
 
 
-def measure(kind: str, seed: int, folder: Path, services: Services, told: bool = False) -> Scored:
-    """One scene drawn where it is not there yet, worked out, compared; its masks are the true ones where `told`."""
+def measure(kind: str, seed: int, folder: Path, services: Services, use_true_masks: bool = False) -> SceneScore:
+    """Draw one scene unless it exists, make its twin, and compare it with the truth."""
     name = f"{kind}_{seed}"
     frame, project = folder / "frames" / name, folder / "projects" / name
     if not (frame / "truth" / "truth.json").exists():
         frame.mkdir(parents=True, exist_ok=True)
-        draw(kind, seed, services.library, frame)
+        draw_table(kind, seed, services.library, frame)
     shutil.rmtree(project, ignore_errors=True)
     project.parent.mkdir(parents=True, exist_ok=True)
-    services = replace(services, segmenter=drawn_masks(frame / "truth")) if told else services
+    services = replace(services, segmenter=true_masks_segmenter(frame / "truth")) if use_true_masks else services
     began = time.perf_counter()
-    for _ in advance(Project.create(project, load(frame)), services, "scene"):
+    for _ in run_stages(Project.create(project, load(frame)), services, "scene"):
         pass
     seconds = time.perf_counter() - began
-    scored = score(project, frame / "truth", name)
-    good = sum(thing.good for thing in scored.things)
-    print(f"{name:16} {good} of {len(scored.things)} within 10 mm, 10 deg, 10 %  {seconds:5.1f} s", flush=True)
-    return scored
+    scene_score = score(project, frame / "truth", name)
+    good = sum(o.good for o in scene_score.objects)
+    print(f"{name:16} {good} of {len(scene_score.objects)} within 10 mm, 10 deg, 10 %  {seconds:5.1f} s", flush=True)
+    return scene_score
 
 
-def drawn_masks(truth: Path) -> ScriptedSegmenter:
-    """Finds what was drawn: each object that counts, with its own mask."""
+def true_masks_segmenter(truth: Path) -> ScriptedSegmenter:
+    """Return a segmenter that finds the true mask of each object."""
     labels = np.asarray(Image.open(truth / "masks.png"))
     objects = json.loads((truth / "truth.json").read_text())["objects"]
-    return ScriptedSegmenter([labels == one["id"] for one in objects])
+    return ScriptedSegmenter([labels == o["id"] for o in objects])
 
 
-def table(scored: Sequence[Scored]) -> list[str]:
-    """Markdown, as docs/twin.md shows it."""
-    things = [thing for scene in scored for thing in scene.things]
-    found = [thing for thing in things if thing.found]
-    placements, known = sum(scene.placements for scene in scored), [t for t in things if t.asset_true]
-    right = [thing.asset_given == thing.asset_true for thing in known]
+def summary_table(scores: Sequence[SceneScore]) -> list[str]:
+    """Return a Markdown table of all scores, as in docs/results/twin.md."""
+    objects = [o for scene in scores for o in scene.objects]
+    found = [o for o in objects if o.found]
+    placements, known = sum(scene.placements for scene in scores), [o for o in objects if o.true_asset]
+    right = [o.placed_asset == o.true_asset for o in known]
     rows = [
-        ("centre, median / p90 mm", _spread([t.centre for t in found]), "4 / 12"),
-        ("orientation up to symmetry, median / p90 deg", _spread([t.turn for t in found]), "2.5 / 15"),
-        ("size, median / p90 %", _spread([t.size for t in found]), "4 / 10"),
-        ("3D box IoU, median", f"{np.median([t.overlap for t in found]):.2f}", "0.82"),
-        ("within 10 mm, 10 deg and 10 %, share of all", f"{np.mean([t.good for t in things]):.2f}", "0.75"),
-        ("found / not invented / mask IoU", f"{len(found) / len(things):.2f} / {len(found) / placements:.2f} / "
-         f"{np.mean([t.mask_iou for t in things]):.2f}", "0.95 / 0.95 / 0.88"),
+        ("centre, median / p90 mm", _median_and_p90([o.centre for o in found]), "4 / 12"),
+        ("orientation up to symmetry, median / p90 deg", _median_and_p90([o.rotation for o in found]), "2.5 / 15"),
+        ("size, median / p90 %", _median_and_p90([o.size for o in found]), "4 / 10"),
+        ("3D box IoU, median", f"{np.median([o.box_iou for o in found]):.2f}", "0.82"),
+        ("within 10 mm, 10 deg and 10 %, share of all", f"{np.mean([o.good for o in objects]):.2f}", "0.75"),
+        ("found / not invented / mask IoU", f"{len(found) / len(objects):.2f} / {len(found) / placements:.2f} / "
+         f"{np.mean([o.mask_iou for o in objects]):.2f}", "0.95 / 0.95 / 0.88"),
         ("right asset, of those that the library has", f"{np.mean(right):.2f}", "0.85"),
-        ("table plane, median deg / mm", f"{np.median([s.table_turn for s in scored]):.3f} / "
-         f"{np.median([s.table_height for s in scored]):.2f}", "0.2 / 0.7"),
-        ("drift in 2 s p90 / penetration p90, mm", f"{np.quantile([s.drift for s in scored], 0.9):.2f} / "
-         f"{np.quantile([s.sinking for s in scored], 0.9):.2f}", "0.5 / 0.5"),
+        ("table plane, median deg / mm", f"{np.median([s.table_rotation for s in scores]):.3f} / "
+         f"{np.median([s.table_height for s in scores]):.2f}", "0.2 / 0.7"),
+        ("drift in 2 s p90 / penetration p90, mm", f"{np.quantile([s.drift for s in scores], 0.9):.2f} / "
+         f"{np.quantile([s.penetration for s in scores], 0.9):.2f}", "0.5 / 0.5"),
     ]  # fmt: skip
-    head = f"| {len(scored)} scenes, {len(things)} objects | measured | to reach |"
+    head = f"| {len(scores)} scenes, {len(objects)} objects | measured | to reach |"
     return [head, "| --- | --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def by_stratum(scored: dict[str, Scored]) -> list[str]:
-    """How each kind of object fares."""
-    things = [thing for scene in scored.values() for thing in scene.things]
+def strata_table(scores: dict[str, SceneScore]) -> list[str]:
+    """Return a Markdown table of the scores by kind of object."""
+    objects = [o for scene in scores.values() for o in scene.objects]
     lines = ["| objects | n | found | within | centre mm | size % |", "| --- | --- | --- | --- | --- | --- |"]
-    for name in sorted({s for thing in things for s in thing.strata}):
-        mine = [thing for thing in things if name in thing.strata]
-        seen = [thing for thing in mine if thing.found]
+    for name in sorted({s for o in objects for s in o.strata}):
+        stratum = [o for o in objects if name in o.strata]
+        found = [o for o in stratum if o.found]
         lines.append(
-            f"| {name} | {len(mine)} | {len(seen) / len(mine):.2f} | {np.mean([t.good for t in mine]):.2f} | "
-            f"{_spread([t.centre for t in seen])} | {_spread([t.size for t in seen])} |"
+            f"| {name} | {len(stratum)} | {len(found) / len(stratum):.2f} | {np.mean([o.good for o in stratum]):.2f} | "
+            f"{_median_and_p90([o.centre for o in found])} | {_median_and_p90([o.size for o in found])} |"
         )
     return lines
 
 
-def amiss(scored: dict[str, Scored]) -> list[str]:
-    """What is not where it should be, one line each."""
+def misplaced_table(scores: dict[str, SceneScore]) -> list[str]:
+    """Return a Markdown table of the objects that are misplaced or have the wrong asset."""
     lines = [
-        "| amiss | what | asset: true, given | mm | deg | % | mask |",
+        "| scene | object | asset: true, placed | mm | deg | % | mask |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for scene, name in ((scored[name], name) for name in sorted(scored)):
+    for scene, name in ((scores[name], name) for name in sorted(scores)):
         lines += [
-            f"| {name} | {t.name} ({', '.join(t.strata)}) | {t.asset_true}, {t.asset_given} | {t.centre:.0f} | "
-            f"{t.turn:.0f} | {t.size:.0f} | {t.mask_iou:.2f} |"
-            for t in scene.things
-            if not t.good or (t.asset_true and t.asset_given != t.asset_true)
+            f"| {name} | {o.name} ({', '.join(o.strata)}) | {o.true_asset}, {o.placed_asset} | {o.centre:.0f} | "
+            f"{o.rotation:.0f} | {o.size:.0f} | {o.mask_iou:.2f} |"
+            for o in scene.objects
+            if not o.good or (o.true_asset and o.placed_asset != o.true_asset)
         ]
     return lines
 
 
-def _spread(values: Sequence[float]) -> str:
+def _median_and_p90(values: Sequence[float]) -> str:
     return f"{np.median(values):.1f} / {np.quantile(values, 0.9):.1f}" if len(values) else ""
 
 
-def worst(scored: dict[str, Scored], folder: Path) -> np.ndarray:
-    """The scenes with most objects amiss, photograph beside twin, of shape (H, W, 3), uint8."""
-    order = sorted(scored, key=lambda name: np.mean([t.good for t in scored[name].things]))[:WORST]
-    return np.vstack([_side_by_side(name, scored[name].things, folder) for name in order])
+def worst_scenes(scores: dict[str, SceneScore], folder: Path) -> np.ndarray:
+    """Return the scenes with most misplaced objects, photograph beside twin, of shape (H, W, 3), uint8."""
+    order = sorted(scores, key=lambda name: np.mean([o.good for o in scores[name].objects]))[:MAX_WORST_SCENES]
+    return np.vstack([_side_by_side(name, scores[name].objects, folder) for name in order])
 
 
-def _side_by_side(name: str, things: Sequence[Thing], folder: Path) -> np.ndarray:
+def _side_by_side(name: str, objects: Sequence[ObjectScore], folder: Path) -> np.ndarray:
     photograph = np.asarray(Image.open(folder / "frames" / name / "rgb.png").convert("RGB")).copy()
     height, width = photograph.shape[:2]
     try:
-        twin = rendering.render(folder / "projects" / name / "scene", (width, height)).rgb
+        twin = rendering.render_twin(folder / "projects" / name / "scene", (width, height)).rgb
     except StudioError:  # no OpenGL here
         twin = np.zeros_like(photograph)
-    amiss = ", ".join(thing.name for thing in things if not thing.good)
-    cv2.putText(photograph, f"{name}: {amiss}", (6, 18), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA)
+    misplaced = ", ".join(o.name for o in objects if not o.good)
+    cv2.putText(
+        photograph, f"{name}: {misplaced}", (6, 18), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA
+    )
     return np.hstack([photograph, twin])
 
 

@@ -1,4 +1,4 @@
-"""A frame small enough to be written in every format, and a stand-in for a package that may not be there."""
+"""A subsampled frame to be written in every format, and a replacement for the optional lzfse package."""
 
 import sys
 import types
@@ -11,25 +11,32 @@ from pipeline.frame import Frame, Intrinsics, load
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def small(frame: Frame, step: int = 4) -> Frame:
-    """Every fourth pixel, and the camera that sees just those."""
+def subsampled(frame: Frame, step: int = 4) -> Frame:
+    """Return a frame of every `step`-th pixel."""
     k = frame.intrinsics
     rgb, depth = frame.rgb[::step, ::step].copy(), frame.depth[::step, ::step].copy()
-    own = Intrinsics(*depth.shape[::-1], k.fx / step, k.fy / step, k.cx / step, k.cy / step)
-    return Frame(rgb, depth, own, frame.world_from_camera)
+    intrinsics = Intrinsics(*depth.shape[::-1], k.fx / step, k.fy / step, k.cx / step, k.cy / step)
+    return Frame(rgb, depth, intrinsics, frame.world_from_camera)
 
 
 @pytest.fixture(scope="module")
 def frame() -> Frame:
-    return small(load(ROOT / "sample_scenes" / "blocks"))
+    return subsampled(load(ROOT / "sample_scenes" / "blocks"))
+
+
+@pytest.fixture(autouse=True)
+def in_process(request, monkeypatch):
+    """Read every format in this process, where the tests can replace its parts; marked tests use the real way."""
+    if "confined" not in request.keywords:
+        monkeypatch.setattr(sys.modules["pipeline.frame.load"], "is_read_in_process", lambda path: True)
 
 
 @pytest.fixture(autouse=True)
 def lzfse(monkeypatch):
-    """The real package where it is installed, else one that undoes blocks kept as they are."""
+    """Use the real package if it is installed, else one that decodes uncompressed blocks."""
     try:
         import lzfse  # noqa: F401
     except ImportError:
-        stand_in = types.ModuleType("lzfse")
-        stand_in.decompress = lambda raw: raw[8 : 8 + int.from_bytes(raw[4:8], "little")]  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "lzfse", stand_in)
+        replacement = types.ModuleType("lzfse")
+        replacement.decompress = lambda raw: raw[8 : 8 + int.from_bytes(raw[4:8], "little")]  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "lzfse", replacement)

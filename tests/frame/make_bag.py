@@ -1,6 +1,6 @@
-"""Writes synthetic.bag: a made-up RealSense device that sees a slope, recorded by RealSense's own library.
+"""Write synthetic.bag: a slope as measured by a simulated RealSense device, recorded with RealSense's library.
 
-Needs `pip install pyrealsense2==2.55.1.6486` (later ones write another format). Run from this folder.
+Requires `pip install pyrealsense2==2.55.1.6486` (later ones write another format). Run from this folder.
 """
 
 import sys
@@ -19,14 +19,14 @@ def intrinsics() -> rs.intrinsics:
     return k
 
 
-def stream(sensor, kind, form, size: int, uid: int):
+def stream(sensor, kind, pixel_format, size: int, uid: int):
     video = rs.video_stream()
-    video.type, video.index, video.uid, video.fmt, video.bpp = kind, 0, uid, form, size
+    video.type, video.index, video.uid, video.fmt, video.bpp = kind, 0, uid, pixel_format, size
     video.width, video.height, video.fps, video.intrinsics = WIDTH, HEIGHT, 30, intrinsics()
     return sensor.add_video_stream(video, True)
 
 
-def picture(profile, pixels: np.ndarray, size: int, number: int):
+def video_frame(profile, pixels: np.ndarray, size: int, number: int):
     frame = rs.software_video_frame()
     frame.stride, frame.bpp, frame.frame_number, frame.timestamp = WIDTH * size, size, number, number * 33.3
     frame.pixels = pixels.view(np.uint8).reshape(HEIGHT, WIDTH * size)
@@ -44,9 +44,9 @@ def main(path: str) -> None:
         stream(sensors[1], rs.stream.color, rs.format.rgb8, 3, 1),
     )
     sensors[0].add_read_only_option(rs.option.depth_units, 0.001)
-    same = rs.extrinsics()
-    same.rotation, same.translation = [1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 0, 0]
-    profiles[0].register_extrinsics_to(profiles[1], same)
+    extrinsics = rs.extrinsics()
+    extrinsics.rotation, extrinsics.translation = [1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 0, 0]
+    profiles[0].register_extrinsics_to(profiles[1], extrinsics)
     recorder, queue = rs.recorder(path, device), rs.frame_queue(50)
     recorded = recorder.query_sensors()
     for sensor, profile in zip(recorded, profiles, strict=True):
@@ -55,8 +55,8 @@ def main(path: str) -> None:
     v, u = np.mgrid[:HEIGHT, :WIDTH]
     rgb = np.stack([u, v, np.full_like(u, 200)], -1).astype(np.uint8)
     for number in range(1, FRAMES + 1):
-        sensors[0].on_video_frame(picture(profiles[0], (700 + 2 * u + number).astype(np.uint16), 2, number))
-        sensors[1].on_video_frame(picture(profiles[1], rgb, 3, number))
+        sensors[0].on_video_frame(video_frame(profiles[0], (700 + 2 * u + number).astype(np.uint16), 2, number))
+        sensors[1].on_video_frame(video_frame(profiles[1], rgb, 3, number))
         time.sleep(0.05)
     for sensor in recorded:
         sensor.stop()

@@ -1,4 +1,4 @@
-"""Frames with known truth: depth and labels by mj_multiRay, no OpenGL."""
+"""Render frames with known labels by ray casting in MuJoCo, without OpenGL."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,17 @@ import mujoco
 import numpy as np
 
 from pipeline.frame import Frame, Intrinsics
+from pipeline.geometry.rays import cast_at_geoms
 
 COLOURS = {"table": (150, 110, 70), "floor": (90, 90, 95), "wall": (200, 200, 205)}
 
-THINGS = """
+OBJECTS = """
 <geom name="red_box" type="box" size=".04 .03 .06" pos="-.16 .02 .06" euler="0 0 25"/>
 <geom name="blue_cylinder" type="cylinder" size=".035 .05" pos="0 .05 .05"/>
 <geom name="green_sphere" type="sphere" size=".04" pos=".15 0 .04"/>
 <geom name="yellow_cube" type="box" size=".03 .03 .03" pos="-.02 -.12 .03" euler="0 0 10"/>
 """
-PAINT = {
+OBJECT_COLOURS = {
     "red_box": (190, 30, 35),
     "blue_cylinder": (35, 70, 180),
     "green_sphere": (40, 150, 60),
@@ -25,15 +26,17 @@ PAINT = {
 
 @dataclass(frozen=True, eq=False)
 class Rendered:
-    """A frame, what each pixel shows, and where the camera really stood."""
+    """A frame with its true labels and camera pose."""
 
     frame: Frame
     labels: dict[str, np.ndarray]
+    """The visible pixels of each object by name, of shape (H, W), bool."""
     world_from_camera: np.ndarray
+    """Of shape (4, 4)."""
 
 
-def look(eye: tuple[float, float, float], at: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
-    """world_from_camera of a camera at `eye` that looks at `at`, of shape (4, 4)."""
+def look_at(eye: tuple[float, float, float], at: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
+    """Return world_from_camera, of shape (4, 4), of a camera at `eye` that looks at `at`."""
     forward = np.subtract(at, eye) / np.linalg.norm(np.subtract(at, eye))
     right = np.cross(forward, [0, 0, 1.0])
     right /= np.linalg.norm(right)
@@ -44,29 +47,31 @@ def look(eye: tuple[float, float, float], at: tuple[float, float, float] = (0, 0
 
 
 def render(
-    things: str = THINGS,
+    objects: str = OBJECTS,
     eye: tuple[float, float, float] = (0, -0.6, 0.5),
     at: tuple[float, float, float] = (0, 0, 0),
     width: int = 320,
     noise: float = 1.0,
     seed: int = 0,
 ) -> Rendered:
-    """A table 1 m wide with things on it, a floor 0.7 m below and a wall behind; depth noise grows with its square."""
+    """Render objects (MJCF geoms) on a table 1 m wide, with a floor 0.7 m below and a wall behind.
+
+    Depth has noise that grows with its square, `noise` times that of a usual camera.
+    """
     model = mujoco.MjModel.from_xml_string(f"""<mujoco><compiler angle="degree"/><worldbody>
       <geom name="table" type="box" size=".5 .35 .02" pos="0 0 -.02"/>
       <geom name="floor" type="plane" size="5 5 .1" pos="0 0 -.7"/>
-      <geom name="wall" type="box" size="3 .05 3" pos="0 1.6 0"/>{things}</worldbody></mujoco>""")
+      <geom name="wall" type="box" size="3 .05 3" pos="0 1.6 0"/>{objects}</worldbody></mujoco>""")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     height, focal = width * 3 // 4, 0.95 * width
     k = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
     u, v = np.meshgrid(np.arange(width), np.arange(height))
     rays = np.stack([(u - k.cx) / focal, (v - k.cy) / focal, np.ones((height, width))], -1)
-    pose = look(eye, at)
-    way = (rays / np.linalg.norm(rays, axis=-1, keepdims=True)).reshape(-1, 3) @ pose[:3, :3].T
-    hit, far = np.full(width * height, -1, np.int32), np.zeros(width * height)
-    mujoco.mj_multiRay(model, data, pose[:3, 3], way.ravel(), None, 1, -1, hit, far, None, width * height, 10.0)
-    depth = np.where(hit >= 0, far, 0).reshape(height, width) / np.linalg.norm(rays, axis=-1)
+    pose = look_at(eye, at)
+    directions = (rays / np.linalg.norm(rays, axis=-1, keepdims=True)).reshape(-1, 3) @ pose[:3, :3].T
+    hit, distance = cast_at_geoms(model, data, pose[:3, 3], directions, cutoff=10.0)
+    depth = np.where(hit >= 0, distance, 0).reshape(height, width) / np.linalg.norm(rays, axis=-1)
     random = np.random.default_rng(seed)
     depth = depth + noise * random.normal(0, 0.0015, depth.shape) * depth**2
     depth = np.where(depth < 4, np.round(depth, 3), 0).astype(np.float32)
@@ -74,7 +79,7 @@ def render(
     names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, i) for i in range(model.ngeom)]
     rgb = np.full((height, width, 3), 60.0)
     for i, name in enumerate(names):
-        rgb[hit == i] = (COLOURS | PAINT).get(name, (180, 180, 180))
+        rgb[hit == i] = (COLOURS | OBJECT_COLOURS).get(name, (180, 180, 180))
     rgb = np.clip(rgb + random.normal(0, 6, (height, width, 1)), 0, 255).astype(np.uint8)
     labels = {name: hit == i for i, name in enumerate(names) if name not in COLOURS}
     return Rendered(Frame(rgb, depth, k), labels, pose)

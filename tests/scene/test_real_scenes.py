@@ -1,43 +1,43 @@
-"""Twins of real tables stand still. The frames lie beside the repository and are never part of it."""
+"""Twins of real tables are at rest. The frames lie beside the repository and are not part of it."""
 
 import json
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 from PIL import Image
+from reference_frames import reference_frame
 
 from pipeline.assets import Library
 from pipeline.description import describe_all
-from pipeline.frame import find_support, load, register
-from pipeline.scene import files
-from pipeline.scene.fidelity import compare
-from pipeline.scene.placing import place
+from pipeline.frame import Observation, find_support, load, register_depth
+from pipeline.scene import scene_files
+from pipeline.scene.fidelity import compare_scene
+from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.settle import settle
 from pipeline.segmentation import Segment
 
-FRAMES = Path(__file__).resolve().parents[3] / "shared" / "frames"
 
-
-@pytest.mark.skipif(not FRAMES.is_dir(), reason="the real frames are not beside this repository (../shared/frames)")
+@pytest.mark.frames
 @pytest.mark.parametrize("name", ["posecnn_0", "m2t2_02"])
-def test_a_twin_made_from_a_real_frame_loads_alone_looks_alike_and_stands_for_five_seconds(name, tmp_path):
-    frame = register(load(FRAMES / name))  # the m2t2 frames' depth lies beside their colour
+def test_the_twin_of_a_real_frame_loads_alone_fits_and_rests(name, tmp_path):
+    folder = reference_frame(name)
+    frame = register_depth(load(folder))  # the m2t2 frames' depth lies beside their colour
     support = find_support(frame)
-    labels = np.array(Image.open(FRAMES / name / "truth" / "masks.png"))
+    labels = np.array(Image.open(folder / "truth" / "masks.png"))
     segments = [Segment(int(i), labels == i) for i in np.unique(labels[labels > 0])]
-    placed = place(frame, support, segments, describe_all(frame, support, segments), (), Library.open(), tmp_path)
-    scene, _ = settle(placed)
-    files.write_scene(scene, tmp_path)
+    descriptions = describe_all(frame, support, segments)
+    inputs = SceneInputs(Observation(frame, support), segments, descriptions, (), Library.open(), tmp_path)
+    scene, _ = settle(place_objects(inputs))
+    scene_files.write_scene(scene, tmp_path)
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "scene" / "scene.xml"))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    said = json.loads((tmp_path / "scene.json").read_text())["placements"]
-    before = {p["name"]: data.body(p["name"]).xpos.copy() for p in said}
-    for p in said:
+    written = json.loads((tmp_path / "scene.json").read_text())["placements"]
+    before = {p["name"]: data.body(p["name"]).xpos.copy() for p in written}
+    for p in written:
         assert np.linalg.norm(before[p["name"]] - p["world_from_object"]["pos"]) < 1e-4
     for _ in range(2500):
         mujoco.mj_step(model, data)
-    assert max(np.linalg.norm(data.body(n).xpos - at) for n, at in before.items()) < 0.01
-    assert np.median([like.mask_iou for like in compare(frame, segments, scene)]) > 0.6
+    assert max(np.linalg.norm(data.body(name).xpos - pos) for name, pos in before.items()) < 0.01
+    assert np.median([fidelity.mask_iou for fidelity in compare_scene(frame, segments, scene)]) > 0.6

@@ -1,4 +1,4 @@
-"""A sandbox, a table of two cubes, and what a program that got out would find."""
+"""Fixtures: a sandbox, a table with two cubes, and targets for attacks."""
 
 import json
 import os
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.simulation.sandbox import Sandbox
-from tests.simulation.untrusted import CANARY
+from pipeline.simulation.sandbox.sandbox import Sandbox
+from tests.simulation.attack_programs import CANARY
 
 
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory) -> Path:
+    """A folder outside the project, with a secret file."""
     folder = tmp_path_factory.mktemp("outside")
     (folder / "secret").write_text(CANARY)
     return folder
@@ -24,7 +25,7 @@ def sandbox(project):
     os.environ["OPENAI_API_KEY"] = CANARY
     try:
         with Sandbox() as sandbox:
-            assert sandbox.covered
+            assert all(sandbox.protection.coverage.values())
             yield sandbox
     finally:
         os.environ.clear()
@@ -33,7 +34,7 @@ def sandbox(project):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """Two cubes on a table, as DESIGN section 9 has it."""
+    """A project folder with two cubes on a table."""
     folder = tmp_path_factory.mktemp("project")
     places = {"red_cube": (0.0, 0.1), "blue_cube": (0.0, -0.1)}
     body = '<body name="{}" pos="{} {} 0.02"><freejoint/><geom type="box" size=".02 .02 .02" mass=".05"/></body>'
@@ -64,7 +65,7 @@ def project(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def listener():
-    """A server on this machine that would notice a visitor."""
+    """A local server that would notice a connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.01)
         yield server

@@ -1,4 +1,4 @@
-"""A goal is met exactly where it misses by nothing, and its value tells how near it is."""
+"""A goal is met exactly where its miss is zero, and its value grows with nearness."""
 
 from functools import cache
 
@@ -8,8 +8,9 @@ import tabletop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.models.rules.things import RAINBOW
-from pipeline.simulation import keys, kit
+from pipeline.planner.scene_objects import RAINBOW
+from pipeline.simulation import kit
+from pipeline.simulation.goals import sort_keys
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def scene(table):
 
 
 def placed(scene, **poses):
-    """The state with things moved: name=(steps right, steps away, z of the bottom) from the table's centre."""
+    """Return the state with objects at (metres right, metres away, z of the bottom) from the table's centre."""
     sim = kit.Simulation(scene, 0)
     sim.keep(*poses)
     sim.add_zone("zone", scene.table.centre, (0.2, 0.1))
@@ -87,7 +88,7 @@ def test_half_a_row_is_worth_half(scene):
 def test_the_value_falls_with_the_distance(scene):
     centre = scene.table.centre
     state = placed(scene, red_cube=(0, 0, 0))
-    values = [kit.at("red_cube", centre + np.array([far, 0])).value(state) for far in (0, 0.05, 0.1, 0.3)]
+    values = [kit.at("red_cube", centre + np.array([offset, 0])).value(state) for offset in (0, 0.05, 0.1, 0.3)]
     assert values[0] == 1 and np.all(np.diff(values) < 0)
 
 
@@ -105,16 +106,16 @@ TABLES = st.fixed_dictionaries({name: PLACES for name in NAMES})
 
 
 @cache
-def four(scene):
+def four_objects(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep(*NAMES)
     sim.add_zone("zone", scene.table.centre, (0.2, 0.1))
     return sim.state()
 
 
-def lying(scene, places):
-    """The state with things set down at those places: steps right and away from the table's centre; no physics."""
-    state = four(scene)
+def with_places(scene, places):
+    """Return the state with objects placed at metres right and away from the table's centre, without physics."""
+    state = four_objects(scene)
     for name, (right, away) in places.items():
         state = state.put(name, scene.table.centre + right * scene.right + away * scene.away)
     return state
@@ -138,8 +139,8 @@ def turned(tmp_path_factory):
 
 @settings(max_examples=40, deadline=None)
 @given(places=TABLES)
-def test_every_goal_is_met_where_it_misses_by_nothing_and_is_worth_as_much_as_is_met(scene, places):
-    state = lying(scene, places)
+def test_every_goal_is_met_at_zero_miss_and_rewards_its_share(scene, places):
+    state = with_places(scene, places)
     for goal in GOALS:
         miss, met = goal.miss(state), goal.met(state)
         assert miss >= 0 and met is (miss == 0), goal.name
@@ -150,17 +151,17 @@ def test_every_goal_is_met_where_it_misses_by_nothing_and_is_worth_as_much_as_is
 @settings(max_examples=30, deadline=None)
 @given(places=TABLES)
 def test_goals_are_as_the_camera_sees_them_wherever_it_stands(scene, turned, places):
-    here, there = lying(scene, places), lying(turned, places)
+    first_view, other_view = with_places(scene, places), with_places(turned, places)
     for goal in GOALS:
         if goal.name.startswith("red_cube at"):
             continue
-        assert goal.miss(here) == pytest.approx(goal.miss(there), abs=1e-6), goal.name
+        assert goal.miss(first_view) == pytest.approx(goal.miss(other_view), abs=1e-6), goal.name
 
 
 @settings(max_examples=40, deadline=None)
 @given(places=TABLES)
 def test_opposites_are_never_met_together(scene, places):
-    state = lying(scene, places)
+    state = with_places(scene, places)
     for one, other in (
         (kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube")),
         (kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube")),
@@ -174,14 +175,14 @@ def test_opposites_are_never_met_together(scene, places):
 
 @settings(max_examples=40, deadline=None)
 @given(places=TABLES)
-def test_a_count_counts_what_holds(scene, places):
-    state = lying(scene, places)
+def test_a_count_counts_the_goals_that_hold(scene, places):
+    state = with_places(scene, places)
     goals = [kit.in_zone(name, "zone") for name in NAMES]
-    many = sum(goal.met(state) for goal in goals)
+    number_met = sum(goal.met(state) for goal in goals)
     for number in range(len(goals) + 1):
-        assert kit.count(goals, exactly=number).met(state) is (number == many)
-        assert kit.count(goals, at_least=number).met(state) is (many >= number)
-        assert kit.count(goals, at_most=number).met(state) is (many <= number)
+        assert kit.count(goals, exactly=number).met(state) is (number == number_met)
+        assert kit.count(goals, at_least=number).met(state) is (number_met >= number)
+        assert kit.count(goals, at_most=number).met(state) is (number_met <= number)
 
 
 @pytest.mark.parametrize("key, order", [
@@ -193,14 +194,14 @@ def test_a_count_counts_what_holds(scene, places):
 ])  # fmt: skip
 def test_a_row_sorted_by_a_key_is_the_row_in_that_order(scene, key, order):
     def row(names):
-        return lying(scene, {name: (0.1 * place - 0.15, 0.0) for place, name in enumerate(names)})
+        return with_places(scene, {name: (0.1 * place - 0.15, 0.0) for place, name in enumerate(names)})
 
     rising, falling = kit.sorted_by(NAMES, key), kit.sorted_by(NAMES, key, falling=True)
     assert rising.met(row(order)) and not rising.met(row(order[::-1]))
     assert falling.met(row(order[::-1])) and not falling.met(row(order))
 
 
-def test_what_is_equal_may_stand_either_way_round(scene):
+def test_equal_objects_may_stand_in_either_order(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep("red_cube", "blue_cube")
     sim.copy("red_cube", "twin", scene.table.centre)
@@ -217,10 +218,10 @@ def test_what_is_equal_may_stand_either_way_round(scene):
     (lambda: kit.count([kit.on_table("a")]), "needs exactly=, at_least= or at_most="),
     (lambda: kit.count([kit.on_table("a")], at_least=2), "cannot be; ask for 0 to 1"),
 ])  # fmt: skip
-def test_a_goal_that_makes_no_sense_says_what_would(make, why):
+def test_an_invalid_goal_says_what_would_be_valid(make, why):
     with pytest.raises(kit.KitError, match=why):
         make()
 
 
-def test_the_keys_order_colours_as_the_rules_do():
-    assert keys.RAINBOW == RAINBOW
+def test_the_keys_order_colours_as_the_planner_does():
+    assert sort_keys.RAINBOW == RAINBOW

@@ -1,9 +1,9 @@
-"""Honest programs are let through; each dishonest habit is found, with its side and line."""
+"""The static guard accepts honest programs and reports each forbidden construct with its file and line."""
 
 import pytest
 
-from pipeline.simulation.guard import guard
 from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.guard import guard
 
 SIMULATION = '''"""Stack the red cube on the blue one."""
 import math
@@ -61,7 +61,7 @@ def check_nothing_is_solved_at_the_start(sim):
 """
 
 
-def test_an_honest_program_is_let_through():
+def test_an_honest_program_has_no_findings():
     assert guard(Program(SIMULATION, CHECKS)) == ()
 
 
@@ -70,8 +70,8 @@ IN_BUILD = {
     "import scipy.spatial": "imports scipy.spatial",
     "from unittest import mock": "imports unittest",
     "from . import other": "imports its own folder",
-    "import numpy as kit": "calls numpy kit",
-    "kit = 3": "gives the name kit to something else",
+    "import numpy as kit": "imports numpy as kit",
+    "kit = 3": "assigns another value to the name kit",
     "kit.on = None": "assigns to kit.on",
     "kit.Simulation.rollout = None": "assigns to kit.Simulation.rollout",
     "sim.rollout = None": "assigns to sim.rollout",
@@ -82,13 +82,13 @@ IN_BUILD = {
     "open('/etc/passwd')": "uses open",
     "getattr(sim, 'roll' + 'out')": "uses getattr",
     "x = __builtins__": "uses __builtins__",
-    "x = ().__class__": "reaches for .__class__",
-    "x = sim._objects": "reaches for ._objects",
-    "x = (y for y in ()).gi_frame": "reaches for .gi_frame",
-    "x = '{0.__class__}'.format(sim)": "reaches for Python's insides",
+    "x = ().__class__": "accesses .__class__",
+    "x = sim._objects": "accesses ._objects",
+    "x = (y for y in ()).gi_frame": "accesses .gi_frame",
+    "x = '{0.__class__}'.format(sim)": "accesses Python internals",
     "np.load('x.npy')": "uses numpy.load",
     "from numpy import fromfile": "takes numpy.fromfile",
-    "rng = np.random.default_rng()": "the seed does not decide",
+    "rng = np.random.default_rng()": "do not depend on the seed",
     "def rollout(): return 1": "defines rollout",
     "def compute_reward(x): return 1": "defines compute_reward",
     "class MyOracle_oracle: pass": "defines MyOracle_oracle",
@@ -98,11 +98,11 @@ IN_BUILD = {
 
 
 @pytest.mark.parametrize("line", IN_BUILD)
-def test_what_no_honest_simulation_does_is_found_with_its_line(line):
+def test_a_forbidden_construct_is_reported_with_its_line(line):
     source = SIMULATION.replace("    return sim\n", f"    {line}\n    return sim\n")
     findings = guard(Program(source, CHECKS))
-    said = [finding.message for finding in findings]
-    assert any(IN_BUILD[line] in message for message in said), said
+    messages = [finding.message for finding in findings]
+    assert any(IN_BUILD[line] in message for message in messages), messages
     number = source[: source.index(f"    {line}")].count("\n") + 1
     assert any(finding.line in (number, number + 1) and not finding.passed for finding in findings)
     assert all(finding.message.startswith("simulation.py") and "\n" not in finding.message for finding in findings)
@@ -111,50 +111,50 @@ def test_what_no_honest_simulation_does_is_found_with_its_line(line):
 SOLVED = "assert sim.rollout().solved"
 IN_CHECKS = {
     "def check_nothing(sim):\n    sim.rollout()": "check_nothing asserts nothing",
-    "def check_true(sim):\n    assert True": "decided before anything runs",
-    "def check_sum(sim):\n    assert 1 + 1 == 2": "decided before anything runs",
-    "def check_same(sim):\n    assert sim.seed == sim.seed": "decided before anything runs",
-    "def check_or(sim):\n    assert sim.rollout().solved or True": "decided before anything runs",
-    "def check_pair(sim):\n    assert (sim.rollout().solved, 'is not solved')": "decided before anything runs",
+    "def check_true(sim):\n    assert True": "does not depend on the run",
+    "def check_sum(sim):\n    assert 1 + 1 == 2": "does not depend on the run",
+    "def check_same(sim):\n    assert sim.seed == sim.seed": "does not depend on the run",
+    "def check_or(sim):\n    assert sim.rollout().solved or True": "does not depend on the run",
+    "def check_pair(sim):\n    assert (sim.rollout().solved, 'is not solved')": "does not depend on the run",
     "def check_constant(sim):\n    x = 3\n    assert x == 3": "asserts nothing about what happened",
-    "def check_quiet(sim):\n    try:\n        SOLVED\n    except AssertionError:\n        pass": "swallows",
-    "def check_bare(sim):\n    try:\n        SOLVED\n    except:\n        x = 1": "swallows everything",
+    "def check_quiet(sim):\n    try:\n        SOLVED\n    except AssertionError:\n        pass": "catches Assertion",
+    "def check_bare(sim):\n    try:\n        SOLVED\n    except:\n        x = 1": "catches everything",
     "def check_late(sim):\n    return\n    SOLVED": "is never reached",
-    "def check_early(sim):\n    if sim.seed:\n        return\n    SOLVED": "leaves check_early before",
-    "def check_never(sim):\n    if False:\n        SOLVED": "decides by a constant",
+    "def check_early(sim):\n    if sim.seed:\n        return\n    SOLVED": "returns from check_early before",
+    "def check_never(sim):\n    if False:\n        SOLVED": "branches on a constant",
     "def check_change(sim):\n    sim.remove('red_cube')\n    SOLVED": "changes the simulation",
     "def check_arguments(sim, other):\n    assert other": "other arguments than (sim)",
     "def check_place(sim):\n    SOLVED": "defines check_place twice",
-    "def check_outer(sim):\n    SOLVED\n\n    def check_inner(sim):\n        SOLVED": "has check_inner inside",
+    "def check_outer(sim):\n    SOLVED\n\n    def check_inner(sim):\n        SOLVED": "defines check_inner inside",
     "def check_mock(sim):\n    sim.rollout = lambda: 1\n    assert sim.rollout()": "assigns to sim.rollout",
 }
 
 
 @pytest.mark.parametrize("check", IN_CHECKS)
 def test_a_check_that_checks_nothing_is_found(check):
-    said = [
+    messages = [
         finding.message
         for finding in guard(Program(SIMULATION, CHECKS + "\n\n" + check.replace("SOLVED", SOLVED) + "\n"))
     ]
-    assert any(IN_CHECKS[check] in message for message in said), said
-    assert all(message.startswith("checks.py") for message in said)
+    assert any(IN_CHECKS[check] in message for message in messages), messages
+    assert all(message.startswith("checks.py") for message in messages)
 
 
 @pytest.mark.parametrize(
-    ("program", "says"),
+    ("program", "expected"),
     [
         (Program("", CHECKS), "simulation.py defines no build(scene, seed)"),
         (Program(SIMULATION.replace("scene, seed):", "scene):"), CHECKS), "other arguments than (scene, seed)"),
         (Program(SIMULATION.replace("sim.goal", "print"), CHECKS), "sets no goal"),
         (Program(SIMULATION.replace("return sim", "pass"), CHECKS), "never returns"),
         (Program(SIMULATION, ""), "checks.py defines no check_*(sim)"),
-        (Program(SIMULATION, "def check_a(sim):\n    assert sim.objects"), "never looks at the oracle"),
+        (Program(SIMULATION, "def check_a(sim):\n    assert sim.objects"), "never rolls out the oracle"),
         (Program(SIMULATION + "(", CHECKS), "simulation.py:24 cannot be read"),
         (Program(SIMULATION, "def check_a(sim)\n    pass"), "checks.py:1 cannot be read: expected ':'"),
         (Program("x = '\0'", CHECKS), "simulation.py cannot be read"),
         (Program("(" * 5000, CHECKS), "cannot be read"),
     ],
 )
-def test_what_a_program_lacks_is_said(program, says):
-    said = [finding.message for finding in guard(program)]
-    assert any(says in message for message in said), said
+def test_a_missing_part_is_reported(program, expected):
+    messages = [finding.message for finding in guard(program)]
+    assert any(expected in message for message in messages), messages

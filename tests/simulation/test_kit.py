@@ -1,4 +1,4 @@
-"""The kit's text is what a language model is given, so all it promises exists and its example runs."""
+"""The kit's manual is given to language models: every name in it exists and its examples run."""
 
 import re
 
@@ -7,33 +7,35 @@ import pytest
 
 from pipeline.simulation import kit
 
+MANUAL = kit.__doc__ or ""
 
-def test_every_name_in_the_text_exists_and_every_name_there_is_is_told():
-    told = set(re.findall(r"kit\.(\w+)", kit.__doc__))
-    assert told <= set(dir(kit)), told - set(dir(kit))
+
+def test_every_name_in_the_text_exists_and_every_public_name_is_documented():
+    named = set(re.findall(r"kit\.(\w+)", MANUAL))
+    assert named <= set(dir(kit)), named - set(dir(kit))
     goals = set(kit.__all__) - {"Event", "Goal", "KitError", "Object", "Region", "Run", "Scene", "Simulation", "State"}
-    assert all(re.search(rf"\b{name}\b", kit.__doc__) for name in goals)
+    assert all(re.search(rf"\b{name}\b", MANUAL) for name in goals)
     for owner, text in ((kit.Simulation, r"sim\.(\w+)"), (kit.Run, r"run\.(\w+)")):
-        names = set(re.findall(text, kit.__doc__)) - {"objects"}
+        names = set(re.findall(text, MANUAL)) - {"objects"}
         fields = set(owner.__annotations__)
         assert names <= set(dir(owner)) | fields, names
 
 
 def test_the_text_is_short_enough_to_be_read():
-    assert len(kit.__doc__.splitlines()) < 110
-    assert max(map(len, kit.__doc__.splitlines())) <= 120
+    assert len(MANUAL.splitlines()) < 110
+    assert max(map(len, MANUAL.splitlines())) <= 120
 
 
 def examples(verb: str) -> list[str]:
-    """The calls that the text shows for that verb, such as `kit.on("red_cube", "blue_cube")`."""
-    lines = [line.strip() for line in kit.__doc__.splitlines() if line.startswith("    ")]
+    """Return the calls that the manual shows for a function, such as `kit.on("red_cube", "blue_cube")`."""
+    lines = [line.strip() for line in MANUAL.splitlines() if line.startswith("    ")]
     found = [line[: _end(line)] for line in lines if re.match(rf"(\w+ = )?{re.escape(verb)}\(", line)]
     assert found, f"the text shows no {verb}"
     return found
 
 
 def _end(line: str) -> int:
-    """Where the call that a line begins with ends."""
+    """Return the index at which the call that begins a line ends."""
     depth = 0
     for place, letter in enumerate(line):
         depth += (letter in "([") - (letter in ")]")
@@ -43,15 +45,15 @@ def _end(line: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def parted(tmp_path_factory):
-    return cabinet.write(tmp_path_factory.mktemp("parted") / "project")
+def cabinet_folder(tmp_path_factory):
+    return cabinet.write(tmp_path_factory.mktemp("cabinet_folder") / "project")
 
 
 @pytest.fixture
-def sim(table, parted, request):
-    """The table of simple things, or that with a cabinet for what is about drawers."""
-    of_parts = any(word in request.node.name for word in ("open", "closed", "part"))
-    made = kit.Simulation(kit.Scene.load(parted if of_parts else table), 3)
+def sim(table, cabinet_folder, request):
+    """A simulation of simple objects, or of a cabinet for goals about drawers."""
+    about_parts = any(word in request.node.name for word in ("open", "closed", "part"))
+    made = kit.Simulation(kit.Scene.load(cabinet_folder if about_parts else table), 3)
     made.add_zone("goal_zone", (0.1, 0.1), (0.2, 0.15))
     return made
 
@@ -65,8 +67,8 @@ def test_every_goal_is_shown_by_an_example_that_runs_and_can_be_missed(sim, verb
 
 @pytest.mark.parametrize("verb", [n for n in vars(kit.Simulation) if n[0] != "_" and callable(vars(kit.Simulation)[n])])
 def test_every_verb_of_the_simulation_is_shown_by_an_example_that_runs(sim, verb):
-    if verb in ("bench", "state", "reward_at_start", "keep", "rollout"):  # told without an example, or at the start
-        assert verb in kit.__doc__ or verb in ("bench", "state")
+    if verb in ("bench", "state", "reward_at_start", "keep", "rollout"):  # without an example, or only at the start
+        assert verb in MANUAL or verb in ("bench", "state")
         return
     for example in examples(f"sim.{verb}"):
         example = example.replace("goal_zone", "other_zone") if verb == "add_zone" else example
@@ -74,7 +76,7 @@ def test_every_verb_of_the_simulation_is_shown_by_an_example_that_runs(sim, verb
 
 
 def test_the_example_in_the_text_runs_and_holds(table):
-    lines = [line[4:] for line in kit.__doc__.splitlines() if line.startswith("    ")]
+    lines = [line[4:] for line in MANUAL.splitlines() if line.startswith("    ")]
     start = lines.index("import kit")
     source = "\n".join(lines[start + 1 : next(i for i, s in enumerate(lines) if "hangs" in s) + 1])
     names: dict = {"kit": kit}

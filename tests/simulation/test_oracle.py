@@ -1,4 +1,4 @@
-"""The oracle solves what can be solved, by physics alone, and says why where it cannot."""
+"""The oracle solves every feasible task by physics alone, and gives the reason where it cannot."""
 
 import re
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
-from pipeline.simulation.gripper import Gripper
-from pipeline.simulation.oracle import act, pick
+from pipeline.simulation.oracle.gripper import SuctionGripper
+from pipeline.simulation.oracle.oracle import act, pick
 from pipeline.simulation.physics import Physics
 
 
@@ -81,7 +81,7 @@ def mirror(sim):
     sim.goal(*[kit.at(name, xy) for name, xy in image.items()])
 
 
-def two_of_three(sim):
+def count_two(sim):
     cubes = ("red_cube", "green_cube", "orange_ball")
     sim.goal(kit.count([kit.inside(name, "white_bowl") for name in cubes], exactly=2))
 
@@ -94,7 +94,7 @@ def none_left(sim):
 
 FAMILIES = (
     stack, row_by_size, row_by_colour, put_in_bowl, pack_bin, fill_zone, swap, move_away, put_on, in_stages,
-    sort_by_key, make_room, mirror, two_of_three, none_left,
+    sort_by_key, make_room, mirror, count_two, none_left,
 )  # fmt: skip
 
 
@@ -106,23 +106,23 @@ def test_the_oracle_solves_every_family_and_nothing_is_teleported(scene, family,
     assert sim.reward_at_start() < 0.99 and run.at_rest
     assert ((run.rewards >= 0) & (run.rewards <= 1)).all() and run.rewards[-1] == run.reward
     assert not run.moved_before_touch
-    for thing in sim.objects:
-        path = run.path(thing.name)
+    for o in sim.objects:
+        path = run.path(o.name)
         steps = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(run.times)
-        assert steps.max(initial=0) < 2.2, f"{thing.name} jumps at {steps.max():.1f} m/s"
+        assert steps.max(initial=0) < 2.2, f"{o.name} jumps at {steps.max():.1f} m/s"
 
 
 def test_nothing_moves_before_the_gripper_takes_hold(scene):
     sim, run = rollout(scene, stack)
     first = run.times < run.grasps[0][0] - 0.1
-    for thing in sim.objects:
-        assert np.abs(run.path(thing.name)[first] - thing.position).max() < 0.001
+    for o in sim.objects:
+        assert np.abs(run.path(o.name)[first] - o.position).max() < 0.001
 
 
 @pytest.mark.parametrize("name", ["purple_carton", "yellow_can", "white_bowl"])
-def test_what_is_held_hangs_still_from_the_cup_while_it_is_carried(scene, name):
+def test_a_held_object_hangs_still_from_the_cup_while_carried(scene, name):
     physics = Physics(kit.Simulation(scene, 0).bench())
-    hand = Gripper(physics)
+    hand = SuctionGripper(physics)
     assert pick(hand, name) == ""
     cup = physics.data.body("gripper")
     held = physics.pose(name)[0] - cup.xpos
@@ -146,7 +146,7 @@ def test_the_oracle_is_a_generator_that_can_be_stopped(scene):
     events.close()
 
 
-def test_what_is_in_the_way_is_moved_away_first(scene):
+def test_an_object_in_the_way_is_moved_away_first(scene):
     sim = kit.Simulation(scene, 0)
     sim.goal(kit.at("red_cube", sim["blue_cube"].position[:2]))
     run = sim.rollout()
@@ -154,7 +154,7 @@ def test_what_is_in_the_way_is_moved_away_first(scene):
     assert ("move aside", "blue_cube") in [(e.verb, e.object) for e in run.events]
 
 
-def test_what_stands_on_top_is_moved_away_first(scene):
+def test_an_object_on_top_is_moved_away_first(scene):
     sim = kit.Simulation(scene, 0)
     sim.move("green_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top)
     sim.goal(kit.on("blue_cube", "purple_carton"))
@@ -182,7 +182,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("reason", IMPOSSIBLE)
-def test_what_cannot_be_done_is_said_with_the_reason(scene, reason):
+def test_an_unreachable_goal_is_refused_with_the_reason(scene, reason):
     sim = kit.Simulation(scene, 0)
     IMPOSSIBLE[reason](sim)
     run = sim.rollout()

@@ -1,22 +1,22 @@
-"""Drawers and doors: opened, filled and shut by physics alone; goals about them mean what they say."""
+"""Drawers and doors are opened, filled and shut by physics alone, and their goals measure them."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import cabinet
+import drawn_scene as make
 import numpy as np
 import pytest
-import scene_making as make
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.assets import Library
-from pipeline.scene.files import write_scene
+from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
-from pipeline.simulation import alteration, kit
-from pipeline.simulation.arm.robot import Arm
-from pipeline.simulation.world import equip
+from pipeline.simulation import kit, mutations
+from pipeline.simulation.arm.arm_robot import Arm
+from pipeline.simulation.world import set_robot
 
 DRAWERS = ("top_drawer", "middle_drawer", "bottom_drawer")
 
@@ -31,7 +31,7 @@ def sim(folder):
     return kit.Simulation(kit.Scene.load(folder), 0)
 
 
-def test_parts_are_called_what_a_person_calls_them(sim):
+def test_parts_have_the_names_that_people_use(sim):
     assert {part.name for part in sim["cabinet"].parts} == set(DRAWERS)
     assert [part.name for part in sim["oven"].parts] == ["door"]
     heights = [sim["cabinet"].part(name).top for name in DRAWERS]
@@ -41,7 +41,7 @@ def test_parts_are_called_what_a_person_calls_them(sim):
 
 
 @pytest.mark.parametrize("name, part", [*(("cabinet", drawer) for drawer in DRAWERS), ("oven", "door")])
-def test_the_oracle_opens_it_and_shuts_it_again_and_its_thing_stays(folder, name, part):
+def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(folder, name, part):
     sim = kit.Simulation(kit.Scene.load(folder), 0)
     sim.goal(kit.opened(name, part))
     run = sim.rollout()
@@ -71,18 +71,18 @@ def test_everything_of_the_pack_that_moves_is_opened(folder, tmp_path):
     if folder.name in LOOSE:
         pytest.skip(LOOSE[folder.name])
     (asset,) = Library.open([folder], cache=tmp_path)
-    thing = make.thing(
+    placed = make.placement(
         asset.mesh, "thing", size=asset.size, model=asset.model, joints=asset.joints, mass=asset.mass,
         collision=asset.collision, asset_id=asset.id, category=asset.category,
     )  # fmt: skip
-    write_scene(settle(make.scene(thing))[0], tmp_path / "project")
+    write_scene(settle(make.scene(placed))[0], tmp_path / "project")
     sim = kit.Simulation(kit.Scene.load(tmp_path / "project"), 0)
     sim.goal(*(kit.opened("thing", part.name) for part in sim["thing"].parts))
     run = sim.rollout()
     assert run.solved, run.why
 
 
-def test_a_thing_is_put_into_a_drawer_that_is_opened_for_it_and_shut_over_it(sim):
+def test_an_object_is_put_into_a_drawer_that_is_opened_and_closed_for_it(sim):
     goals = kit.inside_part("red_cube", "cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
     sim.goal(*goals)
     run = sim.rollout()
@@ -92,7 +92,7 @@ def test_a_thing_is_put_into_a_drawer_that_is_opened_for_it_and_shut_over_it(sim
     assert drawer.bottom < end.bottom < end.top < drawer.top + 0.005 and run.moved("cabinet") < 0.01
 
 
-def test_all_drawers_are_opened_from_below_and_one_below_an_open_one_waits_until_that_is_shut(folder):
+def test_drawers_open_from_below_and_one_below_an_open_one_waits(folder):
     sim = kit.Simulation(kit.Scene.load(folder), 0)
     sim.goal(*(kit.opened("cabinet", name) for name in DRAWERS))
     run = sim.rollout()
@@ -102,11 +102,11 @@ def test_all_drawers_are_opened_from_below_and_one_below_an_open_one_waits_until
     sim.goal(kit.inside_part("red_cube", "cabinet", "bottom_drawer"), kit.opened("cabinet", "top_drawer"))
     run = sim.rollout()
     assert run.solved, run.why
-    told = [(event.verb, event.target) for event in run.events if event.verb in ("open", "shut")]
-    assert told == [("shut", "top drawer"), ("open", "bottom drawer"), ("open", "top drawer")]
+    outcome = [(event.verb, event.target) for event in run.events if event.verb in ("open", "shut")]
+    assert outcome == [("shut", "top drawer"), ("open", "bottom drawer"), ("open", "top drawer")]
 
 
-def test_what_stands_before_a_drawer_is_carried_away_first(sim):
+def test_an_object_in_front_of_a_drawer_is_carried_away_first(sim):
     front = sim["cabinet"].position[:2] - [0, 0.19]
     sim.move("can", front)
     sim.goal(kit.opened("cabinet", "bottom_drawer"))
@@ -115,7 +115,7 @@ def test_what_stands_before_a_drawer_is_carried_away_first(sim):
     assert [event.verb for event in run.events] == ["pick", "move aside", "open"]
 
 
-def test_what_is_to_go_into_a_drawer_is_not_left_lying_under_it(sim):
+def test_an_object_for_a_drawer_is_not_left_under_it(sim):
     sim.resize("red_cube", 0.8)
     sim.move("red_cube", sim["cabinet"].position[:2] - [0.02, 0.2])
     sim.goal(kit.inside_part("red_cube", "cabinet", "top_drawer"))
@@ -136,28 +136,28 @@ def test_a_copy_that_is_turned_and_made_smaller_opens_too(folder):
     assert run.end("cabinet").part("middle_drawer").open < 0.05
 
 
-def test_a_part_told_beforehand_is_where_the_physics_has_it(folder):
+def test_a_parts_predicted_pose_is_its_pose_in_the_physics(folder):
     sim = kit.Simulation(kit.Scene.load(folder), 0)
     sim.move("oven", (0.2, -0.05), yaw=0.7)
     sim.set_open("oven", "door", 0.5)
-    told, seen = sim["oven"].part("door"), sim.state()["oven"].part("door")
-    np.testing.assert_allclose(told.axis, seen.axis, atol=1e-6)
-    np.testing.assert_allclose(told.corners.min(0), seen.corners.min(0), atol=0.01)
-    np.testing.assert_allclose(told.corners.max(0), seen.corners.max(0), atol=0.01)
-    assert told.open == pytest.approx(seen.open)
+    outcome, simulated = sim["oven"].part("door"), sim.state()["oven"].part("door")
+    np.testing.assert_allclose(outcome.axis, simulated.axis, atol=1e-6)
+    np.testing.assert_allclose(outcome.corners.min(0), simulated.corners.min(0), atol=0.01)
+    np.testing.assert_allclose(outcome.corners.max(0), simulated.corners.max(0), atol=0.01)
+    assert outcome.open == pytest.approx(simulated.open)
 
 
 @given(share=st.floats(0, 1))
-def test_open_and_shut_are_never_both_and_miss_by_the_way_still_to_go(share):
+def test_open_and_shut_are_never_both_met_and_miss_by_the_remaining_travel(share):
     part = _part(share)
-    state = {"thing": _Thing(part)}
+    state = {"thing": FakeObject(part)}
     opened, closed = kit.opened("thing", "door"), kit.closed("thing", "door")
     assert opened.met(state) == (share >= 0.6) and closed.met(state) == (part.open <= 0.1)
     assert not (opened.met(state) and closed.met(state))
     assert opened.miss(state) + closed.miss(state) <= part.travel
 
 
-class _Thing:
+class FakeObject:
     def __init__(self, part):
         self._part = part
 
@@ -166,23 +166,23 @@ class _Thing:
 
 
 def _part(share):
-    from pipeline.simulation.parts import Part
+    from pipeline.simulation.articulated_parts import ArticulatedPart
 
     corners = np.array([[0, 0, 0], [0.2, 0, 0.1], [0.2, 0.01, 0]])
-    shut = Part("door", "door", "door", "hinge", -2.0, 0.2, 0.0, np.array([0, 0, 1.0]), np.zeros(3), corners)
+    shut = ArticulatedPart("door", "door", "door", "hinge", -2.0, 0.2, 0.0, np.array([0, 0, 1.0]), np.zeros(3), corners)
     return replace(shut, value=-2.0 * share)
 
 
-@pytest.mark.parametrize("wrong, said", [
+@pytest.mark.parametrize("wrong, message", [
     (lambda: kit.opened("cabinet", "top_drawer", least=0.05), "0.3 to 1 is open"),
     (lambda: kit.closed("cabinet", "top_drawer", most=0.9), "0 to 0.2 is shut"),
 ])  # fmt: skip
-def test_a_goal_that_would_hold_almost_anywhere_is_refused(wrong, said):
-    with pytest.raises(kit.KitError, match=said):
+def test_a_goal_that_would_hold_almost_anywhere_is_refused(wrong, message):
+    with pytest.raises(kit.KitError, match=message):
         wrong()
 
 
-def test_a_goal_about_a_part_that_is_not_there_is_refused_with_those_that_are(sim):
+def test_a_goal_about_a_missing_part_lists_the_parts_there_are(sim):
     with pytest.raises(kit.KitError, match="red_cube has no part 'door'; it has: none that moves"):
         sim.goal(kit.opened("red_cube", "door"))
     with pytest.raises(kit.KitError, match="top_drawer"):
@@ -193,27 +193,27 @@ def test_a_goal_about_a_part_that_is_not_there_is_refused_with_those_that_are(si
     (kit.inside_part("red_cube", "oven", "door"), "holds nothing"),
     (kit.inside_part("oven", "cabinet", "top_drawer"), "wide"),
 ])  # fmt: skip
-def test_what_cannot_be_done_is_told_with_the_reason(sim, goal, why):
+def test_an_impossible_opening_is_refused_with_the_reason(sim, goal, why):
     sim.goal(goal)
     run = sim.rollout()
     assert not run.solved and why in run.why
 
 
-def test_the_arm_says_that_it_does_not_open_things(sim):
+def test_the_arm_refuses_to_open_objects(sim):
     sim.goal(kit.opened("cabinet", "top_drawer"))
-    equip(sim, Arm())
+    set_robot(sim, Arm())
     run = sim.rollout()
     assert run.reward == 0 and "the arm does not open things yet" in run.why
 
 
-def test_alterations_of_goals_about_parts_are_noticed_by_looking(folder):
-    """A check that measures the part fails under every alteration that applies; one that reads the reward does not."""
+def test_mutations_of_part_goals_are_caught_by_measuring(folder):
+    """A check that measures the part fails under every mutation that applies; one that reads the reward does not."""
     kinds = {}
-    for kind in alteration.KINDS:
+    for kind in mutations.MUTATIONS:
         sim = kit.Simulation(kit.Scene.load(folder), 0)
         sim.goal(kit.opened("cabinet", "top_drawer"))
-        told = alteration.perform(sim, kind)
-        if told["applies"]:
+        outcome = mutations.roll_out_mutated(sim, kind)
+        if outcome["applies"]:
             kinds[kind] = sim.rollout().end("cabinet").part("top_drawer").open
     assert {"nothing", "inverted", "another part"} <= set(kinds)
     assert max(kinds.values()) < 0.1

@@ -1,4 +1,4 @@
-"""A simulation told as data and made again from it is the same simulation."""
+"""A simulation that is rebuilt from its recipe is the same simulation."""
 
 import json
 
@@ -7,9 +7,10 @@ import pytest
 import tabletop
 
 from pipeline.simulation import kit
-from pipeline.simulation.alteration import KINDS, distinct
-from pipeline.simulation.goals import Goal
-from pipeline.simulation.recipe import QUESTIONS, Recipe, follow, kinds_of_goals, recipe
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.spec import goal_classes
+from pipeline.simulation.mutations import MUTATIONS, distinct_mutations
+from pipeline.simulation.recipe import QUERIES, Recipe, recipe, replay
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +33,20 @@ def busy(scene: kit.Scene, seed: int) -> kit.Simulation:
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_what_is_made_from_the_recipe_is_what_was_told(scene, seed):
-    one = busy(scene, seed)
-    said = Recipe.model_validate_json(json.dumps(recipe(one).model_dump()))
-    other = kit.Simulation(scene, said.seed)
-    follow(other, said)
-    assert other.stages == one.stages and recipe(other) == said
-    assert other.bench().xml == one.bench().xml
+def test_replaying_a_recipe_rebuilds_the_same_simulation(scene, seed):
+    original = busy(scene, seed)
+    loaded = Recipe.model_validate_json(json.dumps(recipe(original).model_dump()))
+    rebuilt = kit.Simulation(scene, loaded.seed)
+    replay(rebuilt, loaded)
+    assert rebuilt.stages == original.stages and recipe(rebuilt) == loaded
+    assert rebuilt.bench().xml == original.bench().xml
 
 
-def test_every_goal_of_the_kit_can_be_told(scene):
-    assert {"On", "Inside", "Stacked", "InRow", "InZone", "At", "Near", "Away", "Beside"} <= set(kinds_of_goals())
+def test_every_goal_of_the_kit_can_be_serialised(scene):
+    assert {"On", "Inside", "Stacked", "InRow", "InZone", "At", "Near", "Away", "Beside"} <= set(goal_classes())
 
 
-def test_a_goal_of_ones_own_is_no_goal_of_the_kit(scene):
+def test_a_goal_class_of_ones_own_is_refused(scene):
     class Mine(Goal):
         objects = ()
 
@@ -56,7 +57,7 @@ def test_a_goal_of_ones_own_is_no_goal_of_the_kit(scene):
 
 
 @pytest.mark.parametrize(
-    "verb, arguments, says",
+    "verb, arguments, message",
     [
         ("explode", [], "has no explode"),
         ("rollout", [], "has no rollout"),
@@ -68,19 +69,19 @@ def test_a_goal_of_ones_own_is_no_goal_of_the_kit(scene):
         ("goal", [{"goal": "On", "a": "red_cube", "b": 3}], "other values than it takes"),
     ],
 )
-def test_a_recipe_is_followed_by_the_kits_own_rules(scene, verb, arguments, says):
-    said = Recipe.model_validate({"seed": 0, "calls": [{"verb": verb, "arguments": arguments}]})
-    with pytest.raises(kit.KitError, match=says):
-        follow(kit.Simulation(scene), said)
+def test_a_recipe_is_followed_by_the_kits_own_rules(scene, verb, arguments, message):
+    loaded = Recipe.model_validate({"seed": 0, "calls": [{"verb": verb, "arguments": arguments}]})
+    with pytest.raises(kit.KitError, match=message):
+        replay(kit.Simulation(scene), loaded)
 
 
-def test_every_method_of_a_simulation_is_told_or_only_asks():
+def test_every_method_of_a_simulation_is_recorded_or_read_only():
     own = {name for name, value in vars(kit.Simulation).items() if callable(value) and not name.startswith("_")}
-    told = {name for name in own if hasattr(getattr(kit.Simulation, name), "__wrapped__")}
-    assert own - told == QUESTIONS
+    recorded = {name for name in own if hasattr(getattr(kit.Simulation, name), "__wrapped__")}
+    assert own - recorded == QUERIES
 
 
-ALTERED = {
+MUTATED_GOALS = {
     "inverted": (lambda: kit.left_of("red_cube", "blue_cube"), "red_cube right of blue_cube"),
     "swapped": (lambda: kit.on("red_cube", "blue_cube"), "blue_cube on red_cube"),
     "order": (
@@ -92,23 +93,23 @@ ALTERED = {
 }
 
 
-@pytest.mark.parametrize("kind", ALTERED)
-def test_an_alteration_makes_another_task(scene, kind):
-    make, told = ALTERED[kind]
+@pytest.mark.parametrize("kind", MUTATED_GOALS)
+def test_a_mutation_makes_another_task(scene, kind):
+    make, name = MUTATED_GOALS[kind]
     sim = kit.Simulation(scene)
     sim.goal(make())
-    (stage,) = KINDS[kind](sim, sim.stages) or ()
-    assert [goal.name for goal in stage[1]] == [told]
+    (stage,) = MUTATIONS[kind](sim, sim.stages) or ()
+    assert [goal.name for goal in stage[1]] == [name]
 
 
 @pytest.mark.parametrize("kind", ["swapped", "half done", "order"])
-def test_what_does_not_apply_says_so(scene, kind):
+def test_an_inapplicable_call_gives_a_reason(scene, kind):
     sim = kit.Simulation(scene)
     sim.goal(kit.at("red_cube", (0.0, 0.0)))
-    assert KINDS[kind](sim, sim.stages) is None
+    assert MUTATIONS[kind](sim, sim.stages) is None
 
 
-def test_what_is_the_same_alteration_is_carried_out_once(scene):
+def test_equal_mutations_are_run_once(scene):
     sim = kit.Simulation(scene)
     sim.goal(kit.left_of("red_cube", "blue_cube"))
-    assert {"inverted", "misplaced"} <= set(distinct(sim)) and "swapped" not in distinct(sim)
+    assert {"inverted", "misplaced"} <= set(distinct_mutations(sim)) and "swapped" not in distinct_mutations(sim)

@@ -1,23 +1,25 @@
-"""An honest program runs, limits hold, we survive, and the report says it in one sentence."""
+"""Honest programs run, limits hold, the server survives, and reports have one-sentence messages."""
 
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pipeline.simulation import cgroup
-from pipeline.simulation.alteration import KINDS
+from pipeline.simulation.mutations import MUTATIONS
 from pipeline.simulation.program import Program
-from pipeline.simulation.sandbox import Cancelled, Limits, Sandbox, SandboxError
-from tests.simulation.untrusted import BUILD, CHECKS, HONEST, at_once
+from pipeline.simulation.sandbox import cgroup
+from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, SandboxError
+from tests.simulation.attack_programs import BUILD, CHECKS, HONEST, with_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
+ROLLOUT_ONLY = replace(HONEST, checks="")
 
 
-def test_an_honest_program_passes_and_its_rollout_can_be_played_again(sandbox, project):
+def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, project):
     report, record = sandbox.run(HONEST, project, seeds=(0, 1))
     assert report.clean, report
     assert [check.name for check in report.checks] == [
@@ -33,12 +35,12 @@ def test_an_honest_program_passes_and_its_rollout_can_be_played_again(sandbox, p
     assert any(event["object"] == "red_cube" for event in record.events)
 
 
-def test_a_run_repeated_is_the_same_run(sandbox, project):
-    (_, first), (_, second) = (sandbox.run(HONEST, project, seeds=(3,), checks=False) for _ in range(2))
+def test_a_repeated_run_gives_the_same_rollout(sandbox, project):
+    (_, first), (_, second) = (sandbox.run(ROLLOUT_ONLY, project, seeds=(3,)) for _ in range(2))
     assert np.array_equal(first.qpos, second.qpos) and np.array_equal(first.actions, second.actions)
 
 
-def test_each_check_says_on_its_own_what_it_found_and_where(sandbox, project):
+def test_each_check_reports_its_own_message_and_line(sandbox, project):
     checks = """
 def check_fine(sim):
     assert sim.rollout().solved
@@ -70,78 +72,81 @@ def no_check(sim):
     assert report.crash == broken.message
 
 
-def test_what_a_program_prints_is_kept_and_never_floods(sandbox, project):
-    report, _ = sandbox.run(at_once("print('hello', 3)\nfor _ in range(9999): print('x' * 999)"), project, checks=False)
+def test_the_first_printed_characters_are_kept(sandbox, project):
+    printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
+    report, _ = sandbox.run(replace(printing, checks=""), project)
     assert report.evidence["printed"].startswith("hello 3\nxxx")
     assert len(report.evidence["printed"]) == 2000
 
 
-def test_a_crash_names_side_and_line(sandbox, project):
+def test_a_crash_names_file_and_line(sandbox, project):
     report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
     assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
     assert record is None and report.reward == ()
 
 
-def test_a_project_without_a_scene_is_a_clear_line(sandbox, tmp_path):
+def test_a_project_without_a_scene_is_a_clear_crash(sandbox, tmp_path):
     report, _ = sandbox.run(HONEST, tmp_path)
     assert "has no scene.json" in report.crash
 
 
-def test_a_run_can_be_stopped_from_another_thread(sandbox, project):
+def test_a_run_can_be_cancelled_from_another_thread(sandbox, project):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
-    with pytest.raises(Cancelled):
-        sandbox.run(at_once("while True: pass"), project, limits=Limits(seconds=60), cancel=stop)
-    assert sandbox.run(at_once("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
+    with pytest.raises(RunCancelled):
+        sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=60), cancel=stop)
+    assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
 
 
-def test_many_runs_side_by_side_do_not_mix(sandbox, project):
+def test_concurrent_runs_do_not_mix(sandbox, project):
     def run(number: int) -> str:
-        return sandbox.run(at_once(f"raise ValueError({number})"), project)[0].crash
+        return sandbox.run(with_prefix(f"raise ValueError({number})"), project)[0].crash
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, range(16))) == [f"simulation.py:1 ValueError: {n}" for n in range(16)]
 
 
-def test_a_server_that_died_is_started_again(sandbox, project):
+def test_a_dead_server_is_restarted(sandbox, project):
     sandbox._server._process.kill()
     sandbox._server._process.wait()
-    assert sandbox.run(at_once("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
+    assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
 
 
-def test_a_server_that_cannot_start_is_our_error_and_no_failed_check(monkeypatch, project):
-    monkeypatch.setattr("pipeline.simulation.sandbox.START", "import nothing_like_this")
+def test_a_server_that_cannot_start_is_an_error_and_not_a_failed_check(monkeypatch, project):
+    monkeypatch.setattr("pipeline.simulation.sandbox.server_process.SERVER_SCRIPT", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
 
 
-def test_checks_that_would_pass_for_another_task_are_found_out(sandbox, project):
-    loose, _ = sandbox.run(HONEST, project, alterations=tuple(KINDS))
+def test_checks_that_would_pass_for_another_task_are_caught(sandbox, project):
+    loose, _ = sandbox.run(HONEST, project, mutations=tuple(MUTATIONS))
     assert loose.evidence["noticed"]["nothing"].startswith("check_")
     missed = {check.name for check in loose.checks if not check.passed}
     assert "meaning inverted" in missed, "check_red_cube_moved asks for a move, not for the place"
     exact = CHECKS + "\ndef check_place(sim):\n    x, y, _ = sim.rollout().end('red_cube').position\n"
     exact += "    assert abs(x - 0.1) + abs(y) < 0.06, 'not there'\n"
-    report, _ = sandbox.run(Program(BUILD, exact), project, alterations=tuple(KINDS))
+    report, _ = sandbox.run(Program(BUILD, exact), project, mutations=tuple(MUTATIONS))
     assert report.clean and set(report.evidence["noticed"]) >= {"nothing", "inverted", "another object"}
 
 
-def test_nothing_is_left_of_a_runs_control_group(sandbox, project):
-    sandbox.run(at_once("while True: pass"), project, limits=Limits(seconds=0.3))
-    left = [folder.name.removeprefix("grs-") for parent, _ in cgroup._places(1) for folder in parent.glob("grs-*")]
-    assert not [warden for warden in left if not Path("/proc", warden).exists()], "others may run beside this test"
+def test_a_runs_control_group_is_removed(sandbox, project):
+    sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
+    supervisors = [
+        folder.name.removeprefix("grs-") for parent, _ in cgroup._parents(1) for folder in parent.glob("grs-*")
+    ]
+    assert not [pid for pid in supervisors if not Path("/proc", pid).exists()], "only running supervisors have groups"
 
 
-def test_closing_leaves_no_process_behind(project):
+def test_closing_ends_the_server_process(project):
     sandbox = Sandbox()
-    sandbox.run(at_once("1/0"), project)
+    sandbox.run(with_prefix("1/0"), project)
     process = sandbox._server._process
     sandbox.close()
     assert process.poll() is not None
 
 
-def test_what_is_not_covered_is_said(sandbox, monkeypatch):
-    assert all("NOT" not in sentence for sentence in sandbox.protection)
-    monkeypatch.setattr(sandbox._server, "coverage", {"files": False, "calls": False, "memory": False})
-    assert not sandbox.covered
-    assert [sentence.count("NOT covered") for sentence in sandbox.protection] == [1, 1, 1]
+def test_missing_protection_is_reported(sandbox, monkeypatch):
+    assert all("NOT" not in sentence for sentence in sandbox.protection.sentences)
+    monkeypatch.setattr(sandbox._server, "coverage", {})
+    assert not sandbox.protection.confines
+    assert [sentence.count("NOT covered") for sentence in sandbox.protection.sentences] == [1, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""A program arranges the table, and whatever it arranges is possible."""
+"""Programs arrange the table, and every arrangement is physically possible."""
 
 from itertools import combinations
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region
+from pipeline.simulation.oracle.free_space import fits
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.spots import fits
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,9 @@ def names(sim):
 
 def test_a_simulation_starts_as_photographed(scene):
     state = kit.Simulation(scene, 0).state()
-    for thing in scene.objects:
-        assert np.allclose(state[thing.name].position, thing.position, atol=1e-6)
-        assert np.allclose(state[thing.name].top, thing.top, atol=0.001)
+    for o in scene.objects:
+        assert np.allclose(state[o.name].position, o.position, atol=1e-6)
+        assert np.allclose(state[o.name].top, o.top, atol=0.001)
 
 
 def test_keeping_some_leaves_all_others_out(scene):
@@ -37,12 +37,12 @@ def test_keeping_some_leaves_all_others_out(scene):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(1, 10_000))
-def test_scattered_things_stand_apart_and_wholly_on_the_table(scene, seed):
+def test_scattered_objects_are_apart_and_fully_on_the_table(scene, seed):
     sim = kit.Simulation(scene, seed)
     sim.scatter(*names(sim))
-    for thing in sim.objects:
-        assert scene.table.depth(thing.outline).min() > -1e-9, thing.name
-        assert abs(thing.bottom) < 1e-6
+    for o in sim.objects:
+        assert scene.table.depth(o.outline).min() > -1e-9, o.name
+        assert abs(o.bottom) < 1e-6
     for a, b in combinations(sim.objects, 2):
         assert fits(a.position[None, :2], a, [b], 0.003)[0], f"{a.name} meets {b.name}"
 
@@ -58,7 +58,7 @@ def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way(scene):
     assert not np.allclose(layout(3), layout(4))
 
 
-def test_a_table_too_full_says_what_did_not_fit(scene):
+def test_a_full_table_names_the_object_that_did_not_fit(scene):
     sim = kit.Simulation(scene, 1)
     for i in range(40):
         sim.copy("white_bowl", f"bowl_{i}", scene.table.centre)
@@ -66,7 +66,7 @@ def test_a_table_too_full_says_what_did_not_fit(scene):
         sim.scatter(*names(sim))
 
 
-def test_what_stands_on_something_moved_comes_along(scene, tmp_path):
+def test_objects_on_a_moved_object_move_with_it(scene, tmp_path):
     sim = kit.Simulation(scene, 0)
     sim.move("red_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top)
     stacked = kit.Simulation(kit.Scene(sim.objects, scene.table, scene.right, scene.away, scene.folder), 0)
@@ -77,7 +77,7 @@ def test_what_stands_on_something_moved_comes_along(scene, tmp_path):
     assert stacked["red_cube"].bottom == pytest.approx(0)
 
 
-def test_copies_and_resized_things_are_real_bodies(scene):
+def test_copies_and_resized_objects_are_real_bodies(scene):
     sim = kit.Simulation(scene, 0)
     sim.resize("yellow_can", 0.7)
     sim.copy("yellow_can", "small_can", sim.free_spot(0.05))
@@ -87,7 +87,7 @@ def test_copies_and_resized_things_are_real_bodies(scene):
     assert state.touches("small_can", "table")
 
 
-def test_an_added_container_holds_and_stands_fast(scene):
+def test_an_added_container_holds_objects_and_does_not_move(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep("orange_ball")
     sim.add_container("tray", sim.free_spot(0.1), (0.16, 0.12), height=0.04)
@@ -110,8 +110,8 @@ def test_the_table_at_rest_stays_at_rest(scene):
         physics = Physics(sim.bench())
         physics.wait(1.0)
         state = physics.state()
-        for thing in sim.objects:
-            assert np.linalg.norm(state[thing.name].position - thing.position) < 0.001, thing.name
+        for o in sim.objects:
+            assert np.linalg.norm(state[o.name].position - o.position) < 0.001, o.name
 
 
 MISUSES = {
@@ -133,10 +133,10 @@ MISUSES = {
 }
 
 
-@pytest.mark.parametrize("said", MISUSES)
-def test_every_misuse_says_what_would_have_worked(scene, said):
-    with pytest.raises(kit.KitError, match=said.replace("(", r"\(")):
-        MISUSES[said](kit.Simulation(scene, 0))
+@pytest.mark.parametrize("message", MISUSES)
+def test_every_misuse_says_what_would_work(scene, message):
+    with pytest.raises(kit.KitError, match=message.replace("(", r"\(")):
+        MISUSES[message](kit.Simulation(scene, 0))
 
 
 def test_nothing_is_rearranged_once_it_ran(scene):
@@ -146,6 +146,6 @@ def test_nothing_is_rearranged_once_it_ran(scene):
         sim.move("red_cube", xy=(0, 0))
 
 
-def test_a_folder_without_a_scene_says_so(tmp_path):
+def test_a_folder_without_a_scene_is_reported(tmp_path):
     with pytest.raises(kit.KitError, match=r"has no scene\.json: run the stages up to scene first"):
         kit.Scene.load(tmp_path)

@@ -1,14 +1,13 @@
-"""SAM 2's panel in the app, on the package's tiny architecture with random weights: nothing is said of its masks."""
+"""SAM 2's menu in the app, on the package's tiny architecture with random weights; its masks are not judged."""
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from conftest import PLAIN, Studio
-from playwright.sync_api import Page, expect
-from test_studio import settled, shot, tab
+from app_page import LONG, OpenProject, action, canvas, open_masks, screenshot, wait_until_idle
+from playwright.sync_api import Locator, Page, expect
+from studio_process import Studio
+from watched_page import FLAGS_2D
 
 from pipeline.segmentation import read_segments
 
@@ -18,7 +17,7 @@ LIGHT = "LIGHT set-up: torch and sam2 are not installed"
 
 @pytest.fixture(scope="module")
 def flags() -> tuple[str, ...]:
-    return PLAIN
+    return FLAGS_2D
 
 
 @pytest.fixture(scope="module")
@@ -34,115 +33,129 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     running.kill()
 
 
-def masks(studio: Studio) -> dict[int, bytes]:
-    return {one.id: one.mask.tobytes() for one in read_segments(studio.workspace / SCENE / "segments")}
+@pytest.fixture
+def editor(project: OpenProject) -> OpenProject:
+    """A project of its own with the Masks page open."""
+    open_masks(project.page)
+    return project
 
 
-def open_panel(page: Page):
-    panel = page.locator("[data-menu=segmenters]")
-    if panel.get_attribute("open") is None:
-        panel.locator("summary").first.click()
-    return panel
+@pytest.fixture
+def with_sam2(editor: OpenProject) -> OpenProject:
+    """The same with SAM 2 chosen and ready."""
+    menu = open_menu(editor.page)
+    menu.locator("input[value=sam2]").check()
+    expect(sam2_row(menu)).to_contain_text("ready", timeout=LONG)
+    return editor
 
 
-def test_choosing_sam2_encodes_the_frame_and_says_when_it_is_ready(studio: Studio, page: Page):
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").first.click()
-    expect(page.locator(".object-list .row").first).to_be_visible()
-    tab(page, "Masks").click()
-    settled(page)
-    panel = open_panel(page)
-    expect(panel).to_contain_text("Weights are there, for cpu")
-    panel.locator("input[value=sam2]").check()
-    expect(panel.locator("[data-act='stop:sam2']")).to_be_visible()
-    shot(page, "sam2_1_encoding")
-    panel.locator("[data-act='stop:sam2']").click()
-    expect(panel.locator(".one", has_text="SAM 2")).to_contain_text("stopped")
-    panel.locator("[data-act='choose:sam2']").click()
-    expect(panel.locator(".one", has_text="SAM 2")).to_contain_text("ready")
+def open_menu(page: Page) -> Locator:
+    """Open the menu of segmenters."""
+    menu = page.locator("[data-menu=segmenters]")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").first.click()
+    return menu
 
 
-def test_a_click_shows_three_readings_with_their_quality_and_one_is_chosen(page: Page):
-    canvas, readings = page.locator(".mask-canvas canvas"), page.locator(".readings .reading")
-    canvas.press("Escape")
-    canvas.press("n")
-    canvas.click(position={"x": 60, "y": 60})
-    expect(readings).to_have_count(3)
+def sam2_row(menu: Locator) -> Locator:
+    return menu.locator(".segmenter", has_text="SAM 2")
+
+
+def mask_bytes(project: OpenProject) -> dict[int, bytes]:
+    return {id: mask.tobytes() for id, mask in project.masks.items()}
+
+
+def test_choosing_sam2_encodes_the_frame_and_shows_when_it_is_ready(editor: OpenProject):
+    page = editor.page
+    menu = open_menu(page)
+    expect(menu).to_contain_text("Weights are installed, for cpu")
+    menu.locator("input[value=sam2]").check()
+    expect(menu.locator("[data-act='stop:sam2']")).to_be_visible()
+    screenshot(page, "sam2_1_encoding")
+    menu.locator("[data-act='stop:sam2']").click()
+    expect(sam2_row(menu)).to_contain_text("stopped", timeout=LONG)
+    menu.locator("[data-act='choose:sam2']").click()
+    expect(sam2_row(menu)).to_contain_text("ready", timeout=LONG)
+
+
+def test_a_click_shows_three_candidates_with_quality_to_choose_from(with_sam2: OpenProject):
+    page, candidates = with_sam2.page, with_sam2.page.locator(".candidates .candidate")
+    canvas(page).press("Escape")
+    canvas(page).press("n")
+    canvas(page).click(position={"x": 60, "y": 60})
+    expect(candidates).to_have_count(3, timeout=LONG)
     for i in range(3):
-        expect(readings.nth(i).locator(".quality")).to_have_text(re.compile("good|fair|poor"))
-        expect(readings.nth(i).locator("img")).to_have_js_property("complete", True)
-    canvas.press("r")
-    expect(readings.nth(1)).to_have_attribute("aria-pressed", "true")
-    readings.nth(2).click()
-    expect(readings.nth(2)).to_have_attribute("aria-pressed", "true")
-    shot(page, "sam2_2_readings")
-    for _ in range(2):
-        canvas.press("Escape")
+        expect(candidates.nth(i).locator(".quality")).to_have_text(re.compile("good|fair|poor"))
+        expect(candidates.nth(i).locator("img")).to_have_js_property("complete", True)
+    canvas(page).press("r")
+    expect(candidates.nth(1)).to_have_attribute("aria-pressed", "true")
+    candidates.nth(2).click()
+    expect(candidates.nth(2)).to_have_attribute("aria-pressed", "true")
+    screenshot(page, "sam2_2_candidates")
 
 
-def test_both_segmenters_are_compared_on_an_object(studio: Studio, page: Page):
-    canvas = page.locator(".mask-canvas canvas")
-    canvas.press(str(min(masks(studio))))
-    canvas.press("c")
-    for title in ("as it is", "Depth and colour", "SAM 2"):
-        expect(page.locator(".readings .reading", has_text=title)).to_be_visible()
-    shot(page, "sam2_3_compare")
-    for _ in range(2):
-        canvas.press("Escape")
+def test_both_segmenters_are_compared_on_an_object(with_sam2: OpenProject):
+    page = with_sam2.page
+    canvas(page).press("Escape")
+    canvas(page).press(str(min(with_sam2.masks)))
+    canvas(page).press("c")
+    for title in ("Current", "Depth and colour", "SAM 2"):
+        expect(page.locator(".candidates .candidate", has_text=title)).to_be_visible(timeout=LONG)
+    screenshot(page, "sam2_3_compare")
 
 
-def test_finding_everything_is_stopped_and_changes_nothing(studio: Studio, page: Page):
-    before, panel = masks(studio), open_panel(page)
-    panel.locator(".settings summary").click()
-    panel.locator("input[name=points_per_side]").fill("64")
-    panel.locator("[data-act=find]").click()
-    expect(page.locator(".status-bar .message")).to_contain_text("looking everywhere")
-    shot(page, "sam2_4_finding")
-    page.locator(".status-bar .stop").click()
-    settled(page)
-    assert masks(studio) == before
+def test_a_stopped_segmentation_changes_nothing(with_sam2: OpenProject):
+    page, before, menu = with_sam2.page, mask_bytes(with_sam2), open_menu(with_sam2.page)
+    menu.locator(".settings summary").click()
+    menu.locator("input[name=points_per_side]").fill("64")
+    menu.locator("[data-act=find]").click()
+    stop = page.locator(".status-bar .stop")
+    expect(stop).to_be_visible()
+    screenshot(page, "sam2_4_segmenting")
+    stop.click()
+    wait_until_idle(page)
+    assert mask_bytes(with_sam2) == before and with_sam2.kinds == []
 
 
-def test_what_sam2_finds_takes_the_place_of_all_masks_until_undo(studio: Studio, page: Page):
-    before, panel = masks(studio), open_panel(page)
+def test_masks_of_sam2_replace_all_masks_until_undo(with_sam2: OpenProject):
+    page, before, menu = with_sam2.page, mask_bytes(with_sam2), open_menu(with_sam2.page)
+    menu.locator(".settings summary").click()
     for name, value in (("points_per_side", 3), ("pred_iou_thresh", 0), ("stability_score_thresh", 0)):
-        panel.locator(f"input[name={name}]").fill(str(value))
-    panel.locator("input[name=keep_all]").check()
-    panel.locator("[data-act=find]").click()
-    expect(page.get_by_text(re.compile("found nothing on the table|masks found in the place")).last).to_be_attached()
-    settled(page)
-    log = studio.workspace / SCENE / "decisions.jsonl"
-    told = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    if not told:  # random weights may see no things at all
-        assert masks(studio) == before
+        menu.locator(f"input[name={name}]").fill(str(value))
+    menu.locator("input[name=keep_all]").check()
+    menu.locator("[data-act=find]").click()
+    expect(page.get_by_text(re.compile("found nothing on the table|masks found")).last).to_be_attached(timeout=LONG)
+    wait_until_idle(page)
+    decisions = with_sam2.decisions
+    if not decisions:  # random weights may find nothing at all
+        assert mask_bytes(with_sam2) == before
         return
-    assert told[-1]["kind"] == "found" and told[-1]["data"]["source"] == "sam2"
-    assert all(one.source == "sam2" for one in read_segments(studio.workspace / SCENE / "segments"))
-    page.locator(".mask-canvas [data-act=back]").click()
-    settled(page)
-    assert masks(studio) == before
+    assert decisions[-1]["kind"] == "found" and decisions[-1]["data"]["source"] == "sam2"
+    assert all(segment.source == "sam2" for segment in read_segments(with_sam2.folder / "segments"))
+    action(page, "undo").click()
+    wait_until_idle(page)
+    assert mask_bytes(with_sam2) == before
 
 
-def test_depth_is_chosen_again_and_what_is_worked_out_stays(studio: Studio, page: Page):
-    before, panel = masks(studio), open_panel(page)
-    panel.locator("input[value=depth]").check()
-    expect(panel.locator("[data-act=find]")).to_contain_text("Depth and colour")
-    panel.locator("[data-act=find]").click()
-    expect(page.locator(".mask-canvas [data-act=back]")).to_be_enabled()
-    settled(page)
-    assert masks(studio) == before, "the same things, the same numbers"
+def test_segmenting_by_depth_again_gives_the_same_masks(with_sam2: OpenProject):
+    page, before, menu = with_sam2.page, mask_bytes(with_sam2), open_menu(with_sam2.page)
+    menu.locator("input[value=depth]").check()
+    expect(menu.locator("[data-act=find]")).to_contain_text("Depth and colour")
+    menu.locator("[data-act=find]").click()
+    expect(action(page, "undo")).to_be_enabled(timeout=LONG)
+    wait_until_idle(page)
+    assert mask_bytes(with_sam2) == before, "the same objects with the same numbers"
 
 
-def test_settings_that_make_no_sense_are_refused(page: Page):
-    panel = open_panel(page)
-    panel.locator("input[value=sam2]").check()
-    panel.locator("input[name=points_per_side]").fill("500")
-    panel.locator("[data-act=find]").click()
-    expect(page.get_by_test_id("toast-text").filter(has_text="it takes 1 to 128")).to_be_visible()
+def test_settings_out_of_range_are_refused(with_sam2: OpenProject):
+    menu = open_menu(with_sam2.page)
+    menu.locator(".settings summary").click()
+    menu.locator("input[name=points_per_side]").fill("500")
+    menu.locator("[data-act=find]").click()
+    expect(with_sam2.page.get_by_test_id("toast-text").filter(has_text="1 to 128")).to_be_visible()
 
 
-def test_a_reload_finds_the_project_and_its_log(studio: Studio, page: Page):
-    found = masks(studio)
-    page.reload()
-    expect(page.locator(".object-list .row")).to_have_count(len(found))
-    assert Path(studio.workspace / SCENE / "segments" / "masks.png").exists()
+def test_a_reload_shows_the_project_again(editor: OpenProject):
+    editor.page.reload()
+    expect(editor.page.locator(".object-list .row")).to_have_count(len(editor.masks))
+    assert (editor.folder / "segments" / "masks.png").exists()

@@ -1,93 +1,99 @@
-"""The mask canvas on other screens (4k, dense pixels, fingers), and what a click would take before it is made."""
+"""The mask canvas on other screens (4k, dense pixels, touch), and the preview of a click."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
-import numpy as np
 import pytest
-from conftest import PLAIN, Studio, watched
-from playwright.sync_api import Browser, Page, expect
-from test_masks import click, masks, middle, spot, tool
-from test_studio import shot, tab
+from app_page import (
+    LONG,
+    OpenProject,
+    action,
+    canvas,
+    canvas_point,
+    click,
+    deepest_pixel,
+    hint,
+    largest,
+    near_lower_edge,
+    open_masks,
+    rows,
+    screenshot,
+)
+from playwright.sync_api import Browser, Page, Position, expect
+from studio_process import Studio
+from watched_page import FLAGS_2D, open_page
 
-SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
+SCENE = "blocks"
+SAMPLE = Path(__file__).parents[2] / "sample_scenes" / SCENE
 LARGE = (3840, 2160)
-
-
-def opened(page: Page, studio: Studio, name: str = "blocks") -> None:
-    page.goto(f"{studio.address}?project={name}")
-    expect(page.locator(".object-list .row").first).to_be_visible()
-    tab(page, "Masks").click()
-    expect(page.locator(".mask-canvas .hint")).to_contain_text("Click an object")
+FILES = ("rgb.png", "depth.png", "camera.json")
+HAS_COVER = """([{ x, y }, covered]) => {
+  const canvas = document.querySelector(".mask-canvas canvas"), k = canvas.width / canvas.getBoundingClientRect().width;
+  const alpha = canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
+  return covered ? alpha > 0 : alpha === 0;
+}"""
+"""Whether something is drawn on the canvas at a point of the page."""
 
 
 @pytest.fixture(scope="module")
 def flags() -> tuple[str, ...]:
-    return PLAIN
+    return FLAGS_2D
 
 
-@pytest.fixture(scope="module", autouse=True)
-def sample(studio: Studio, page: Page) -> None:
-    page.goto(studio.address)
-    page.locator(".gallery [data-name=blocks]").first.click()
-    expect(page.locator(".object-list .row").first).to_be_visible()
+@pytest.fixture
+def dense(project: OpenProject, browser: Browser) -> Iterator[OpenProject]:
+    """The project on a touch screen with two pixels per page pixel, with the Masks page open."""
+    with open_page(browser, device_scale_factor=2, has_touch=True) as page:
+        opened = OpenProject(project.studio, page, project.name)
+        opened.reopen()
+        open_masks(page)
+        yield opened
 
 
-@pytest.fixture(scope="module")
-def dense(studio: Studio, browser: Browser, sample: None) -> Iterator[Page]:
-    """A touch screen with two pixels to a page's pixel."""
-    with watched(browser, device_scale_factor=2, has_touch=True) as page:
-        opened(page, studio)
-        yield page
-
-
-def painted(page: Page, place: dict) -> list[int]:
-    """Red, green, blue and cover of the canvas at a place of the page."""
-    return page.locator(".mask-canvas canvas").evaluate(
+def alpha_at(page: Page, point: Position) -> int:
+    """The canvas's alpha at a point of the page."""
+    return canvas(page).evaluate(
         "(canvas, { x, y }) => { const k = canvas.width / canvas.getBoundingClientRect().width;"
-        "return [...canvas.getContext('2d').getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data]; }",
-        place,
+        "return canvas.getContext('2d').getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3]; }",
+        point,
     )
 
 
-def test_a_dense_screen_gets_a_canvas_of_its_own_pixels(dense: Page, studio: Studio):
-    canvas = dense.locator(".mask-canvas canvas")
-    box = canvas.bounding_box()
-    assert box and abs(canvas.evaluate("canvas => canvas.width") - 2 * box["width"]) <= 2
-    for mask in masks(studio).values():
-        assert painted(dense, spot(dense, *middle(mask), mask.shape))[3] > 0
-    shot(dense, "screens_1_dense")
+def test_a_dense_screen_gets_a_canvas_of_its_own_pixels(dense: OpenProject):
+    page = dense.page
+    box = canvas(page).bounding_box()
+    assert box and abs(canvas(page).evaluate("canvas => canvas.width") - 2 * box["width"]) <= 2
+    for mask in dense.masks.values():
+        assert alpha_at(page, canvas_point(page, *deepest_pixel(mask), mask.shape)) > 0
+    screenshot(page, "screens_1_dense")
 
 
-def test_a_tap_picks_a_tap_adds_and_the_minus_tool_takes_away(dense: Page, studio: Studio):
-    found = masks(studio)
-    id, mask = max(found.items(), key=lambda one: one[1].sum())
-    canvas = dense.locator(".mask-canvas canvas")
-    canvas.tap(position=spot(dense, *middle(mask), mask.shape))
-    expect(dense.locator(".object-list .row.selected")).to_have_attribute("data-id", str(id))
-    minus = tool(dense, "tool:remove")
-    expect(minus).to_be_visible()
-    minus.tap()
-    depth = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)
-    ys, xs = np.nonzero((depth > 3) & (depth < 5))
-    canvas.tap(position=spot(dense, float(xs[ys.argmax()]), float(ys.max()), mask.shape))
-    expect(dense.locator(".mask-canvas .hint")).to_contain_text("changed")
-    shot(dense, "screens_2_minus")
-    tool(dense, "clear").tap()
-    tool(dense, "tool:add").tap()
-    assert (masks(studio)[id] == mask).all()
+def test_a_tap_selects_and_the_remove_tool_takes_pixels_away(dense: OpenProject):
+    page, masks = dense.page, dense.masks
+    id, mask = largest(masks)
+    canvas(page).tap(position=canvas_point(page, *deepest_pixel(mask), mask.shape))
+    expect(page.locator(".object-list .row.selected")).to_have_attribute("data-id", str(id))
+    remove = action(page, "tool:remove")
+    expect(remove).to_be_visible()
+    remove.tap()
+    canvas(page).tap(position=canvas_point(page, *near_lower_edge(mask), mask.shape))
+    expect(hint(page)).to_contain_text("edited")
+    screenshot(page, "screens_2_remove")
+    action(page, "discard").tap()
+    action(page, "tool:add").tap()
+    assert (dense.masks[id] == mask).all()
 
 
-def test_two_fingers_zoom_and_move_the_picture_and_click_nothing(dense: Page):
-    canvas = dense.locator(".mask-canvas canvas")
-    photo, before = dense.locator(".mask-canvas .photo"), dense.locator(".mask-canvas .photo").get_attribute("style")
-    hint = dense.locator(".mask-canvas .hint").inner_text()
-    box = canvas.bounding_box()
+def test_two_fingers_zoom_and_pan_the_picture_and_click_nothing(dense: OpenProject):
+    page = dense.page
+    photo = page.locator(".mask-canvas .photo")
+    fitted, text = photo.get_attribute("style") or "", hint(page).inner_text()
+    box = canvas(page).bounding_box()
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    touch = dense.context.new_cdp_session(dense)
+    touch = page.context.new_cdp_session(page)
 
     def fingers(kind: str, apart: float, dx: float = 0) -> None:
         points = [{"x": x + dx + side * apart, "y": y, "id": i} for i, side in enumerate((-1, 1))]
@@ -97,42 +103,35 @@ def test_two_fingers_zoom_and_move_the_picture_and_click_nothing(dense: Page):
     for i in range(1, 6):
         fingers("touchMove", 40 + 16 * i, 8 * i)
     fingers("touchEnd", 0)
-    expect(photo).not_to_have_attribute("style", before or "")
-    assert dense.locator(".mask-canvas .hint").inner_text() == hint
-    shot(dense, "screens_3_pinched")
-    tool(dense, "whole").tap()
-    expect(photo).to_have_attribute("style", before or "")
+    expect(photo).not_to_have_attribute("style", fitted)
+    assert hint(page).inner_text() == text
+    screenshot(page, "screens_3_pinched")
+    action(page, "fit").tap()
+    expect(photo).to_have_attribute("style", fitted)
 
 
-def test_resting_shows_what_a_click_would_take_and_moving_on_forgets_it(page: Page, studio: Studio):
-    opened(page, studio)
-    found = masks(studio)
-    id, mask = min(found.items(), key=lambda one: one[1].sum())
-    canvas, place = page.locator(".mask-canvas canvas"), spot(page, *middle(mask), mask.shape)
-    canvas.press(str(id))
-    canvas.press("Delete")
-    expect(page.locator(".object-list .row")).to_have_count(len(found) - 1)
-    page.wait_for_function("() => !document.querySelector(\"[data-act='back']\").disabled")
-    canvas.press("Escape")
-    box = canvas.bounding_box()
+def test_a_resting_pointer_previews_a_click_and_moving_on_clears_it(project: OpenProject):
+    page, masks = project.page, project.masks
+    open_masks(page)
+    id, mask = min(masks.items(), key=lambda item: int(item[1].sum()))
+    point = canvas_point(page, *deepest_pixel(mask), mask.shape)
+    canvas(page).press(str(id))
+    canvas(page).press("Delete")
+    expect(rows(page)).to_have_count(len(masks) - 1)
+    expect(action(page, "undo")).to_be_enabled()
+    canvas(page).press("Escape")
+    box = canvas(page).bounding_box()
     assert box
-    page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
-    page.wait_for_function(LOOKS, arg=[place, 0])
-    shot(page, "screens_4_preview")
+    page.mouse.move(box["x"] + point["x"], box["y"] + point["y"])
+    page.wait_for_function(HAS_COVER, arg=[point, True])
+    screenshot(page, "screens_4_preview")
     page.mouse.move(box["x"] + 4, box["y"] + 4)
-    page.wait_for_function(LOOKS, arg=[place, -1])
-    canvas.press("z")
-    expect(page.locator(".object-list .row")).to_have_count(len(found))
+    page.wait_for_function(HAS_COVER, arg=[point, False])
+    canvas(page).press("z")
+    expect(rows(page)).to_have_count(len(masks))
 
 
-LOOKS = """([{ x, y }, least]) => {
-  const canvas = document.querySelector(".mask-canvas canvas"), k = canvas.width / canvas.getBoundingClientRect().width;
-  const cover = canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
-  return least < 0 ? cover === 0 : cover > least;
-}"""
-
-
-def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(studio: Studio, browser: Browser, tmp_path: Path):
+def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(studio: Studio, page: Page, tmp_path: Path):
     camera = json.loads((SAMPLE / "camera.json").read_text())
     scale = LARGE[0] / camera["width"], LARGE[1] / camera["height"]
     for name, how in (("rgb.png", cv2.INTER_CUBIC), ("depth.png", cv2.INTER_NEAREST)):
@@ -141,19 +140,13 @@ def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(studio: Studio, brow
     factor = {"fx": scale[0], "cx": scale[0], "fy": scale[1], "cy": scale[1]}
     camera |= {key: camera[key] * by for key, by in factor.items()} | dict(zip(("width", "height"), LARGE, strict=True))
     (tmp_path / "large_camera.json").write_text(json.dumps(camera))
-    with watched(browser) as page:
-        page.goto(studio.address)
-        page.locator("#drop input[type=file]").set_input_files([tmp_path / f"large_{n}" for n in FILES])
-        expect(page.locator(".object-list .row").first).to_be_visible()
-        assert page.url.endswith("?project=large"), "named after what the three files have in common"
-        tab(page, "Masks").click()
-        expect(page.locator(".mask-canvas .hint")).to_contain_text("Click an object")
-        found = masks(studio, "large")
-        id, mask = max(found.items(), key=lambda one: one[1].sum())
-        assert mask.shape == LARGE[::-1]
-        click(page, middle(mask), mask.shape)
-        expect(page.locator(".object-list .row.selected")).to_have_attribute("data-id", str(id))
-        shot(page, "screens_5_large")
-
-
-FILES = ("rgb.png", "depth.png", "camera.json")
+    page.goto(studio.address)
+    page.locator("#drop input[type=file]").set_input_files([tmp_path / f"large_{name}" for name in FILES])
+    expect(rows(page).first).to_be_visible(timeout=LONG)
+    assert page.url.endswith("?project=large"), "named after what the three files have in common"
+    open_masks(page)
+    id, mask = largest(OpenProject(studio, page, "large").masks)
+    assert mask.shape == LARGE[::-1]
+    click(page, deepest_pixel(mask), mask.shape)
+    expect(page.locator(".object-list .row.selected")).to_have_attribute("data-id", str(id))
+    screenshot(page, "screens_5_large")

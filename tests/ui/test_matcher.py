@@ -1,60 +1,61 @@
-"""Above the objects: the matcher chosen by a person, and a drawer that scores every matcher on labelled frames."""
+"""Above the objects: a person chooses the matcher, and a dialog evaluates every matcher on labelled frames."""
 
 from pathlib import Path
 
 import pytest
-from conftest import PLAIN, Studio
-from playwright.sync_api import Page, expect
+from app_page import LONG, OpenProject, open_tab, undo_button
+from playwright.sync_api import Locator, expect
+from watched_page import FLAGS_2D
 
-from tests.matching.test_scores import labelled  # noqa: F401  (a fixture)
+from tests.evaluation.test_matcher_evaluation import labelled  # noqa: F401  (a fixture)
 
 SCENE = "blocks"
 
 
 @pytest.fixture(scope="module")
 def flags() -> tuple[str, ...]:
-    return PLAIN
+    return FLAGS_2D
 
 
-@pytest.fixture(scope="module")
-def bar(studio: Studio, page: Page):
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").click()
-    page.get_by_role("tab", name="Objects").first.click()
-    found = page.locator(".matcher-bar")
-    expect(found.locator("select")).to_be_visible()
-    return found
+@pytest.fixture
+def bar(project: OpenProject) -> Locator:
+    """The bar with the matcher, on the Objects page."""
+    open_tab(project.page, "Objects")
+    bar = project.page.locator(".matcher-bar")
+    expect(bar.locator("select")).to_be_visible()
+    return bar
 
 
-def test_matchers_that_need_a_model_say_so_and_cannot_be_chosen(bar):
+def test_matchers_that_need_a_model_say_so_and_cannot_be_chosen(bar: Locator):
     options = bar.locator("option")
     expect(options).to_have_count(5)
-    assert [one.is_disabled() for one in options.all()] == [False, False, True, True, True]
+    assert [option.is_disabled() for option in options.all()] == [False, False, True, True, True]
     expect(options.nth(2)).to_have_text("Text (needs a language model)")
 
 
-def test_choosing_a_matcher_is_a_decision_that_is_undone(bar, page):
+def test_choosing_a_matcher_is_a_decision_that_can_be_undone(project: OpenProject, bar: Locator):
     bar.locator("select").select_option("embedding")
-    expect(bar.locator(".about")).to_contain_text("encoder")
-    expect(page.locator(".top-bar")).to_contain_text("Undo")
-    page.get_by_role("button", name="↶ Undo").click()
+    expect(bar.locator(".about")).to_contain_text("Cosine similarity")
+    expect(undo_button(project.page)).to_be_enabled()
+    undo_button(project.page).click()
     expect(bar.locator("select")).to_have_value("all")
 
 
-def test_matchers_are_scored_on_labelled_frames_and_the_table_is_downloaded(bar, page, labelled: Path):  # noqa: F811
-    bar.get_by_role("button", name="Score the matchers").click()
-    drawer = page.get_by_role("dialog", name="Score the matchers")
+def test_matchers_are_evaluated_and_the_table_is_downloaded(project: OpenProject, bar: Locator, labelled: Path):  # noqa: F811
+    page = project.page
+    bar.get_by_role("button", name="Evaluate matchers").click()
+    drawer = page.get_by_role("dialog", name="Evaluate matchers")
     drawer.locator("#score-frames").fill("/nowhere/at/all")
     expect(drawer.get_by_role("alert")).to_have_text(
-        "/nowhere/at/all is no folder on the machine that the studio runs on."
+        "/nowhere/at/all is not a folder on the machine that the studio runs on."
     )
     drawer.locator("#score-frames").fill(str(labelled))
     expect(drawer).to_contain_text("1 labelled frame, 7 objects.")
     drawer.get_by_label("Image embedding").uncheck()
-    drawer.get_by_role("button", name="Score them").click()
-    expect(drawer.locator("tbody tr")).to_have_count(1)
+    drawer.get_by_role("button", name="Evaluate", exact=True).click()
+    expect(drawer.locator("tbody tr")).to_have_count(1, timeout=LONG)
     expect(drawer.locator(".whisker")).to_have_count(2)
-    expect(drawer.get_by_role("button", name="Score again")).to_be_visible()
+    expect(drawer.get_by_role("button", name="Evaluate again")).to_be_visible(timeout=LONG)
     with page.expect_download() as download:
         drawer.get_by_role("button", name="Download CSV").click()
     assert download.value.suggested_filename == "matchers.csv"

@@ -1,165 +1,176 @@
-"""The Objects page as a person uses it: candidates beside the photograph, by mouse and by keys; equal objects at once;
-the least sure first."""
+"""The Objects page as a person uses it: candidates beside the photograph, by mouse and by keys; identical objects at
+once; lowest confidence first."""
 
-import json
 import re
 
 import pytest
-from conftest import PLAIN, Studio
-from playwright.sync_api import Page, expect
-from test_studio import settled, shot, tab
+from app_page import LONG, OpenProject, open_tab, rows, screenshot, undo_button, wait_until_idle
+from playwright.sync_api import Locator, Page, expect
+from watched_page import FLAGS_2D
 
 SCENE = "stack"
 
 
 @pytest.fixture(scope="module")
 def flags() -> tuple[str, ...]:
-    return PLAIN
+    return FLAGS_2D
 
 
-@pytest.fixture(scope="module", autouse=True)
-def opened(studio: Studio, page: Page) -> None:
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").first.click()
-    expect(page.locator(".object-list .row .tag").first).to_be_visible(timeout=300_000)  # the twin stands
-    settled(page)
-    tab(page, "Objects").click()
-    expect(page.locator(".object-cards .asset").first).to_be_visible()
+@pytest.fixture
+def objects(project: OpenProject) -> OpenProject:
+    """A project of its own with the Objects page open."""
+    page = project.page
+    expect(rows(page).locator(".tag").first).to_be_visible(timeout=LONG)  # confidences are known
+    open_tab(page, "Objects")
+    expect(cards(page).locator(".asset").first).to_be_visible()
+    expect(page.locator(".object-list .order input")).to_be_checked()
+    return project
 
 
-def decided(studio: Studio) -> list[dict]:
-    log = studio.workspace / SCENE / "decisions.jsonl"
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+def cards(page: Page) -> Locator:
+    return page.locator(".object-cards")
 
 
-def looked(page: Page) -> str:
-    return page.locator(".object-cards .asset.looked").get_attribute("data-asset") or ""
+def choose_button(page: Page) -> Locator:
+    return cards(page).locator("button.choose")
+
+
+def viewed(page: Page) -> str:
+    """The id of the asset that is being viewed."""
+    return cards(page).locator(".asset.viewed").get_attribute("data-asset") or ""
 
 
 def numbers(page: Page) -> list[int]:
-    return [int(chip) for chip in page.locator(".object-list .row:not(.other) .chip").all_inner_texts()]
+    """The objects' numbers, in the order of the list."""
+    return [int(chip) for chip in page.locator(".object-list .row:not(.non-object) .chip").all_inner_texts()]
 
 
-def test_the_least_sure_object_comes_first_until_a_person_wants_them_by_number(page: Page):
-    cards, least = page.locator(".object-cards"), page.locator(".object-list .order input")
-    expect(least).to_be_checked()
-    expect(cards.locator(".one .head .tag")).to_contain_text(re.compile("sure"))
-    expect(page.locator(".inspector .sure")).to_contain_text(re.compile("sure"))
-    by_sureness = numbers(page)
-    assert cards.locator(".one .head .chip").inner_text() == str(by_sureness[0])
+def choose_green_cube(page: Page, id: int) -> None:
+    """Search for the green cube and choose it for an object."""
+    page.locator(f".object-list .row[data-id='{id}']").click()
+    page.keyboard.press("/")
+    page.keyboard.type("green cube")
+    cards(page).locator(".results .asset[data-asset=green_cube]").click()
+    choose_button(page).click()
+    expect(cards(page).locator(".asset.on")).to_have_attribute("data-asset", "green_cube")
+
+
+def test_low_confidence_comes_first_unless_sorted_by_number(objects: OpenProject):
+    page, lowest_first = objects.page, objects.page.locator(".object-list .order input")
+    expect(cards(page).locator(".current .head .tag")).to_contain_text("confidence")
+    expect(page.locator(".inspector .sure")).to_contain_text("confidence")
+    by_confidence = numbers(page)
+    assert cards(page).locator(".current .head .chip").inner_text() == str(by_confidence[0])
     rank = {"?": 0, "≈": 1, "✓": 2}
-    glyphs = [rank[glyph] for glyph in page.locator(".object-list .row:not(.other) .tag").all_inner_texts()]
+    glyphs = [rank[glyph] for glyph in page.locator(".object-list .row:not(.non-object) .tag").all_inner_texts()]
     assert glyphs == sorted(glyphs)
-    least.uncheck()
-    assert numbers(page) == sorted(by_sureness)
-    least.check()
-    assert numbers(page) == by_sureness
+    lowest_first.uncheck()
+    assert numbers(page) == sorted(by_confidence)
+    lowest_first.check()
+    assert numbers(page) == by_confidence
 
 
-def test_a_candidate_is_seen_in_the_photograph_s_own_view_beside_a_slider(page: Page):
-    stage = page.locator(".object-cards .compare")
-    expect(page.locator(".object-cards .drawing")).to_have_count(0)
-    page.locator(".object-cards .asset").nth(1).click()
-    expect(stage).to_have_class(re.compile("ready"))
-    expect(page.locator(".object-cards .fit")).to_contain_text("of the outline")
-    assert stage.locator(".candidate").evaluate("image => image.naturalWidth") > 300
-    box = stage.bounding_box()
+def test_a_candidate_is_compared_with_the_photograph_by_a_slider(objects: OpenProject):
+    page, comparison = objects.page, objects.page.locator(".object-cards .compare")
+    expect(cards(page).locator(".drawing")).to_have_count(0, timeout=LONG)
+    cards(page).locator(".asset").nth(1).click()
+    expect(comparison).to_have_class(re.compile("ready"), timeout=LONG)
+    expect(cards(page).locator(".fit")).to_contain_text("IoU")
+    assert comparison.locator(".candidate").evaluate("image => image.naturalWidth") > 300
+    box = comparison.bounding_box()
     assert box
-    stage.click(position={"x": box["width"] * 0.25, "y": box["height"] * 0.5})
-    assert stage.evaluate("one => parseFloat(one.style.getPropertyValue('--at'))") == pytest.approx(25, abs=1)
-    shot(page, "objects_slider")
+    comparison.click(position={"x": box["width"] * 0.25, "y": box["height"] * 0.5})
+    assert comparison.evaluate("one => parseFloat(one.style.getPropertyValue('--at'))") == pytest.approx(25, abs=1)
+    screenshot(page, "objects_slider")
     page.get_by_role("button", name="Outline").click()
-    expect(stage.locator("path.shown").first).to_be_attached()
-    expect(stage.locator("path.mask").first).to_be_attached()
+    expect(comparison.locator("path.shown").first).to_be_attached()
+    expect(comparison.locator("path.mask").first).to_be_attached()
 
 
-def test_keys_go_through_objects_and_candidates_and_choose(studio: Studio, page: Page):
-    page.locator(".object-cards .one .head strong").click()
-    first = page.locator(".object-list .row.selected").get_attribute("data-id")
+def test_keys_go_through_objects_and_candidates_and_choose(objects: OpenProject):
+    page, selected = objects.page, objects.page.locator(".object-list .row.selected")
+    cards(page).locator(".current .head strong").click()
+    first = selected.get_attribute("data-id") or ""
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".object-list .row.selected")).not_to_have_attribute("data-id", first or "")
+    expect(selected).not_to_have_attribute("data-id", first)
     page.keyboard.press("ArrowUp")
-    expect(page.locator(".object-list .row.selected")).to_have_attribute("data-id", first or "")
-    page.locator(".object-cards .asset").first.click()
-    before = looked(page)
+    expect(selected).to_have_attribute("data-id", first)
+    cards(page).locator(".asset").first.click()
+    before = viewed(page)
     page.keyboard.press("ArrowRight")
-    assert looked(page) != before
-    expect(page.locator(".object-cards .modes button:enabled")).to_have_count(3)  # as soon as it is drawn
+    assert viewed(page) != before
+    expect(cards(page).locator(".modes button:enabled")).to_have_count(3, timeout=LONG)  # as soon as it is rendered
     page.keyboard.press("b")
-    expect(page.locator(".object-cards .compare")).to_have_attribute("data-mode", "blink")
+    expect(cards(page).locator(".compare")).to_have_attribute("data-mode", "blink")
     page.keyboard.press("b")
-    expect(page.locator(".object-cards .compare")).to_have_attribute("data-mode", "slide")
-    wanted = looked(page)
-    tab(page, "Objects").click()  # which takes the keys, and hands them on
+    expect(cards(page).locator(".compare")).to_have_attribute("data-mode", "slide")
+    wanted = viewed(page)
+    open_tab(page, "Objects")  # the tab has the focus and passes the keys on
     page.keyboard.press("Enter")
-    expect(page.locator(".object-cards .asset.looked")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".object-cards .machine")).to_contain_text("chosen by a person")
-    last = decided(studio)[-1]
-    assert (last["kind"], last["data"]["asset_id"]) == ("choose_asset", wanted)
-    page.get_by_role("button", name=re.compile("Undo")).first.click()
-    expect(page.locator(".object-cards .machine")).to_contain_text(
-        re.compile("chosen by the matcher|the matcher chose none")
-    )
-    settled(page)
+    expect(cards(page).locator(".asset.viewed")).to_have_attribute("aria-pressed", "true")
+    expect(cards(page).locator(".source")).to_contain_text("Chosen by you")
+    decision = objects.decisions[-1]
+    assert (decision["kind"], decision["data"]["asset_id"]) == ("choose_asset", wanted)
+    undo_button(page).click()
+    expect(cards(page).locator(".source")).to_contain_text("matcher")
+    expect(cards(page).locator(".source")).not_to_contain_text("Chosen by you")
 
 
-def test_keys_in_the_library_do_nothing_to_what_lies_below(studio: Studio, page: Page):
-    chosen, library = page.locator(".object-list .row.selected"), page.locator(".library")
-    before, made = chosen.get_attribute("data-id") or "", len(decided(studio))
-    page.locator(".top-bar .shelf").click()
-    expect(library.locator(".card").first).to_be_visible()
+def test_keys_in_the_library_do_not_reach_the_page_below(objects: OpenProject):
+    page, selected, library = objects.page, objects.page.locator(".object-list .row.selected"), page_library(objects)
+    before = selected.get_attribute("data-id") or ""
+    page.locator(".top-bar .library-button").click()
+    expect(library.locator(".tile").first).to_be_visible()
     library.locator(".count").click()
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     page.keyboard.press("Escape")
     expect(library).to_be_hidden()
-    expect(chosen).to_have_attribute("data-id", before)
-    assert len(decided(studio)) == made
+    expect(selected).to_have_attribute("data-id", before)
+    assert objects.decisions == []
 
 
-def test_what_is_found_by_words_stands_for_two_objects_and_then_for_all_alike_at_once(studio: Studio, page: Page):
-    cards = page.locator(".object-cards")
+def page_library(project: OpenProject) -> Locator:
+    return project.page.locator(".library")
+
+
+def test_an_asset_found_by_words_is_chosen_for_identical_objects(objects: OpenProject):
+    page = objects.page
     ids = numbers(page)[:2]
     for id in ids:
-        page.locator(f".object-list .row[data-id='{id}']").click()
-        page.keyboard.press("/")
-        page.keyboard.type("green cube")
-        cards.locator(".hits .asset[data-asset=green_cube]").click()
-        cards.get_by_role("button", name="Choose this").click()
-        expect(cards.locator(".asset.on")).to_have_attribute("data-asset", "green_cube")
-    expect(cards.locator(".equal .count")).to_contain_text("2 alike")
-    settled(page)
-    shot(page, "objects_alike")
-    other = cards.locator(".asset:not(.on)").first
-    asset = other.get_attribute("data-asset")
+        choose_green_cube(page, id)
+    expect(cards(page).locator(".identical .count")).to_contain_text("2 identical", timeout=LONG)
+    wait_until_idle(page)
+    screenshot(page, "objects_identical")
+    other = cards(page).locator(".asset:not(.on)").first
+    asset = other.get_attribute("data-asset") or ""
     other.click()
-    cards.get_by_role("button", name="For all 2 alike").click()
-    expect(cards.locator(".asset.on")).to_have_attribute("data-asset", asset or "")
-    settled(page)
-    made = decided(studio)[-2:]
-    assert [(one["kind"], one["data"]["id"], one["data"]["asset_id"]) for one in made] == [
+    cards(page).get_by_role("button", name="Choose for all 2 identical").click()
+    expect(cards(page).locator(".asset.on")).to_have_attribute("data-asset", asset)
+    wait_until_idle(page)
+    decisions = objects.decisions[-2:]
+    assert [(each["kind"], each["data"]["id"], each["data"]["asset_id"]) for each in decisions] == [
         ("choose_asset", id, asset) for id in sorted(ids)
     ]
-    page.get_by_role("button", name=re.compile("Undo")).first.click()
-    expect(cards.locator(".asset.on")).to_have_attribute("data-asset", "green_cube")
-    assert [one["kind"] for one in decided(studio)[-2:]] == ["undo", "undo"]
-    settled(page)
+    undo_button(page).click()
+    expect(cards(page).locator(".asset.on")).to_have_attribute("data-asset", "green_cube")
+    assert objects.kinds[-2:] == ["undo", "undo"]
 
 
-def test_an_object_is_made_from_the_view_in_the_way_a_person_wants(studio: Studio, page: Page):
-    cards = page.locator(".object-cards")
-    cards.get_by_text("Make it from this view").click()
-    shot(page, "objects_ways")
-    before = len(decided(studio))
-    cards.locator(".sheet .choice").nth(1).click()
-    expect(cards.locator(".asset.looked")).to_have_attribute("data-asset", "way:box")
-    expect(cards.locator(".fit")).to_contain_text("of the outline")
-    assert len(decided(studio)) == before, "it is looked at first"
-    cards.get_by_role("button", name="Choose this").click()
-    expect(cards.locator(".asset.on")).to_have_attribute("data-asset", re.compile("^(way:box)?$"))
-    assert (decided(studio)[-1]["kind"], decided(studio)[-1]["data"]["way"]) == ("make", "box")
-    settled(page)
-    expect(cards.locator(".asset.on")).to_have_attribute("data-asset", "")
-    expect(cards.locator(".asset.on")).to_contain_text("box")
-    expect(cards.locator(".asset.on img.candidate")).to_be_visible()
-    shot(page, "objects_made")
+def test_an_object_is_reconstructed_by_the_chosen_method(objects: OpenProject):
+    page = objects.page
+    cards(page).get_by_text("Reconstruct from view").click()
+    screenshot(page, "objects_methods")
+    cards(page).locator(".sheet .choice").nth(1).click()
+    expect(cards(page).locator(".asset.viewed")).to_have_attribute("data-asset", "method:box")
+    expect(cards(page).locator(".fit")).to_contain_text("IoU", timeout=LONG)
+    assert objects.decisions == [], "a method is previewed first"
+    choose_button(page).click()
+    chosen = cards(page).locator(".asset.on")
+    expect(chosen).to_have_attribute("data-asset", re.compile("^(method:box)?$"))
+    assert (objects.decisions[-1]["kind"], objects.decisions[-1]["data"]["way"]) == ("make", "box")
+    wait_until_idle(page)
+    expect(chosen).to_have_attribute("data-asset", "", timeout=LONG)
+    expect(chosen).to_contain_text("box")
+    expect(chosen.locator("img.candidate")).to_be_visible(timeout=LONG)
+    screenshot(page, "objects_reconstructed")

@@ -1,137 +1,142 @@
-"""The twin put right by hand, in one sitting: moved, resized, fitted again, weighed, taken away; and compared with the
-photograph in every way."""
+"""The Scene page: an object moved, resized, fitted again and weighed by hand, and exported; and the twin compared with
+the photograph in every mode."""
 
 import io
-import json
-import re
 import zipfile
+from typing import Any
 
 import pytest
-from conftest import Studio
-from playwright.sync_api import Frame, Page, expect
+from app_page import LONG, OpenProject, open_tab, undo_button
+from playwright.sync_api import Frame, Locator, Page, expect
 
 SCENE, OBJECT = "stack", 2
 
 
-def decided(studio: Studio) -> list[dict]:
-    log = studio.workspace / SCENE / "decisions.jsonl"
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+@pytest.fixture
+def scene(project: OpenProject) -> OpenProject:
+    """A project of its own with the Scene page open and OBJECT selected."""
+    page = project.page
+    open_tab(page, "Scene")
+    expect(page.frame_locator("#twin iframe").locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+    page.locator(".object-list .row", has=page.locator(f".chip:text-is('{OBJECT}')")).click()
+    wait_until_settled(page)
+    return project
 
 
-def kinds(studio: Studio) -> list[str]:
-    return [one["kind"] for one in decided(studio)]
+def wait_until_settled(page: Page) -> None:
+    """Wait until the twin has settled with the last decision."""
+    expect(fit(page)).to_contain_text("outline", timeout=LONG)
 
 
-def settled(page: Page) -> None:
-    """Waits until the twin stands as was decided last."""
-    expect(page.locator(".adjuster .said")).to_contain_text("outline")
+def fit(page: Page) -> Locator:
+    return page.locator(".adjuster .fit")
+
+
+def machine_pose(page: Page) -> Locator:
+    return page.get_by_role("button", name="Reset pose")
 
 
 def viewer(page: Page) -> Frame:
     return next(frame for frame in page.frames if "/viewer/" in frame.url)
 
 
-def placed(studio: Studio) -> dict:
-    scene = json.loads((studio.workspace / SCENE / "scene.json").read_text())
-    return next(one for one in scene["placements"] if one["segment_id"] == OBJECT)
+def placement(project: OpenProject) -> dict[str, Any]:
+    """OBJECT's placement in scene.json."""
+    return next(each for each in project.json("scene.json")["placements"] if each["segment_id"] == OBJECT)
 
 
-@pytest.fixture(scope="module")
-def scene(studio: Studio, page: Page) -> Page:
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").click()
-    page.get_by_role("tab", name=re.compile("^Scene")).click()
-    showing = page.frame_locator("#twin iframe").locator("body")
-    expect(showing).to_have_attribute("data-state", "showing")
-    page.locator(".object-list .row", has=page.locator(f".chip:text-is('{OBJECT}')")).click()
-    settled(page)
-    return page
+def resize(project: OpenProject, percent: int) -> None:
+    size = project.page.get_by_label("size in %")
+    size.fill(str(percent))
+    size.press("Enter")
+    wait_until_settled(project.page)
 
 
-def test_arrow_keys_move_the_selected_object_and_its_fit_is_told_on_the_way(studio: Studio, scene: Page):
-    frame = viewer(scene)
-    before = placed(studio)["world_from_object"]["pos"]
+def test_arrow_keys_move_the_selected_object_and_update_its_fit(scene: OpenProject):
+    page, frame = scene.page, viewer(scene.page)
+    before = placement(scene)["world_from_object"]["pos"]
     frame.locator("[data-adjust=translate]").click()
     frame.locator("#canvas").focus()
     for _ in range(2):
-        scene.keyboard.press("Shift+ArrowRight")
-    expect(scene.locator(".adjuster .said .tag")).to_contain_text("worse")
-    expect(scene.get_by_role("button", name=re.compile("Undo")).first).to_be_enabled()
-    settled(scene)
-    assert kinds(studio) == ["move"]
-    there = decided(studio)[-1]["data"]["pos"]
-    moved = [abs(a - b) for a, b in zip(there, before, strict=True)]
-    assert max(moved) == pytest.approx(0.02, abs=0.002)
-    expect(scene.get_by_role("button", name="Machine's pose")).to_be_enabled()
+        page.keyboard.press("Shift+ArrowRight")
+    expect(fit(page).locator(".tag")).to_contain_text("worse", timeout=LONG)
+    expect(undo_button(page)).to_be_enabled()
+    wait_until_settled(page)
+    assert scene.kinds == ["move"]
+    after = scene.decisions[-1]["data"]["pos"]
+    assert max(abs(a - b) for a, b in zip(after, before, strict=True)) == pytest.approx(0.02, abs=0.002)
+    expect(machine_pose(page)).to_be_enabled()
 
 
-def test_a_number_resizes_it_on_its_foot(studio: Studio, scene: Page):
-    size = scene.get_by_label("size in %")
-    before = placed(studio)
-    size.fill(str(round(before["scale"] * 120)))
-    size.press("Enter")
-    settled(scene)
-    assert kinds(studio)[-1] == "resize"
-    after = placed(studio)
+def test_a_typed_size_resizes_an_object_on_its_base(scene: OpenProject):
+    before = placement(scene)
+    resize(scene, round(before["scale"] * 120))
+    assert scene.kinds == ["resize"]
+    after = placement(scene)
     assert after["scale"] == pytest.approx(1.2 * before["scale"], abs=0.01)
-    foot = [one["world_from_object"]["pos"][2] - one["size"][2] / 2 for one in (before, after)]
-    assert foot[0] == pytest.approx(foot[1], abs=0.003)
+    base = [each["world_from_object"]["pos"][2] - each["size"][2] / 2 for each in (before, after)]
+    assert base[0] == pytest.approx(base[1], abs=0.003)
 
 
-def test_a_refit_brings_it_back_and_ends_what_was_done_by_hand(studio: Studio, scene: Page):
-    scene.get_by_role("button", name="Refit with size").click()
-    expect(scene.locator(".adjuster .said")).to_contain_text("settling")
-    settled(scene)
-    assert kinds(studio)[-1] == "refit"
-    scene.get_by_role("button", name="Machine's pose").click()
-    settled(scene)
-    expect(scene.get_by_role("button", name="Machine's pose")).to_be_disabled()
-    assert placed(studio)["found"] is None
+def test_a_refit_and_a_reset_undo_what_was_done_by_hand(scene: OpenProject):
+    page = scene.page
+    resize(scene, round(placement(scene)["scale"] * 120))
+    page.get_by_role("button", name="Refit with size").click()
+    expect(fit(page)).to_contain_text("settling")
+    wait_until_settled(page)
+    assert scene.kinds[-1] == "refit"
+    machine_pose(page).click()
+    wait_until_settled(page)
+    expect(machine_pose(page)).to_be_disabled(timeout=LONG)
+    assert placement(scene)["found"] is None
 
 
-def test_a_weight_out_of_range_is_marked_and_reaches_the_model(studio: Studio, scene: Page):
-    mass = scene.get_by_label("Mass in g")
+def test_a_mass_out_of_range_is_marked_and_reaches_the_model(scene: OpenProject):
+    page, warning = scene.page, scene.page.locator(".adjuster .physics .tag.warn")
+    mass = page.get_by_label("Mass in g")
     mass.fill("4000")
     mass.press("Enter")
-    expect(scene.locator(".adjuster .weights .tag.warn")).to_contain_text("outside")
-    settled(scene)
-    assert placed(studio)["mass"] == 4.0
-    assert placed(studio)["mass_source"] == "person"
-    scene.get_by_role("button", name="Reset").click()
-    expect(scene.locator(".adjuster .weights .tag.warn")).to_have_count(0)
-    settled(scene)
+    expect(warning).to_contain_text("Outside")
+    wait_until_settled(page)
+    assert placement(scene)["mass"] == 4.0
+    assert placement(scene)["mass_source"] == "person"
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(warning).to_have_count(0)
+    wait_until_settled(page)
 
 
-@pytest.mark.parametrize("form", ["URDF", "MJCF"])
-def test_it_is_taken_away_with_its_meshes(scene: Page, form: str):
-    with scene.expect_download() as told:
-        scene.get_by_role("link", name=form).click()
-    with zipfile.ZipFile(io.BytesIO(told.value.path().read_bytes())) as archive:
+@pytest.mark.parametrize(("form", "suffix"), [("URDF", ".urdf"), ("MJCF", ".xml")])
+def test_an_object_is_exported_with_its_meshes(scene: OpenProject, form: str, suffix: str):
+    with scene.page.expect_download() as download:
+        scene.page.get_by_role("link", name=form).click()
+    with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as archive:
         names = archive.namelist()
     assert any(name.endswith(".obj") for name in names)
-    assert any(name.endswith({"URDF": ".urdf", "MJCF": ".xml"}[form]) for name in names)
+    assert any(name.endswith(suffix) for name in names)
 
 
-@pytest.mark.parametrize(("how", "sign"), [("edges", "#photo"), ("depth", "#difference"), ("beside", "#photo")])
-def test_the_twin_is_compared_with_the_photograph_as_edges_in_depth_and_side_by_side(scene: Page, how: str, sign: str):
-    frame = viewer(scene)
+@pytest.mark.parametrize(("mode", "shown"), [("edges", "#photo"), ("depth", "#difference"), ("beside", "#photo")])
+def test_the_twin_is_compared_with_the_photograph(scene: OpenProject, mode: str, shown: str):
+    frame = viewer(scene.page)
     frame.locator("button[data-view=photo]").click()
-    button = frame.locator(f"[data-compare={how}]")
+    button = frame.locator(f"[data-compare={mode}]")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
-    expect(frame.locator(sign)).to_be_visible()
-    expect(frame.locator("#legend")).to_be_visible(visible=how == "depth")
+    expect(frame.locator(shown)).to_be_visible()
+    expect(frame.locator("#legend")).to_be_visible(visible=mode == "depth")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
-def test_b_blinks_and_escape_puts_the_tool_away(scene: Page):
-    frame = viewer(scene)
+def test_b_blinks_over_the_photograph_and_escape_ends_a_tool(scene: OpenProject):
+    page, frame = scene.page, viewer(scene.page)
+    frame.locator("button[data-view=photo]").click()
     frame.locator("#canvas").focus()
-    scene.keyboard.press("b")
+    page.keyboard.press("b")
     expect(frame.locator("#blink")).to_have_attribute("aria-pressed", "true")
-    scene.keyboard.press("b")
-    scene.keyboard.press("t")
+    page.keyboard.press("b")
+    expect(frame.locator("#blink")).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("t")
     expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", "true")
-    scene.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", "false")

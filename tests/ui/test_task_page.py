@@ -1,170 +1,206 @@
-"""Choosing a task, being asked back, and stepping into rounds: branches, a comparison, the round that counts."""
+"""The Task page: choosing a task, correcting an instruction, and working with rounds."""
 
-import json
-import os
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from conftest import Studio
-from playwright.sync_api import Page, expect
+import pytest
+from app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, wait_until_idle
+from playwright.sync_api import Locator, Page, expect
+from studio_process import Studio
+from watched_page import close_app
 
 from pipeline.project import Project
-from studio.viewing import PhotoCamera
+from studio.viewer import PhotoCamera
 
 SCENE = "stack"
-shots = os.environ.get("GRS_SHOTS")
+TASK = "put the green_cylinder on the left"
 
 
-def shot(page: Page, name: str) -> None:
-    if shots:
-        page.screenshot(path=Path(shots) / f"{name}.png")
+@pytest.fixture
+def tasks(project: OpenProject) -> OpenProject:
+    """A project of its own with the Task page open and its tasks proposed."""
+    open_tab(project.page, "Task")
+    expect(cards(project.page).locator(".task").nth(7)).to_be_visible(timeout=LONG)
+    return project
 
 
-def settled(page: Page) -> None:
-    expect(page.locator(".status-bar .spin")).to_have_count(0)
+@pytest.fixture(scope="module")
+def solved_project(
+    studio: Studio, ready_project: Path, browser_page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A copy of the folder of a project with one round that passed; its seeds are not solved."""
+    made = open_copy(studio, browser_page, ready_project)
+    open_tab(browser_page, "Task")
+    instruction(browser_page).fill(TASK)
+    browser_page.locator("#generate").click()
+    expect(timeline(browser_page).locator("[data-round='0']")).to_contain_text("✓", timeout=LONG)
+    stop_work(browser_page)
+    close_app(browser_page)
+    return Path(shutil.copytree(made.folder, tmp_path_factory.mktemp("solved") / SCENE))
 
 
-def halted(page: Page) -> None:
-    """Ends what still runs: the solving of eight seeds is looked at elsewhere."""
-    stop = page.locator(".status-bar .stop")
-    if stop.count():
-        stop.dispatch_event("click")
-    settled(page)
+@pytest.fixture
+def rounds(studio: Studio, solved_project: Path, page: Page) -> Iterator[OpenProject]:
+    """A project with one round, open on the Task page."""
+    opened = open_copy(studio, page, solved_project)
+    open_tab(page, "Task")
+    expect(timeline(page).locator("[data-round='0']")).to_contain_text(re.compile(r"✓ \d+ of \d+ checks"))
+    yield opened
+    stop_work(page)
 
 
-def words(page: Page):
+def cards(page: Page) -> Locator:
+    return page.locator(".task-cards")
+
+
+def timeline(page: Page) -> Locator:
+    return page.locator(".round-timeline")
+
+
+def instruction(page: Page) -> Locator:
     return page.locator("#task-text textarea, #task-text input")
 
 
-def test_cards_show_the_goal_how_hard_it_looks_and_whether_the_robot_managed_it(studio: Studio, page: Page):
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").first.click()
-    page.get_by_role("tab", name=re.compile("^Task")).click()
-    cards = page.locator(".task-cards")
-    expect(cards.locator(".task").nth(7)).to_be_visible()
-    assert len({card.get_attribute("data-kind") for card in cards.locator(".task").all()}) >= 5
-    first = cards.locator(".task").first
-    expect(first).to_contain_text(re.compile("easy|medium|hard"))
-    expect(first.locator(".verdict")).to_contain_text(re.compile(r"✓ \d+ move|✕"))
-    picture = first.locator("img")
-    expect(picture).to_be_visible()
-    page.wait_for_function("() => document.querySelector('.task-cards img').naturalWidth === 360")
-    cards.get_by_role("button", name="Stop trying").click()
-    expect(cards.get_by_role("button", name="Try the rest in the twin")).to_be_visible()
-    shot(page, "tasks_1_cards")
-
-
-def test_cards_are_filtered_by_kind(page: Page):
-    cards = page.locator(".task-cards")
-    count = cards.locator(".task").count()
-    cards.get_by_role("button", name=re.compile("^Stack")).click()
-    kinds = {card.get_attribute("data-kind") for card in cards.locator(".task").all()}
-    assert kinds == {"stack"}
-    cards.get_by_role("button", name=re.compile("^All")).click()
-    assert cards.locator(".task").count() == count
-
-
-def test_words_that_do_not_fit_are_asked_back_about_and_corrected_at_a_click(page: Page):
-    words(page).fill("put the green_cylindre on the left")
-    page.locator("#generate").click()
-    asked = page.locator(".asked-back")
-    expect(asked).to_contain_text("There is no green_cylindre here")
-    expect(asked).to_contain_text('did you mean "green_cylinder"?')
-    shot(page, "tasks_2_asked")
-    asked.get_by_role("button").click()
-    expect(words(page)).to_have_value("put the green_cylinder on the left")
-    settled(page)
-
-
-def test_a_round_is_edited_and_goes_on_as_a_branch_of_its_own(studio: Studio, page: Page):
-    page.locator("#generate").click()
-    timeline = page.locator(".round-timeline")
-    expect(timeline.locator("[data-round='0']")).to_contain_text(re.compile(r"✓ \d+ of \d+ checks"))
-    expect(timeline.locator(".noticed tr", has_text="did the opposite")).to_contain_text("✓ check_")
-    expect(page.locator(".asked-back")).to_be_hidden()
-    halted(page)
-    timeline.get_by_role("button", name="Edit and branch").click()
+def branch(page: Page, text: str) -> None:
+    """Edit the task of the shown round and run it as a branch, until its first round has passed."""
+    count = timeline(page).locator("[data-round]").count()
+    timeline(page).get_by_role("button", name="Edit and branch").click()
     task = page.locator("#edited-task textarea, #edited-task input")
-    expect(task).to_have_value("put the green_cylinder on the left")
-    task.fill("put the green_cylinder on the right")
+    expect(task).to_have_value(TASK)
+    task.fill(text)
     page.get_by_role("button", name="Run from here").click()
-    expect(timeline.locator(".lane")).not_to_have_count(1)
-    expect(timeline.locator("[data-round]").last).to_contain_text("✓")
-    halted(page)
-    expect(timeline.locator(".branch").last).to_contain_text("from 0")
-    task = json.loads((studio.workspace / SCENE / "task.json").read_text())
+    expect(timeline(page).locator("[data-round]")).not_to_have_count(count, timeout=LONG)
+    expect(timeline(page).locator("[data-round]").last).to_contain_text("✓", timeout=LONG)
+    stop_work(page)
+
+
+def test_cards_show_the_goal_its_difficulty_and_the_trial(tasks: OpenProject):
+    page = tasks.page
+    assert len({card.get_attribute("data-kind") for card in cards(page).locator(".task").all()}) >= 5
+    first = cards(page).locator(".task").first
+    expect(first).to_contain_text(re.compile("easy|medium|hard"))
+    expect(first.locator(".verdict")).to_contain_text(re.compile(r"✓ \d+ move|✕"), timeout=LONG)
+    expect(first.locator("img")).to_be_visible()
+    expect(first.locator("img")).to_have_js_property("naturalWidth", 360)
+    cards(page).get_by_role("button", name="Stop trials").click()
+    expect(cards(page).get_by_role("button", name="Try remaining tasks")).to_be_visible(timeout=LONG)
+    screenshot(page, "tasks_1_cards")
+
+
+def test_cards_are_filtered_by_kind(tasks: OpenProject):
+    page = tasks.page
+    count = cards(page).locator(".task").count()
+    cards(page).get_by_role("button", name=re.compile("^Stack")).click()
+    kinds = {card.get_attribute("data-kind") for card in cards(page).locator(".task").all()}
+    assert kinds == {"stack"}
+    cards(page).get_by_role("button", name=re.compile("^All")).click()
+    assert cards(page).locator(".task").count() == count
+
+
+def test_an_unclear_instruction_is_corrected_with_one_click(tasks: OpenProject):
+    page = tasks.page
+    instruction(page).fill("put the green_cylindre on the left")
+    page.locator("#generate").click()
+    clarification = page.locator(".clarification")
+    expect(clarification).to_contain_text("There is no green_cylindre here", timeout=LONG)
+    expect(clarification).to_contain_text('did you mean "green_cylinder"?')
+    screenshot(page, "tasks_2_clarification")
+    clarification.get_by_role("button").click()
+    expect(instruction(page)).to_have_value(TASK)
+    wait_until_idle(page)
+
+
+def test_mutations_are_listed_with_the_check_that_caught_them(rounds: OpenProject):
+    page = rounds.page
+    expect(timeline(page).locator(".mutations tr", has_text="Does the opposite")).to_contain_text("✓ check_")
+    expect(page.locator(".clarification")).to_be_hidden()
+
+
+def test_an_edited_round_continues_as_its_own_branch(rounds: OpenProject):
+    page = rounds.page
+    branch(page, "put the green_cylinder on the right")
+    expect(timeline(page).locator(".branch-row")).not_to_have_count(1)
+    expect(timeline(page).locator(".branch").last).to_contain_text("from 0")
+    task = rounds.json("task.json")
     assert task["instruction"] == "put the green_cylinder on the right" and "right_zone" in task["goals"][0]
-    shot(page, "tasks_3_branch")
+    screenshot(page, "tasks_3_branch")
 
 
-def test_two_rounds_are_compared_and_one_is_pinned(studio: Studio, page: Page):
-    timeline = page.locator(".round-timeline")
-    timeline.locator(".compare").select_option("0")
-    expect(timeline.locator(".comparison")).to_contain_text("Round 0 beside round")
-    expect(timeline.locator(".comparison .code-diff").first).to_be_visible()
-    shot(page, "tasks_4_compare")
-    timeline.locator(".comparison").get_by_role("button", name="Close").click()
-    expect(timeline.locator(".comparison")).to_have_count(0)
-    timeline.locator("[data-round='1']").click()
-    timeline.get_by_role("button", name="Pin").click()
-    expect(timeline.locator("[data-round='1']")).to_contain_text("★")
-    halted(page)
-    log = (studio.workspace / SCENE / "decisions.jsonl").read_text().splitlines()
-    assert json.loads(log[-1])["kind"] == "pin" and json.loads(log[-1])["data"] == {"round": 1}
+def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
+    page, shown = rounds.page, timeline(rounds.page)
+    branch(page, "put the green_cylinder on the right")
+    shown.locator(".compare").select_option("0")
+    expect(shown.locator(".comparison")).to_contain_text("Round 0 and round")
+    expect(shown.locator(".comparison .code-diff").first).to_be_visible()
+    screenshot(page, "tasks_4_compare")
+    shown.locator(".comparison").get_by_role("button", name="Close").click()
+    expect(shown.locator(".comparison")).to_have_count(0)
+    shown.locator("[data-round='1']").click()
+    shown.get_by_role("button", name="Pin").click()
+    expect(shown.locator("[data-round='1']")).to_contain_text("★")
+    stop_work(page)
+    assert rounds.decisions[-1]["kind"] == "pin" and rounds.decisions[-1]["data"] == {"round": 1}
 
 
-def test_checks_stand_beside_rounds_in_a_table(page: Page):
-    timeline = page.locator(".round-timeline")
-    timeline.get_by_role("button", name="Checks by round").click()
-    table = timeline.locator(".matrix table")
+def test_checks_are_listed_by_round_in_a_table(rounds: OpenProject):
+    page = rounds.page
+    branch(page, TASK)
+    timeline(page).get_by_role("button", name="Checks by round").click()
+    table = timeline(page).locator(".matrix table")
     expect(table).to_contain_text("oracle solves it")
     expect(table.locator("td.passed").first).to_be_visible()
-    shot(page, "tasks_5_matrix")
+    screenshot(page, "tasks_5_matrix")
 
 
-def test_a_goal_laid_out_by_hand_becomes_a_branch(studio: Studio, page: Page):
-    timeline = page.locator(".round-timeline")
-    timeline.get_by_role("button", name="Round", exact=True).click()
-    timeline.locator("[data-round='0']").click()
-    rounds = timeline.locator("[data-round]").count()
-    timeline.get_by_role("button", name="Lay out the goal").click()
+def test_a_goal_layout_arranged_by_hand_becomes_a_branch(rounds: OpenProject):
+    page, name = rounds.page, "white_bin"
+    timeline(page).get_by_role("button", name="Set goal layout").click()
     view = page.frame_locator("#round iframe")
-    expect(view.locator("#kind")).to_have_text("drag objects to where they shall end")
-    expect(view.locator("body")).to_have_attribute("data-state", "showing")
+    expect(view.locator("#kind")).to_have_text("Goal layout", timeout=LONG)
+    expect(view.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+    use_as_goal = timeline(page).get_by_role("button", name="Use as goal")
+    expect(use_as_goal).to_be_enabled(timeout=LONG)
     view.locator("[data-view=photo]").click()
-    project = Project.open(studio.workspace / SCENE)
-    twin, bin_ = project.scene(), "white_bin"
-    camera = PhotoCamera.calibrated(project.frame.intrinsics, twin.world_from_camera)
-    start = next(p for p in twin.placements if p.name == bin_).world_from_object.pos
-    page.wait_for_timeout(500)
+    expect(view.locator("body")).to_have_attribute("data-view", "photo")
+    project = Project.open(rounds.folder)
+    twin = project.scene()
+    assert twin
+    camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, twin.world_from_camera)
+    start = next(p for p in twin.placements if p.name == name).world_from_object.pos
     page.mouse.move(*on_screen(page, camera, start - np.array([0, 0, 0.02])))
+    expect(view.locator("#labels .hovered")).to_have_text(name.replace("_", " "))
     page.mouse.down()
     page.mouse.move(*on_screen(page, camera, start + np.array([0.03, 0.06, -0.02])), steps=8)
+    expect(view.locator("body")).to_have_class(re.compile("dragging"))
     page.mouse.up()
-    page.wait_for_timeout(300)
-    shot(page, "tasks_6_layout")
-    timeline.get_by_role("button", name="Make this the goal").click()
-    expect(timeline.locator("[data-round]")).not_to_have_count(rounds)
-    halted(page)
-    task = json.loads((studio.workspace / SCENE / "task.json").read_text())
-    assert task["kind"] == "arrange" and task["objects"] == [bin_]
+    expect(view.locator("body")).not_to_have_class(re.compile("dragging"))
+    screenshot(page, "tasks_6_layout")
+    use_as_goal.click()
+    expect(timeline(page).locator("[data-round]")).not_to_have_count(1, timeout=LONG)
+    stop_work(page)
+    task = rounds.json("task.json")
+    assert task["kind"] == "arrange" and task["objects"] == [name]
     assert task["goals"][0].startswith("white_bin stands at (")
-    shot(page, "tasks_7_branch")
+    screenshot(page, "tasks_7_branch")
 
 
-def test_the_inspector_is_folded_away_here_and_opens_at_a_click(page: Page):
-    place, fold = page.locator("#right"), page.locator(".inspector .fold")
-    expect(place).to_have_class(re.compile("folded"))
-    fold.click()
-    expect(place).not_to_have_class(re.compile("folded"))
-    fold.click()
-    page.get_by_role("tab", name=re.compile("^Objects")).click()
-    expect(place).not_to_have_class(re.compile("folded"))
+def test_the_inspector_is_collapsed_here_and_opens_with_one_click(tasks: OpenProject):
+    page = tasks.page
+    column, toggle = page.locator("#right"), page.locator(".inspector .collapse")
+    expect(column).to_have_class(re.compile("collapsed"))
+    toggle.click()
+    expect(column).not_to_have_class(re.compile("collapsed"))
+    toggle.click()
+    expect(column).to_have_class(re.compile("collapsed"))
+    open_tab(page, "Objects")
+    expect(column).not_to_have_class(re.compile("collapsed"))
 
 
 def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
-    """Where the photograph's camera puts a world point on the page."""
+    """Return where the photograph's camera shows a world point on the page."""
     box = page.frame_locator("#round iframe").locator("#canvas").bounding_box()
     assert box
     scale = min(box["width"] / camera.width, box["height"] / camera.height)

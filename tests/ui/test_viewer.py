@@ -6,7 +6,6 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import json
-import shutil
 import socket
 import threading
 from io import BytesIO
@@ -19,13 +18,11 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from watched_page import TIMEOUT
 
-from components.viewer import Viewer, view
-from studio.viewing import Mark, PhotoCamera, Sessions, Trajectory, mount
+from components.viewer import Viewer, viewer_value
+from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewRegistry, mount
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 PALETTE = {"red_cube": "#ff00ff", "blue_ball": "#00ffff"}
 TWIN = """
 <mujoco>
@@ -45,7 +42,7 @@ TWIN = """
 
 @pytest.fixture(scope="module")
 def sessions():
-    sessions = Sessions()
+    sessions = ViewRegistry()
     yield sessions
     sessions.close()
 
@@ -62,8 +59,8 @@ def address(sessions):
         viewer = Viewer(height=420)
         token, name = gr.Textbox(label="token"), gr.Textbox(label="name")
         heard = gr.Textbox(label="heard")
-        token.submit(lambda t: view(t, palette=PALETTE), token, viewer)
-        name.submit(lambda t, n: view(t, n, PALETTE), [token, name], viewer)
+        token.submit(lambda t: viewer_value(t, palette=PALETTE), token, viewer)
+        name.submit(lambda t, n: viewer_value(t, n, PALETTE), [token, name], viewer)
 
         def clicked(event: gr.SelectData) -> str:
             return f"selected {event.value or 'nothing'}"
@@ -83,19 +80,11 @@ def address(sessions):
     thread.join(10)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: apt install chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
 def page(browser):
+    """A page of its own at 960 x 680. Fails on errors in its console and on requests to other machines."""
     context = browser.new_context(viewport={"width": 960, "height": 680})
+    context.set_default_timeout(TIMEOUT)
     page = context.new_page()
     page.faults, page.requests = [], []
     page.on("pageerror", lambda error: page.faults.append(str(error)))
@@ -116,6 +105,7 @@ def opened(page, address, sessions, model, **options):
 
 
 def until(page, holds, what: str):
+    """Wait until a condition holds; fails after ten seconds with what never happened."""
     for _ in range(200):
         if holds():
             return
@@ -123,9 +113,20 @@ def until(page, holds, what: str):
     pytest.fail(f"{what} never happened")
 
 
+def steady(page, read, what: str):
+    """Return a value once it is the same at two readings, 100 ms apart; fails after ten seconds."""
+    value = read()
+    for _ in range(100):
+        page.wait_for_timeout(100)
+        value, before = read(), value
+        if value == before:
+            return value
+    pytest.fail(f"{what} did not come to rest")
+
+
 def pixels(page) -> np.ndarray:
-    page.wait_for_timeout(150)
-    return np.asarray(Image.open(BytesIO(page.screenshot())).convert("RGB")).astype(int)
+    """Return the page's pixels (H, W, 3), int, once they no longer change."""
+    return np.asarray(Image.open(BytesIO(steady(page, page.screenshot, "the picture"))).convert("RGB")).astype(int)
 
 
 def on_screen(page, camera: PhotoCamera, point) -> np.ndarray:
@@ -137,7 +138,7 @@ def on_screen(page, camera: PhotoCamera, point) -> np.ndarray:
 
 
 def body(session, name):
-    poses = np.frombuffer(session.picture, "<f4", 14, 32).reshape(2, 7)
+    poses = np.frombuffer(session.snapshot, "<f4", 14, 32).reshape(2, 7)
     return poses[session.names.index(name), :3].astype(float)
 
 
@@ -160,8 +161,7 @@ def test_play_pause_step_and_reset_by_buttons_and_keys(page, address, sessions, 
     until(page, lambda: shown.session.time > 0.2, "playing")
     page.get_by_role("button", name="Pause").click()
     until(page, lambda: not shown.session.playing, "pausing")
-    page.wait_for_timeout(100)
-    held = shown.session.time
+    held = steady(page, lambda: shown.session.time, "the simulation")
     page.keyboard.press(".")
     until(page, lambda: shown.session.time > held, "stepping")
     assert shown.session.time == pytest.approx(held + model.opt.timestep)
@@ -174,22 +174,19 @@ def test_play_pause_step_and_reset_by_buttons_and_keys(page, address, sessions, 
 
 def test_seeking_on_the_timeline_is_exact(page, address, sessions, model):
     shown = opened(page, address, sessions, model)
-    shown.session.wish({"op": "step", "count": 500})
+    shown.session.enqueue({"op": "step", "count": 500})
     until(page, lambda: shown.session.time > 0.99, "stepping")
-    page.wait_for_timeout(100)
-    far = shown.session.picture
+    far = steady(page, lambda: shown.session.snapshot, "the simulation")
     track = page.locator("#track").bounding_box()
     middle = track["y"] + track["height"] / 2
     page.mouse.click(track["x"] + track["width"] * 0.1, middle)
     until(page, lambda: shown.session.time < 0.9, "seeking")
     assert shown.session.time == pytest.approx(0.5, abs=0.03)
     page.mouse.click(track["x"] + track["width"] * 0.9, middle)
-    until(page, lambda: shown.session.time > 0.99, "coming back")
-    page.wait_for_timeout(100)
-    assert shown.session.picture == far
+    until(page, lambda: shown.session.snapshot == far, "coming back to the same state")
 
 
-def test_marks_tell_what_failed_when_and_lead_there(page, address, sessions, model):
+def test_marks_show_when_a_check_failed_and_seek_there(page, address, sessions, model):
     qpos = np.tile(model.qpos0, (101, 1))
     recording = Trajectory(np.linspace(0, 2, 101), qpos)
     marks = [Mark(0.4, "picks red_cube"), Mark(1.5, "check_on_top: hangs in the air", "failed")]
@@ -202,10 +199,10 @@ def test_marks_tell_what_failed_when_and_lead_there(page, address, sessions, mod
 
 
 def test_the_twin_lies_over_the_photograph_to_the_pixel(page, address, sessions, model):
-    shown = opened(page, address, sessions, model, photo=np.full((480, 640, 3), (20, 200, 20), np.uint8))
+    shown = opened(page, address, sessions, model, photo=Photograph(np.full((480, 640, 3), (20, 200, 20), np.uint8)))
     page.keyboard.press("4")
     page.locator("#blend").fill("100")
-    camera = PhotoCamera.of_model(model)
+    camera = PhotoCamera.from_model(model)
     page.mouse.click(*on_screen(page, camera, body(shown.session, "red_cube")))
     page.wait_for_selector("body[data-selected=red_cube]")
     page.mouse.move(480, 660)
@@ -227,7 +224,7 @@ def test_dragging_with_the_push_tool_moves_the_object(page, address, sessions, m
     shown = opened(page, address, sessions, model)
     page.keyboard.press("4")
     page.get_by_role("button", name="Push").click()
-    camera, before = PhotoCamera.of_model(model), body(shown.session, "red_cube")
+    camera, before = PhotoCamera.from_model(model), body(shown.session, "red_cube")
     page.mouse.move(*on_screen(page, camera, before))
     page.locator("#labels .hovered").filter(has_text="red cube").wait_for()
     page.mouse.down()
@@ -249,9 +246,7 @@ def test_playing_costs_little_bandwidth_and_leaving_ends_the_stream(page, addres
     assert np.mean(received) * (32 + 280) / (32 + 56) * 30 < 40_000, "bytes a second, as if there were ten bodies"
     page.goto("about:blank")
     until(page, lambda: shown.session.watchers == 0, "the end of the stream")
-    held = shown.session.time
-    page.wait_for_timeout(200)
-    assert shown.session.time - held < 0.05
+    steady(page, lambda: shown.session.time, "the simulation without watchers")
 
 
 def test_a_selection_goes_from_the_viewer_to_python_and_back(page, address, sessions, model):
@@ -269,7 +264,7 @@ def test_a_selection_goes_from_the_viewer_to_python_and_back(page, address, sess
     frame = page.locator("iframe.viewer-frame").bounding_box()
     bar = inside.locator("#bar").bounding_box()
     stage = {**frame, "height": bar["y"] - frame["y"]}
-    camera = PhotoCamera.of_model(model)
+    camera = PhotoCamera.from_model(model)
     scale = min(stage["width"] / camera.width, stage["height"] / camera.height)
     corner = np.array([stage["width"] - camera.width * scale, stage["height"] - camera.height * scale]) / 2
     x, y = camera.project(np.array([-0.12, 0, 0.03])) * scale + corner + [stage["x"], stage["y"]]
@@ -278,7 +273,7 @@ def test_a_selection_goes_from_the_viewer_to_python_and_back(page, address, sess
     until(page, lambda: page.get_by_label("heard").input_value() == "selected red_cube", "hearing of it in Python")
 
 
-def test_a_view_that_is_gone_is_told_in_words(page, address, sessions, model):
+def test_a_closed_view_is_reported(page, address, sessions, model):
     token = sessions.open(model)
     page.goto(f"{address}viewer/#{token}")
     page.wait_for_selector("body[data-state=showing]")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pipeline.frame.frame import Intrinsics
-from studio.viewing import PhotoCamera
+from studio.viewer import PhotoCamera
 
 
 def test_a_calibrated_camera_projects_like_its_intrinsics():
@@ -18,8 +18,8 @@ def test_a_calibrated_camera_projects_like_its_intrinsics():
     local = rng.uniform([-0.3, -0.3, 0.5], [0.3, 0.3, 2], (50, 3))
     expected = (local @ k.matrix.T)[:, :2] / local[:, 2:]
     world = local @ world_from_camera[:3, :3].T + world_from_camera[:3, 3]
-    seen = PhotoCamera.calibrated(k, world_from_camera).project(world)
-    assert seen == pytest.approx(expected + 0.5, abs=1e-6), "pixel centres are whole numbers, edges are not"
+    projected = PhotoCamera.from_intrinsics(k, world_from_camera).project(world)
+    assert projected == pytest.approx(expected + 0.5, abs=1e-6), "pixel centres are whole numbers, edges are not"
 
 
 def test_the_models_camera_projects_where_mujoco_draws(twin):
@@ -32,11 +32,11 @@ def test_the_models_camera_projects_where_mujoco_draws(twin):
     renderer.close()
     ball = twin.body("ball").geomadr[0]
     rows, columns = np.nonzero((labels[..., 0] == ball) & (labels[..., 1] == mujoco.mjtObj.mjOBJ_GEOM))
-    camera = PhotoCamera.of_model(twin)
+    camera = PhotoCamera.from_model(twin)
     assert camera is not None
     middle = camera.project(data.body("ball").xpos)
     assert middle == pytest.approx([columns.mean() + 0.5, rows.mean() + 0.5], abs=1.0)
 
 
 def test_a_model_without_a_photograph_has_no_such_camera():
-    assert PhotoCamera.of_model(mujoco.MjModel.from_xml_string("<mujoco/>")) is None
+    assert PhotoCamera.from_model(mujoco.MjModel.from_xml_string("<mujoco/>")) is None

@@ -13,7 +13,7 @@ def test_every_vendored_file_has_the_checksum_it_came_with():
     assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
-def test_the_licence_and_the_version_are_told():
+def test_the_licence_and_the_version_are_there():
     assert "MIT License" in (THREE / "LICENSE").read_text()
     assert "REVISION = '187'" in (THREE / "build" / "three.core.js").read_text().replace('"', "'")
     assert "three@0.187.0" in (THREE / "README.md").read_text()

@@ -7,7 +7,7 @@ import cv2
 import mujoco
 import numpy as np
 
-from studio.viewing.geometry import free_bodies, moving_bodies, pack
+from studio.viewer.geometry import free_bodies, moving_bodies, pack
 
 
 def unpacked(blob: bytes) -> tuple[dict, bytes]:
@@ -37,7 +37,7 @@ def test_a_texture_comes_out_with_its_first_row_first(twin):
     assert np.array_equal(image.ravel(), twin.tex_data)
 
 
-def test_what_hangs_below_an_object_belongs_to_it_and_only_what_can_move_is_streamed(twin):
+def test_child_bodies_belong_to_their_object_and_only_moving_bodies_are_streamed(twin):
     header, _ = unpacked(pack(twin, ("cube", "lamp"), None, False))
     owners = {body["name"]: body["object"] for body in header["bodies"]}
     assert owners["shade"] == owners["lamp"] == "lamp" and owners["ball"] == ""
@@ -46,7 +46,7 @@ def test_what_hangs_below_an_object_belongs_to_it_and_only_what_can_move_is_stre
     assert free_bodies(twin) == ("cube", "ball", "carton")
 
 
-def test_looks_and_collision_shapes_keep_mujocos_groups(twin):
+def test_visual_and_collision_shapes_keep_mujocos_groups(twin):
     header, _ = unpacked(pack(twin, (), None, False))
     carton = [g for g in header["geoms"] if header["bodies"][g["body"]]["name"] == "carton"]
     assert {(g["shape"], g["group"]) for g in carton} == {("mesh", 2), ("box", 3)}

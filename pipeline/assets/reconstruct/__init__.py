@@ -1,7 +1,7 @@
-"""An asset made from what one view shows of a thing, where nothing in the library fits.
+"""Reconstructs an asset from what one view shows of an object that no asset of the library fits.
 
-Its shape is whichever explains the view best (`ways.py`); the photograph is its texture where it was seen, and what was
-not seen is guessed and painted in a muted colour.
+Its shape is the one that explains the view best (model_selection.py). The photograph is its texture where it was
+visible; unseen faces get a muted colour.
 """
 
 import json
@@ -12,90 +12,97 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError
-from pipeline.assets.categories import usual_friction, usual_mass
+from pipeline.assets.categories import default_friction, default_mass
 from pipeline.assets.library import read_asset, write_asset
-from pipeline.assets.reconstruct.evidence import gather
-from pipeline.assets.reconstruct.photograph import photographed
-from pipeline.assets.reconstruct.proposal import Proposal, about_z
-from pipeline.assets.reconstruct.ways import WAYS, shape
+from pipeline.assets.reconstruct.model_selection import RECONSTRUCTION_METHODS, select_shape
+from pipeline.assets.reconstruct.photo_texture import texture_from_photo
+from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
+from pipeline.assets.reconstruct.view_observation import observe_surface
 from pipeline.description import Description
 from pipeline.frame import Frame, Support
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, rotation_about_z
 from pipeline.segmentation import Segment
 from pipeline.store import digest
 
-__all__ = ["PROVENANCE", "WAYS", "Reconstruction", "reconstruct"]
+__all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "reconstruct"]
 
-PROVENANCE = "made from the view"
-"""How the provenance of what is made here begins."""
-VERSION = 4
-"""Of how things are made: counted up, it makes everything anew."""
+PROVENANCE_PREFIX = "made from the view"
+"""Start of the provenance of every reconstructed asset."""
+RECONSTRUCTION_VERSION = 4
+"""Version of the method: increase it to reconstruct everything again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
+    """An asset made from a view, and its pose."""
+
     asset: Asset
-    """Its id is `view_<segment id>`; it belongs to no library."""
+    """Its id is `view_<segment id>`. It belongs to no library."""
     world_from_object: Pose
-    """Where the view shows it; pos is the centre of its box."""
-    way: str
-    """One of WAYS, never "best": what was chosen."""
-    seen: float
-    """Share of its surface that the camera saw, in [0, 1]; the rest is guessed."""
+    """Its pose in the view; pos is the centre of its bounding box."""
+    method: str
+    """The method that was chosen: one of RECONSTRUCTION_METHODS, never "best"."""
+    visible_fraction: float
+    """Fraction of its surface that the camera saw, in [0, 1]; the rest is a guess."""
 
 
 def reconstruct(
-    frame: Frame, support: Support, segment: Segment, description: Description, folder: Path, way: str = "best"
+    frame: Frame, support: Support, segment: Segment, description: Description, folder: Path, method: str = "best"
 ) -> Reconstruction:
-    """The thing under a segment as an asset in `folder`/view_<segment id>, which is written anew.
+    """Reconstruct the object of a segment as an asset in `folder`/view_<segment id>, which is replaced.
 
-    "provider" without what a service made (provided.py) is as "best". What was made there before of the same evidence
-    in the same way is found again. Raises AssetError for a way that is none of WAYS.
+    The method "provider" is as "best" if no service made an asset (generated_asset.py). An asset made there before from
+    the same observation by the same method is returned as it is. Raises AssetError for an unknown method.
     """
-    if way not in WAYS:
-        raise AssetError(f'an asset cannot be made in the way "{way}"; the ways are {", ".join(WAYS)}')
+    if method not in RECONSTRUCTION_METHODS:
+        methods = ", ".join(RECONSTRUCTION_METHODS)
+        raise AssetError(f'there is no reconstruction method "{method}"; available: {methods}')
     attributes, target = description.attributes, folder / f"view_{segment.id}"
-    evidence = gather(frame, support, segment, attributes)
-    key = digest("made", VERSION, way, evidence.rays, evidence.depth, evidence.own, evidence.dense, evidence.bottom,
-                 attributes.shape, attributes.size, attributes.centre, attributes.yaw, attributes.rgb, description.name,
-                 description.caption)  # fmt: skip
-    if (before := _made_before(target, key)) is not None:
-        return before
-    chosen = shape(evidence, attributes, way)
-    solid, seen = photographed(chosen.solid, frame, support, segment, attributes.rgb, evidence)
-    solid = solid.moved(np.linalg.inv(Pose.from_rotation(np.zeros(3), about_z(chosen.yaw)).matrix))
-    middle = solid.mesh.bounds.mean(axis=0)
-    pose = Pose.from_rotation(about_z(chosen.yaw) @ middle, about_z(chosen.yaw))
+    observation = observe_surface(frame, support, segment, attributes)
+    key = digest(
+        "made", RECONSTRUCTION_VERSION, method, observation.rays, observation.depth, observation.in_mask,
+        observation.surface_points, observation.bottom_z, attributes.shape, attributes.size, attributes.centre,
+        attributes.yaw, attributes.rgb, description.name, description.caption,
+    )  # fmt: skip
+    if (existing := _find_existing(target, key)) is not None:
+        return existing
+    shape = select_shape(observation, attributes, method)
+    solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation)
+    solid = solid.transformed(np.linalg.inv(Pose.from_rotation(np.zeros(3), rotation_about_z(shape.yaw)).matrix))
+    centre = solid.mesh.bounds.mean(axis=0)
+    pose = Pose.from_rotation(rotation_about_z(shape.yaw) @ centre, rotation_about_z(shape.yaw))
     shutil.rmtree(target, ignore_errors=True)
-    category = _category(chosen, solid.mesh.extents)
-    about = {
+    category = _category(shape, solid.mesh.extents)
+    facts = {
         "name": description.name.replace("_", " "),
         "caption": description.caption,
         "category": category,
-        "mass": round(usual_mass(solid.mesh.extents, chosen.hollow), 4),
+        "mass": round(default_mass(solid.mesh.extents, shape.is_hollow), 4),
         "mass_from": "size",
-        "friction": usual_friction(category),
+        "friction": default_friction(category),
         "friction_from": "category table",
-        "container": chosen.hollow,
-        "provenance": f"{PROVENANCE} as {chosen.said}; {seen:.0%} of its surface was seen, the rest is guessed",
+        "container": shape.is_hollow,
+        "provenance": f"{PROVENANCE_PREFIX} as {shape.label}; {visible:.0%} of its surface was seen, "
+                      "the rest is guessed",
         "made": {
-            "key": key, "way": chosen.way, "seen": seen, "pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist(),
+            "key": key, "way": shape.method, "seen": visible,
+            "pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist(),
         },
     }  # fmt: skip
-    return Reconstruction(write_asset(solid, target, about), pose, chosen.way, seen)
+    return Reconstruction(write_asset(solid, target, facts), pose, shape.method, visible)
 
 
-def _category(chosen: Proposal, extents: np.ndarray) -> str:
+def _category(shape: ShapeProposal, extents: np.ndarray) -> str:
     wide, deep, high = extents
-    if chosen.hollow:
+    if shape.is_hollow:
         return "bowl" if high < 0.8 * (wide + deep) / 2 else "cup"
-    if chosen.way == "box":
+    if shape.method == "box":
         return "cube" if max(extents) < 1.25 * min(extents) else "box"
-    return chosen.way if chosen.way in ("cylinder", "ball") else "thing"
+    return shape.method if shape.method in ("cylinder", "ball") else "thing"
 
 
-def _made_before(target: Path, key: str) -> Reconstruction | None:
-    """What the folder holds, where it was made of the same evidence."""
+def _find_existing(target: Path, key: str) -> Reconstruction | None:
+    """Return the asset in the folder if it was made from the same observation."""
     try:
         made = json.loads((target / "asset.json").read_text(encoding="utf-8"))["made"]
         if made["key"] != key:

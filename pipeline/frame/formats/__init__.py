@@ -1,1 +1,1 @@
-"""Frames as they come: one small reader per format, each `open_*(...) -> Recording`, or None where it is not its."""
+"""Readers of frame formats: each `open_*` function returns a Recording, or None for another format."""

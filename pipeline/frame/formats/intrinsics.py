@@ -1,59 +1,59 @@
-"""Camera files of other makers' forms: Open3D's, RealSense's, a matrix in JSON or in plain text."""
+"""Read camera files of other software: Open3D, RealSense, a camera matrix in JSON or in plain text."""
 
 import json
 from typing import Any
 
 import numpy as np
 
-from pipeline.frame.camera import Camera, camera_of
-from pipeline.frame.formats.bundle import Bundle
-from pipeline.frame.formats.lens import guessed_camera
+from pipeline.frame.camera import CameraFile, camera_from_json
+from pipeline.frame.formats.archive import FileBundle
+from pipeline.frame.formats.default_intrinsics import camera_from_exif
 from pipeline.frame.frame import FrameError
 
-NAMES = (
+CAMERA_FILE_NAMES = (
     "camera.json", "camera_primesense.json", "camera_intrinsic.json", "camera_intrinsics.json", "intrinsic.json",
     "intrinsics.json", "camera-intrinsics.json", "camera-intrinsics.txt", "camera_intrinsics.txt", "intrinsic.txt",
     "intrinsics.txt", "camera.txt", "K.txt",
 )  # fmt: skip
-MATRICES = ("intrinsic_matrix", "intrinsics_matrix", "camera_matrix", "cam_K", "K", "intrinsics", "intrinsic")
-WANTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
+MATRIX_KEYS = ("intrinsic_matrix", "intrinsics_matrix", "camera_matrix", "cam_K", "K", "intrinsics", "intrinsic")
+EXPECTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
 
 
-def camera_file(bundle: Bundle) -> str | None:
-    """The file under this roof that describes the camera, by its usual names."""
-    return next((name for name in NAMES if name in bundle.top), None)
+def find_camera_file(bundle: FileBundle) -> str | None:
+    """Return the name of the folder's camera file, None if it has none under a usual name."""
+    return next((name for name in CAMERA_FILE_NAMES if name in bundle.top_level_files), None)
 
 
-def camera_for(bundle: Bundle, picture: bytes, width: int, height: int) -> Camera:
-    """The camera that the bundle's own file describes, else one guessed from the picture. Raises FrameError."""
-    name = camera_file(bundle)
-    return parse_any(bundle.read(name), name, width, height) if name else guessed_camera(picture, width, height)
+def camera_for_image(bundle: FileBundle, image: bytes, width: int, height: int) -> CameraFile:
+    """Return the camera of the folder's camera file, else one guessed from the encoded image. Raises FrameError."""
+    name = find_camera_file(bundle)
+    return parse_camera_file(bundle.read(name), name, width, height) if name else camera_from_exif(image, width, height)
 
 
-def parse_any(raw: bytes, name: str, width: int, height: int) -> Camera:
-    """The camera a file describes in whichever form, for pictures of that size. Raises FrameError."""
+def parse_camera_file(raw: bytes, name: str, width: int, height: int) -> CameraFile:
+    """Parse a camera file of any supported form, for images of this size. Raises FrameError."""
     try:
         text = raw.decode("utf-8-sig")
-        data = matrix_json(text.split()) if name.endswith(".txt") else json.loads(text)
+        data = parse_numbers(text.split()) if name.endswith(".txt") else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FrameError(f"{name} cannot be read ({error}); it should hold {WANTED}.") from None
+        raise FrameError(f"{name} cannot be read ({error}); it should hold {EXPECTED}.") from None
     if not isinstance(data, dict):
-        raise FrameError(f"{name} holds a {type(data).__name__}; it should hold {WANTED}.")
-    return camera_of({"width": width, "height": height} | _plain(data, name), name)
+        raise FrameError(f"{name} holds a {type(data).__name__}; it should hold {EXPECTED}.")
+    return camera_from_json({"width": width, "height": height} | _to_plain_form(data, name), name)
 
 
-def matrix_json(words: list[str]) -> dict[str, Any]:
-    """fx fy cx cy, or a matrix row by row. Raises ValueError."""
+def parse_numbers(words: list[str]) -> dict[str, Any]:
+    """Return fx fy cx cy, or a matrix given row by row, as JSON data. Raises ValueError."""
     numbers = [float(word.strip(",[];")) for word in words[:16]]
     if len(numbers) in (4, 5):
         return dict(zip(("fx", "fy", "cx", "cy"), numbers, strict=False))
     return {"K": numbers}
 
 
-def focal_and_centre(value: Any, name: str) -> dict[str, float]:
-    """fx, fy, cx, cy of a camera matrix: 3x3 or 4x4, nested or flat, by rows or (as Open3D) by columns.
+def intrinsics_from_matrix(value: Any, name: str) -> dict[str, float]:
+    """Return fx, fy, cx, cy in pixels of a camera matrix. Raises FrameError.
 
-    In pixels. Raises FrameError.
+    The matrix is 3x3 or 4x4, nested or flat, by rows or (as Open3D writes it) by columns.
     """
     try:
         numbers = np.asarray(value, float).ravel()
@@ -67,10 +67,7 @@ def focal_and_centre(value: Any, name: str) -> dict[str, float]:
 
 
 def metres_per_unit(value: Any, name: str) -> float | None:
-    """depth_scale as written: metres per unit, or units per metre (1000, 5000), told apart by size.
-
-    Raises FrameError.
-    """
+    """Return metres per unit of a depth_scale that is that, or units per metre (10 and above). Raises FrameError."""
     if value is None:
         return None
     try:
@@ -80,14 +77,14 @@ def metres_per_unit(value: Any, name: str) -> float | None:
     return 1 / scale if scale >= 10 else scale
 
 
-def _plain(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """The same in the plain form's words."""
-    key = next((key for key in MATRICES if data.get(key) is not None), None)
+def _to_plain_form(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the data with the keys of camera.json."""
+    key = next((key for key in MATRIX_KEYS if data.get(key) is not None), None)
     inner = data[key] if key else data
     if isinstance(inner, dict):
         data = data | inner
         key = None
     if key:
-        data = data | focal_and_centre(data[key], name)
-    centre = {ours: data[theirs] for ours, theirs in (("cx", "ppx"), ("cy", "ppy")) if theirs in data}
+        data = data | intrinsics_from_matrix(data[key], name)
+    centre = {key: data[other] for key, other in (("cx", "ppx"), ("cy", "ppy")) if other in data}
     return centre | data | {"depth_scale": metres_per_unit(data.get("depth_scale"), name)}

@@ -1,10 +1,18 @@
-"""SAM 2 behind the Segmenter protocol. Imports torch only once a frame is opened, and never touches the network
-unless `fetch` is called. docs/sam2.md tells how to get weights."""
+"""SAM 2 as a Segmenter. torch is imported when a frame is opened; only `download_checkpoint` uses the network."""
 
-from pipeline.segmentation.sam2.cleaning import cleaned
-from pipeline.segmentation.sam2.everything import Everything
+from pipeline.segmentation.sam2.automatic_masks import AutomaticSettings
+from pipeline.segmentation.sam2.job_state import EncodingState
+from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.segmenter import Sam2Segmenter, Sam2View
-from pipeline.segmentation.sam2.state import State
-from pipeline.segmentation.sam2.weights import HUB, available, fetch
+from pipeline.segmentation.sam2.weights import HUB_FILES, download_checkpoint, weights_state
 
-__all__ = ["HUB", "Everything", "Sam2Segmenter", "Sam2View", "State", "available", "cleaned", "fetch"]
+__all__ = [
+    "HUB_FILES",
+    "AutomaticSettings",
+    "EncodingState",
+    "Sam2Segmenter",
+    "Sam2View",
+    "clean_masks",
+    "download_checkpoint",
+    "weights_state",
+]

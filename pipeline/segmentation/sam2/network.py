@@ -1,4 +1,4 @@
-"""SAM 2's network out of a checkpoint, and a frame's way through its image encoder."""
+"""Load SAM 2's network from a checkpoint, and encode images with it."""
 
 import copy
 import warnings
@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.segmentation.sam2.weights import one_line
+from pipeline.segmentation.sam2.weights import first_line
 from pipeline.segmentation.segment import SegmentationError
 
-WIDTHS = {96: ("t", "s"), 112: ("b+",), 144: ("l",)}
-"""The architectures by the width of the image encoder's first layer; tiny and small differ in depth."""
-SIDE = 1024
-"""Pixels of the square that the network was trained to see."""
+ARCHITECTURES = {96: ("t", "s"), 112: ("b+",), 144: ("l",)}
+"""Sizes by the width of the image encoder's first layer; tiny and small differ in depth."""
+TRAINED_SIDE = 1024
+"""Pixels along a side of the images that the network was trained on."""
 
 
-class Network:
-    """A loaded network: a predictor for each picture it has encoded, masks from those."""
+class Sam2Network:
+    """A loaded network, which makes a predictor for each image."""
 
-    def __init__(self, path: Path, device: str, side: int = SIDE):
-        """Read the checkpoint (0.5 s for tiny; importing torch takes longer). Raises SegmentationError in one line."""
+    def __init__(self, path: Path, device: str, side: int = TRAINED_SIDE):
+        """Load the checkpoint: 0.5 s for tiny, after the import of torch. Raises SegmentationError in one line."""
         try:
             self.model = _load(path, device, side)
         except SegmentationError:
             raise
-        except Exception as error:  # torch, pickle and hydra each raise their own
+        except Exception as error:  # torch, pickle and hydra raise errors of many kinds
             raise SegmentationError(
-                f"SAM 2 cannot be loaded from {path.name} ({one_line(error)}); fetch the checkpoint again."
+                f"SAM 2 cannot be loaded from {path.name} ({first_line(error)}); fetch the checkpoint again."
             ) from None
         from sam2.sam2_image_predictor import SAM2ImagePredictor
 
@@ -37,14 +37,15 @@ class Network:
         self._predictor: Any = SAM2ImagePredictor(self.model)
         self._predictor._bb_feat_sizes = feature_sizes(side)
 
-    def encode(self, rgb: np.ndarray, between: Callable[[float], None]) -> Any:
-        """The package's predictor with a picture (H, W, 3), uint8, set. 2 s for tiny on two cores.
+    def encode(self, rgb: np.ndarray, on_progress: Callable[[float], None]) -> Any:
+        """Return SAM2ImagePredictor with an image (H, W, 3), uint8, set. Takes 2 s for tiny on two cores.
 
-        `between` is told the share done before each of the encoder's blocks, and stops the work by raising.
+        `on_progress` is called with the progress in [0, 1] before each block of the encoder, and may raise to stop it.
         """
         blocks, predictor = self.model.image_encoder.trunk.blocks, copy.copy(self._predictor)
         hooks = [
-            block.register_forward_pre_hook(partial(_told, between, i / len(blocks))) for i, block in enumerate(blocks)
+            block.register_forward_pre_hook(partial(_report, on_progress, i / len(blocks)))
+            for i, block in enumerate(blocks)
         ]
         try:
             predictor.set_image(rgb)
@@ -55,12 +56,12 @@ class Network:
 
 
 def feature_sizes(side: int) -> list[tuple[int, int]]:
-    """Of the encoder's feature maps; the package has them as constants for a side of 1024."""
+    """Return the sizes of the encoder's feature maps; sam2 has them as constants for a side of 1024."""
     return [(side // step, side // step) for step in (4, 8, 16)]
 
 
-def _told(between: Callable[[float], None], share: float, *_: Any) -> None:
-    between(share)
+def _report(on_progress: Callable[[float], None], progress: float, *_: Any) -> None:
+    on_progress(progress)
 
 
 def _load(path: Path, device: str, side: int) -> Any:
@@ -70,17 +71,17 @@ def _load(path: Path, device: str, side: int) -> Any:
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     weights = state.get("model") if isinstance(state, Mapping) else None
     if not isinstance(weights, Mapping):
-        raise SegmentationError(f'{path.name} is no SAM 2 checkpoint: it holds no "model" state.')
-    sized = [] if side == SIDE else [f"++model.image_size={side}"]
-    model = build_sam2(architecture(weights, path.name), None, device="cpu", hydra_overrides_extra=sized)
+        raise SegmentationError(f'{path.name} is not a SAM 2 checkpoint: it holds no "model" state.')
+    overrides = [] if side == TRAINED_SIDE else [f"++model.image_size={side}"]
+    model = build_sam2(architecture(weights, path.name), None, device="cpu", hydra_overrides_extra=overrides)
     model.load_state_dict(weights)
     return model.to(device)
 
 
 def architecture(weights: Mapping[str, Any], name: str) -> str:
-    """The config of the package that a state dict's shapes belong to. Raises SegmentationError."""
+    """Return the name of sam2's config for a state dict, from its shapes. Raises SegmentationError."""
     first, blocks = weights.get("image_encoder.trunk.patch_embed.proj.weight"), "image_encoder.trunk.blocks."
-    sizes = WIDTHS.get(int(first.shape[0])) if first is not None else None
+    sizes = ARCHITECTURES.get(int(first.shape[0])) if first is not None else None
     depths = [int(key[len(blocks) :].split(".")[0]) for key in weights if key.startswith(blocks)]
     if sizes is None or not depths:
         raise SegmentationError(f"{name} is not one of SAM 2's architectures (tiny, small, base plus, large).")

@@ -1,125 +1,139 @@
-"""SAM 2 (Ravi et al., 2024) as a segmenter: frames encode in the background, prompts wait for theirs."""
+"""SAM 2 (Ravi et al., 2024) as a segmenter: frames are encoded in the background, prompts wait for their frame."""
 
+import os
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from pipeline.frame import Frame
-from pipeline.segmentation.prompted import check_prompt
-from pipeline.segmentation.sam2.cleaning import cleaned
-from pipeline.segmentation.sam2.device import device as device_named
-from pipeline.segmentation.sam2.encoding import Encoding, Encodings, picture_key
-from pipeline.segmentation.sam2.everything import Everything, Masks, everything
-from pipeline.segmentation.sam2.network import SIDE, Network
-from pipeline.segmentation.sam2.prompting import Prompting
-from pipeline.segmentation.sam2.state import State
-from pipeline.segmentation.sam2.weights import find
+from pipeline.segmentation.prompts import check_prompt
+from pipeline.segmentation.sam2.automatic_masks import AutomaticSettings, ScoredMasks, generate_masks
+from pipeline.segmentation.sam2.device_queue import get_device as device_named
+from pipeline.segmentation.sam2.encoding import EncodingCache, FrameEncoding, image_key
+from pipeline.segmentation.sam2.job_state import EncodingState
+from pipeline.segmentation.sam2.mask_filter import clean_masks
+from pipeline.segmentation.sam2.network import TRAINED_SIDE, Sam2Network
+from pipeline.segmentation.sam2.prompting import Sam2Prompting
+from pipeline.segmentation.sam2.weights import TINY, find_checkpoint
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
 T = TypeVar("T")
-KEPT = 6
-"""Frames kept encoded: 17 MB each at full size, whichever network."""
+MAX_ENCODED_FRAMES = 6
+"""Encoded frames in memory, of 17 MB each at full size, for every size of network."""
 
 
 class Sam2Segmenter:
-    """One checkpoint on one device. Making it only looks whether all is there; the first frame loads the network."""
+    """One checkpoint on one device. The constructor only checks that all is installed; the first frame loads it."""
 
     name = "sam2"
 
-    def __init__(self, checkpoint: str, device: str = "cpu", keep: int = KEPT, side: int = SIDE):
-        """A local .pt file, or the hub name of weights that are on this machine; device cpu, cuda, mps or auto.
+    def __init__(
+        self,
+        checkpoint: str | None = None,
+        device: str | None = None,
+        capacity: int = MAX_ENCODED_FRAMES,
+        side: int = TRAINED_SIDE,
+    ):
+        """`checkpoint` is a .pt file, or the hub name of downloaded weights (default GRS_SAM2, else SAM 2.1 tiny);
+        `device` is cpu, cuda, mps or auto (default GRS_SAM2_DEVICE, else cpu).
 
-        `keep` frames stay encoded. `side` is the size the network sees the picture at: 512 is several times faster
-        than the 1024 it was trained for, and coarser. Raises SegmentationError: what is missing, how to get it.
+        `capacity` frames stay encoded. Images are resized to `side` pixels: 512 is several times faster than the 1024
+        of the training, and coarser. Raises SegmentationError: what is missing, and how to get it.
         """
         if side < 256 or side % 256:
-            raise SegmentationError(f"SAM 2 cannot see pictures at {side} pixels: give 256, 512, 768 or 1024.")
-        path, where = find(checkpoint), device_named(device)
-        self.checkpoint, self.device = checkpoint, where.name
-        self._encodings = Encodings(lambda: Network(path, where.name, side), path.name, where, keep)
+            raise SegmentationError(f"SAM 2 cannot run on images of {side} pixels: choose 256, 512, 768 or 1024.")
+        checkpoint = os.environ.get("GRS_SAM2", TINY) if checkpoint is None else checkpoint
+        device = os.environ.get("GRS_SAM2_DEVICE", "cpu") if device is None else device
+        path, compute_device = find_checkpoint(checkpoint), device_named(device)
+        self.checkpoint, self.device = checkpoint, compute_device.name
+        self._encodings = EncodingCache(
+            lambda: Sam2Network(path, compute_device.name, side), path.name, compute_device, capacity
+        )
 
     @property
-    def state(self) -> State:
-        """ "ready", "loading" or "failed" with one line."""
+    def state(self) -> EncodingState:
+        """The network's state: "ready", "loading" or "failed", with a message."""
         return self._encodings.state
 
     def open(self, frame: Frame) -> "Sam2View":
-        """Returns at once; the frame encodes in the background unless the same picture was encoded before."""
+        """Open a frame without waiting. It is encoded in the background unless the same image is in memory."""
         return Sam2View(self._encodings, frame)
 
     def forget(self) -> None:
-        """Free the memory of all encoded frames. Their views encode again when asked."""
+        """Free the memory of all encoded frames. Their views encode them again for the next prompt."""
         self._encodings.forget()
 
 
 class Sam2View:
-    """One frame, encoded or about to be. Any thread may ask."""
+    """One frame, encoded or being encoded. May be used from any thread."""
 
-    def __init__(self, encodings: Encodings, frame: Frame):
-        self.frame, self._encodings, self._key = frame, encodings, picture_key(frame.rgb)
-        self._prompting, self._left = Prompting(encodings.device), False
-        self._encoding = self._begun()
+    def __init__(self, encodings: EncodingCache, frame: Frame):
+        self.frame, self._encodings, self._key = frame, encodings, image_key(frame.rgb)
+        self._prompting, self._cancelled = Sam2Prompting(encodings.device), False
+        self._encoding = self._start()
 
     @property
-    def state(self) -> State:
-        """queued, loading, encoding (with share), ready; failed, with one line; stopped: the next prompt encodes."""
+    def state(self) -> EncodingState:
+        """The encoding's state. If it is "stopped", the next prompt encodes the frame."""
         return self._encoding.state
 
-    def wait(self, timeout: float | None = None) -> State:
-        """The state once it is ready, failed or stopped, or after so many seconds."""
+    def wait(self, timeout: float | None = None) -> EncodingState:
+        """Wait until the frame is ready, failed or stopped, at most `timeout` seconds; return the state."""
         self._encoding.wait(timeout)
         return self.state
 
     def cancel(self) -> None:
-        """Stop the work, unless another view wants the same picture. Who waits is told; the next prompt starts anew."""
-        self._left = True
-        self._encoding.leave(id(self))
+        """Stop the encoding, unless another view needs the same image. The next prompt restarts it."""
+        self._cancelled = True
+        self._encoding.unwatch(id(self))
 
     def segment(self, prompt: Prompt) -> tuple[Segment, ...]:
-        """Readings best first, scored by predicted quality: three of a single click, else one. Waits for the encoding.
+        """Return three readings of a single click, else one, best first by predicted quality. Waits for the encoding.
 
-        A later click, and a click on a given mask, changes the mask near itself only. Raises SegmentationError.
+        Later clicks, and clicks on a prompt's mask, change the mask near themselves only. Raises SegmentationError.
         """
         check_prompt(prompt, self.frame.rgb.shape[:2])
-        return self._asked(lambda predictor: self._prompting.segment(predictor, prompt))
+        return self._with_predictor(lambda predictor: self._prompting.segment(predictor, prompt))
 
-    def automatic(self, settings: Everything | None = None) -> tuple[Segment, ...]:
-        """The things SAM 2 finds by itself, from left to right; masks do not overlap. Waits for all of it."""
-        finding = self.finding(settings)
+    def automatic(self, settings: AutomaticSettings | None = None) -> tuple[Segment, ...]:
+        """Return all objects that SAM 2 finds, from left to right; masks do not overlap. Waits for the encoding."""
+        steps = self.automatic_steps(settings)
         while True:
             try:
-                next(finding)
+                next(steps)
             except StopIteration as end:
                 return end.value
 
-    def finding(self, settings: Everything | None = None) -> Generator[float, None, tuple[Segment, ...]]:
-        """`automatic` in steps: yields the share done, returns the segments. Closing it, or `cancel`, stops it."""
-        settings = settings or Everything()
-        work = self._asked(lambda predictor: everything(predictor, self.frame.rgb, settings, self._encodings.device))
-        found: Masks = []
+    def automatic_steps(self, settings: AutomaticSettings | None = None) -> Generator[float, None, tuple[Segment, ...]]:
+        """Yield the progress of `automatic` in [0, 1]; return its segments. Closing it, or `cancel`, stops it."""
+        settings = settings or AutomaticSettings()
+        generator = self._with_predictor(
+            lambda predictor: generate_masks(predictor, self.frame.rgb, settings, self._encodings.device)
+        )
+        masks: ScoredMasks = []
         while True:
             try:
-                share = next(work)
+                progress = next(generator)
             except StopIteration as end:
-                found = end.value
+                masks = end.value
                 break
-            if self._left:
-                raise SegmentationError("SAM 2 was stopped before it had looked everywhere; run it again.")
-            yield share
-        return cleaned(self.frame, found, settings.keep_all)
+            if self._cancelled:
+                raise SegmentationError("SAM 2 was stopped before it had segmented the whole image; run it again.")
+            yield progress
+        return clean_masks(self.frame, masks, settings.keep_all)
 
-    def _asked(self, question: Callable[[Any], T]) -> T:
-        """The question put to the encoded frame. Raises SegmentationError where encoding failed or was stopped."""
-        self._left = False
+    def _with_predictor(self, function: Callable[[Any], T]) -> T:
+        """Call a function with the predictor once the frame is encoded. Raises SegmentationError if that fails."""
+        self._cancelled = False
         while True:
-            self._encoding = self._begun()
+            self._encoding = self._start()
             self._encoding.wait()
             predictor = self._encoding.predictor
             if predictor is not None:
-                return question(predictor)
-            if self._encoding.state.word == "failed":
+                return function(predictor)
+            if self._encoding.state.status == "failed":
                 raise SegmentationError(self._encoding.state.message)
-            if self._left:
-                raise SegmentationError("Encoding of the frame was stopped; ask again to go on.")
+            if self._cancelled:
+                raise SegmentationError("Encoding of the frame was stopped; click again to restart it.")
 
-    def _begun(self) -> Encoding:
-        return self._encodings.of(self.frame.rgb, self._key, id(self))
+    def _start(self) -> FrameEncoding:
+        return self._encodings.get(self.frame.rgb, self._key, id(self))

@@ -1,103 +1,105 @@
-"""Where SAM 2's weights are: a local checkpoint or the hub's cache. Only `fetch` ever touches the network."""
+"""Find SAM 2's weights: a local checkpoint, or the hub's cache. Only `download_checkpoint` uses the network."""
 
 from importlib.util import find_spec
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-from pipeline.segmentation.sam2.state import State
+from pipeline.segmentation.sam2.job_state import EncodingState
 from pipeline.segmentation.segment import SegmentationError
 
 SIZES = ("tiny", "small", "base-plus", "large")
-HUB = {
+HUB_FILES = {
     f"facebook/sam2{version}-hiera-{size}": f"sam2{version}_hiera_{size.replace('-', '_')}.pt"
     for version in (".1", "")
     for size in SIZES
 }
-"""File of the weights by hub name (https://huggingface.co/facebook/sam2.1-hiera-tiny and its siblings)."""
+"""Weights file by hub name (https://huggingface.co/facebook/sam2.1-hiera-tiny and others)."""
 TINY = "facebook/sam2.1-hiera-tiny"
 INSTALL = "run make setup (without LIGHT=1), or use the depth segmenter"
 FIRST_LAYER = b"image_encoder.trunk.patch_embed.proj.weight"
-"""Stands in the index of every SAM 2 checkpoint."""
+"""A layer of every SAM 2 checkpoint."""
 
 
-def available(checkpoint: str) -> State:
-    """ "ready", or "missing" with what to do about it. Opens no connection and imports no torch: milliseconds."""
+def weights_state(checkpoint: str) -> EncodingState:
+    """Return whether the weights are "ready" or "missing", with advice. Uses neither the network nor torch."""
     try:
-        found = find(checkpoint)
+        path = find_checkpoint(checkpoint)
     except SegmentationError as error:
-        return State("missing", 0.0, str(error))
-    return State("ready", 1.0, f"weights found: {found.name}")
+        return EncodingState("missing", 0.0, str(error))
+    return EncodingState("ready", 1.0, f"weights found: {path.name}")
 
 
-def find(checkpoint: str) -> Path:
-    """The checkpoint's file, looked at from outside. Raises SegmentationError: what is missing, and how to get it."""
-    absent = [name for name in ("torch", "torchvision", "sam2") if find_spec(name) is None]
-    if absent:
-        raise SegmentationError(f"SAM 2 is not installed ({', '.join(absent)} missing): {INSTALL}.")
+def find_checkpoint(checkpoint: str) -> Path:
+    """Return the path of the checkpoint. Raises SegmentationError: what is missing, and how to get it."""
+    missing = [name for name in ("torch", "torchvision", "sam2") if find_spec(name) is None]
+    if missing:
+        raise SegmentationError(f"SAM 2 is not installed ({', '.join(missing)} missing): {INSTALL}.")
     if not checkpoint:
-        raise SegmentationError(f"No SAM 2 checkpoint named: set GRS_SAM2 to a .pt file or a hub name such as {TINY}.")
+        raise SegmentationError(f"No SAM 2 checkpoint is set: set GRS_SAM2 to a .pt file or a hub name such as {TINY}.")
     path = Path(checkpoint).expanduser()
     if path.is_file():
-        return _examined(path)
-    if checkpoint in HUB:
-        return _examined(_cached(checkpoint))
+        return _checked(path)
+    if checkpoint in HUB_FILES:
+        return _checked(_find_in_cache(checkpoint))
     raise SegmentationError(
         f"SAM 2 weights not found: there is no file {checkpoint}; give a .pt file or one of "
         f"facebook/sam2.1-hiera-{{{','.join(SIZES)}}} (or facebook/sam2-hiera-...)."
     )
 
 
-def fetch(checkpoint: str, timeout: float = 5.0) -> Path:
-    """Download a hub name's weights, on a person's request: the cache first, then the hub if it answers within timeout.
+def download_checkpoint(checkpoint: str, timeout: float = 5.0) -> Path:
+    """Return the weights of a hub name, downloaded if they are not in the cache.
 
-    Raises SegmentationError where the hub cannot be reached; a download that was cut goes on where it stopped.
+    An interrupted download resumes. Raises SegmentationError if the hub does not answer within `timeout` seconds.
     """
     try:
-        return find(checkpoint)
+        return find_checkpoint(checkpoint)
     except SegmentationError:
-        if checkpoint not in HUB:
+        if checkpoint not in HUB_FILES:
             raise
     from huggingface_hub import constants, get_session, hf_hub_download
 
-    try:  # the download itself tries six times over half a minute before it gives up
+    try:  # the download would retry for half a minute before it fails
         get_session().head(constants.ENDPOINT, timeout=timeout)
-        return Path(hf_hub_download(checkpoint, HUB[checkpoint], etag_timeout=timeout))
-    except Exception as error:  # the client's, the hub's and the disk's own kinds
+        return Path(hf_hub_download(checkpoint, HUB_FILES[checkpoint], etag_timeout=timeout))
+    except Exception as error:  # errors of the client, the hub and the disk
         raise SegmentationError(
-            f"{checkpoint} could not be fetched from {constants.ENDPOINT} ({one_line(error)}); "
-            f"copy {HUB[checkpoint]} here from elsewhere and name the file."
+            f"{checkpoint} could not be downloaded from {constants.ENDPOINT} ({first_line(error)}); "
+            f"copy {HUB_FILES[checkpoint]} here from elsewhere and name the file."
         ) from None
 
 
-def one_line(error: Exception) -> str:
-    """What an error of another package says first."""
+def first_line(error: Exception) -> str:
+    """Return the first sentence of an error's message, shortened."""
     return (str(error).strip() or type(error).__name__).split("\n")[0].split(". ")[0][:140]
 
 
-def _cached(name: str) -> Path:
+def _find_in_cache(name: str) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(name, HUB[name])
-    if isinstance(found, str):
-        return Path(found)
+    path = try_to_load_from_cache(name, HUB_FILES[name])
+    if isinstance(path, str):
+        return Path(path)
     raise SegmentationError(
         f"SAM 2 weights not found: {name} is not on this machine; get it with "
-        f"'hf download {name} {HUB[name]}', or give a local .pt file."
+        f"'hf download {name} {HUB_FILES[name]}', or give a local .pt file."
     )
 
 
-def _examined(path: Path) -> Path:
-    """The path again, if its file is whole and an index of SAM 2's layers is in it."""
+def _checked(path: Path) -> Path:
+    """Return the path if its file is complete and its index lists SAM 2's layers. Raises SegmentationError."""
     try:
         if not is_zipfile(path):
             raise BadZipFile
         with ZipFile(path) as archive:
             index = next(name for name in archive.namelist() if name.endswith("data.pkl"))
-            told = archive.read(index)
+            layers = archive.read(index)
     except (BadZipFile, StopIteration, OSError):
         raise SegmentationError(
-            f"{path.name} is not a whole PyTorch checkpoint (cut short, or another kind of file): fetch it again."
+            f"{path.name} is not a complete PyTorch checkpoint (cut short, or another kind of file): download it again."
         ) from None
-    if FIRST_LAYER not in told:
-        raise SegmentationError(f"{path.name} holds no SAM 2 network: give one of {', '.join(HUB)} or a tuned copy.")
+    if FIRST_LAYER not in layers:
+        raise SegmentationError(
+            f"{path.name} holds no SAM 2 network: give one of {', '.join(HUB_FILES)} or a fine-tuned copy."
+        )
     return path

@@ -1,1 +1,1 @@
-"""The robot arm that proves a task: UR5e and 2F-85, by friction alone. docs/arm.md says how well it does."""
+"""Robot arm for the oracle: a UR5e with a 2F-85 gripper that holds objects by friction. See docs/arm.md."""

@@ -1,6 +1,6 @@
-"""The arm as the oracle's hand: chooses a grasp, takes hold by friction, carries and sets down.
+"""The arm as the oracle's hand: choose a grasp, hold by friction, carry and set down.
 
-What it cannot do it says: no grasp, out of reach, would collide, slipped.
+Every failure has a message: no grasp, out of reach, a collision, a slip.
 """
 
 from collections.abc import Callable
@@ -8,42 +8,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.simulation import landing
-from pipeline.simulation.arm import body, fingers
-from pipeline.simulation.arm.clearance import Clearance, Held
-from pipeline.simulation.arm.grasps import WIDEST, Grasp, grasps
-from pipeline.simulation.arm.kinematics import Kinematics, nearest, pose
+from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm.collision import CollisionChecker, HeldObject
+from pipeline.simulation.arm.grasps import MAX_OBJECT_WIDTH_M, Grasp, find_grasps
+from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
 from pipeline.simulation.arm.motion import Motion
-from pipeline.simulation.arm.paths import path
-from pipeline.simulation.goals import Inside
-from pipeline.simulation.moves import Move, Pull
+from pipeline.simulation.arm.path_planning import plan_path
+from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
+from pipeline.simulation.oracle import placement
+from pipeline.simulation.oracle.moves import Move, PartMotion
 from pipeline.simulation.physics import Physics
 
-LIFT = 0.10
-"""How far a thing is lifted straight up, and the gripper comes down straight, in metres."""
-RELEASE = 0.010
-"""How much wider than the thing the fingers open to let go on either side where there is room, in metres."""
-PITCH = 0.02
-"""Metres between two postures on a straight line of the gripper's."""
-DOWN = 0.06
-"""Speed while setting down, in m/s."""
-DROPS = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
-"""From how high a thing may be let fall into a container whose walls leave the fingers no room, in metres."""
-MOST = 16
-"""Grasps that are thought through for one pick."""
+LIFT_M = 0.10
+"""Length of the vertical approach and lift."""
+RELEASE_GAP_M = 0.010
+"""How much the fingers open on either side to release an object, if there is room."""
+LINE_STEP_M = 0.02
+"""Distance between postures on a straight line of the gripper."""
+LOWERING_SPEED_M_S = 0.06
+DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
+"""Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
+MAX_GRASPS = 16
+"""Grasps that are planned for one pick."""
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """A grasp with the postures it takes."""
+class GraspPlan:
+    """A grasp with its joint angles."""
 
     grasp: Grasp
-    above: np.ndarray
-    at: np.ndarray
-    way: list[np.ndarray]
+    path: list[np.ndarray]
+    """Joint angles from the current posture to above the grasp, each of shape (6,)."""
     drop: float
-    """How far above what is under it the thing is let go, in metres."""
+    """Height above the support at which the object is released, in metres."""
 
 
 class ArmHand:
@@ -53,264 +51,283 @@ class ArmHand:
 
     def __init__(self, physics: Physics, kinematics: Kinematics, home: np.ndarray):
         self.physics, self.kinematics, self.home = physics, kinematics, home
-        self.motion, self.clearance = Motion(physics), Clearance(physics)
-        self.width = fingers.WIDEST
-        """How far the fingers are open."""
+        self.motion, self.clearance = Motion(physics), CollisionChecker(physics)
+        self.width = fingers.MAX_OPENING_M
+        """Opening of the fingers, in metres."""
         self._failed: dict[str, list[Grasp]] = {}
-        self._held: Held | None = None
+        self._held: HeldObject | None = None
         self._drop = 0.0
 
-    # ------------------------------------------------------------------ the oracle's verbs
+    # ------------------------------------------------------------------ actions of the oracle
 
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
-        thing = self.physics.state()[move.object]
-        found = grasps(self.physics, thing)
-        if not found.found:
-            if found.barred_by and found.barred_by != move.object:
-                covers[move.object] = found.barred_by
-                return f"no grasp: {found.barred_by} leaves no room for the fingers at {move.object}"
-            return _too_wide(thing, found.narrowest)
+        """Pick up an object; return why not, empty on success. Adds to `covers` the object that blocks it."""
+        target_object = self.physics.state()[move.object]
+        search = find_grasps(self.physics, target_object)
+        if not search.grasps:
+            if search.blocked_by and search.blocked_by != move.object:
+                covers[move.object] = search.blocked_by
+                return f"no grasp: {search.blocked_by} leaves no room for the fingers at {move.object}"
+            return _too_wide(target_object, search.narrowest)
         failed = self._failed.setdefault(move.object, [])
-        fresh = [g for g in found.found if not any(_alike(g, f) for f in failed)] or list(found.found)
+        untried = [g for g in search.grasps if not any(_similar(g, f) for f in failed)] or list(search.grasps)
         self.clearance.refresh()
-        troubles: list[str] = []
-        for grasp in fresh[:MOST]:
-            plan = self._think(grasp, thing, move)
-            if isinstance(plan, Plan):
-                message = self._take(plan, thing)
+        failures: list[str] = []
+        for grasp in untried[:MAX_GRASPS]:
+            plan = self._plan(grasp, target_object, move)
+            if isinstance(plan, GraspPlan):
+                message = self._execute(plan, target_object)
                 if message:
                     failed.append(grasp)
                 return message
-            troubles.append(plan)
+            failures.append(plan)
         failed.clear()
-        trouble = max(set(troubles), key=troubles.count)
-        if (bar := _barring(trouble)) in self.physics.addresses and bar != move.object:
-            covers[move.object] = bar
-        return trouble
+        failure = max(set(failures), key=failures.count)
+        if (blocker := _blocker(failure)) in self.physics.addresses and blocker != move.object:
+            covers[move.object] = blocker
+        return failure
 
     def place(self, move: Move) -> str:
+        """Carry the held object to its place and release it; return what went wrong, empty on success."""
         held, physics = self._held, self.physics
         assert held is not None
         self.clearance.refresh()
-        thing = physics.state()[move.object]
-        target, top, low = self._target(thing, move, held)
+        target_object = physics.state()[move.object]
+        target, top, low = self._target(target_object, move, held)
         if target is None:
-            return self._let_go_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
-        above = _raised(target, LIFT)
+            return self._put_down_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
+        above = _raised(target, LIFT_M)
         q_above = self.kinematics.solve(above, None)
         if q_above is None:
-            return self._let_go_here(f"out of reach: the arm cannot hold {move.object} over its place")
-        message = self._go(q_above, held)
+            return self._put_down_here(f"out of reach: the arm cannot hold {move.object} over its place")
+        message = self._go_to(q_above, held)
         if message:
-            return self._let_go_here(message)
-        if not self.motion.holds(move.object):
-            return self._let_go_here(f"{move.object} slipped out of the gripper on the way")
+            return self._put_down_here(message)
+        if not self.motion.is_holding(move.object):
+            return self._put_down_here(f"{move.object} slipped out of the gripper on the way")
         depth = above[2, 3] - target[2, 3] - max(self._drop, 0.012)
         self._line(np.array([0, 0, -depth]), depth / 0.25)
         if not self._drop:
-            self._line(np.array([0, 0, -(top - low + 0.032)]), (top - low + 0.032) / DOWN, self._touching(move.object))
+            self._line(
+                np.array([0, 0, -(top - low + 0.032)]),
+                (top - low + 0.032) / LOWERING_SPEED_M_S,
+                self._touching(move.object),
+            )
         self._release()
         return ""
 
-    def pull(self, pull: Pull) -> str:
-        return f"the arm does not {pull.verb} things yet; the floating gripper does: choose it for {pull.target}"
+    def pull(self, motion: PartMotion) -> str:
+        """Return that the arm cannot move parts."""
+        return f"the arm does not {motion.verb} things yet; the floating gripper does: choose it for {motion.target}"
 
     def retreat(self) -> None:
-        self._go(self.home, None)
+        """Return to the home posture."""
+        self._go_to(self.home, None)
 
-    # ------------------------------------------------------------------ thinking
+    # ------------------------------------------------------------------ planning
 
-    def _think(self, grasp: Grasp, thing: Object, move: Move) -> Plan | str:
-        """Postures for a grasp and for setting down after it, or why there are none."""
+    def _plan(self, grasp: Grasp, target_object: Object, move: Move) -> GraspPlan | str:
+        """Return a plan for a grasp after which the object can also be set down, or why there is none."""
         name, reason = move.object, "out of reach"
-        for half in (0.0, np.pi):
-            hand = pose(self._pinch(grasp.point, grasp.width), grasp.turn + half)
+        for half_turn in (0.0, np.pi):
+            hand = gripper_pose(self._pinch_point(grasp.point, grasp.width), grasp.yaw + half_turn)
             above = hand.copy()
-            above[2, 3] += LIFT
+            above[2, 3] += LIFT_M
             q_at = self.kinematics.solve(hand)
             q_above = self.kinematics.solve(above)
             if q_at is None or q_above is None:
-                reason = f"out of reach: {name} is {self._far(grasp.point):.2f} m from the arm's base"
+                reason = f"out of reach: {name} is {self._distance(grasp.point):.2f} m from the arm's base"
                 continue
             limits = self.kinematics.model.jnt_range
-            q_above = nearest(q_above, self.motion.commanded, limits)
-            q_at = nearest(q_at, q_above, limits)
-            hit = self.clearance.hit(q_at, grasp.opening) or self.clearance.hit(q_above, grasp.opening)
+            q_above = nearest_equivalent(q_above, self.motion.commanded, limits)
+            q_at = nearest_equivalent(q_at, q_above, limits)
+            hit = self.clearance.first_collision(q_at, grasp.opening) or self.clearance.first_collision(
+                q_above, grasp.opening
+            )
             if hit:
                 reason = f"the arm would collide with {hit} when it takes {name}"
                 continue
-            drop = self._drop_at(hand, grasp, thing, move)
+            drop = self._drop_height(hand, grasp, target_object, move)
             if isinstance(drop, str):
                 reason = drop
                 continue
             self._rise(None)
-            way = path(self.motion.commanded, q_above, lambda q: not self.clearance.hit(q, self.width), limits)
-            if way is None:
+            path = plan_path(
+                self.motion.commanded, q_above, lambda q: not self.clearance.first_collision(q, self.width), limits
+            )
+            if path is None:
                 reason = f"the arm finds no way to {name} without a collision"
                 continue
-            return Plan(grasp, q_above, q_at, way, drop)
+            return GraspPlan(grasp, path, drop)
         return reason
 
-    def _drop_at(self, hand: np.ndarray, grasp: Grasp, thing: Object, move: Move) -> float | str:
-        """How far it would be let fall at its place after this grasp, in metres; or why it cannot be set down there."""
-        held = Held(thing.name, np.linalg.inv(hand) @ _pose(thing))
-        target, _, _ = self._target(thing, move, held)
+    def _drop_height(self, hand: np.ndarray, grasp: Grasp, target_object: Object, move: Move) -> float | str:
+        """Return the height from which it must be dropped after this grasp, in metres, or why it cannot be set down."""
+        held = HeldObject(target_object.name, np.linalg.inv(hand) @ _pose(target_object))
+        target, _, _ = self._target(target_object, move, held)
+        distance = self._distance(move.xy)
+        out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
         if target is None:
-            return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
-        q_above = self.kinematics.solve(_raised(target, LIFT))
-        hit, opening = "", min(grasp.width + 0.006, fingers.WIDEST)
-        for drop in DROPS if isinstance(move.goal, Inside) and move.verb == "place" else DROPS[:1]:
+            return out_of_reach
+        q_above = self.kinematics.solve(_raised(target, LIFT_M))
+        hit, opening = "", min(grasp.width + 0.006, fingers.MAX_OPENING_M)
+        for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
             q = self.kinematics.solve(_raised(target, drop))
             if q is None or q_above is None:
-                return f"out of reach: the place for {thing.name} is {self._far(move.xy):.2f} m from the arm's base"
-            hit = hit_now = self.clearance.hit(q, opening, None, (thing.name,))
-            if not hit_now:
-                over = self.clearance.hit(q_above, grasp.width, held)
-                return f"{thing.name} would collide with {over} over its place" if over else drop
-        return f"the gripper would collide with {hit} when it sets {thing.name} down"
+                return out_of_reach
+            hit = self.clearance.first_collision(q, opening, None, (target_object.name,))
+            if not hit:
+                over = self.clearance.first_collision(q_above, grasp.width, held)
+                return f"{target_object.name} would collide with {over} over its place" if over else drop
+        return f"the gripper would collide with {hit} when it sets {target_object.name} down"
 
-    def _target(self, thing: Object, move: Move, held: Held) -> tuple[np.ndarray | None, float, float]:
-        """World from gripper where the thing touches what is under its place; highest and lowest of that."""
-        upright = _upright(thing, move)
-        top, low = landing.under(self.physics, upright, move.xy)
+    def _target(self, target_object: Object, move: Move, held: HeldObject) -> tuple[np.ndarray | None, float, float]:
+        """Return world-from-gripper with the object on its place (None if out of reach), highest and lowest z there."""
+        upright = _upright(target_object, move)
+        top, low = placement.surface_heights(self.physics, upright, move.xy)
         rest = _pose(upright)
         rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
         target = rest @ np.linalg.inv(held.hand_from_object)
-        return (target if self.kinematics.guess(target) is not None else None), top, low
+        return (target if self.kinematics.analytic_guess(target) is not None else None), top, low
 
-    def _pinch(self, point: np.ndarray, width: float) -> np.ndarray:
-        return point + np.array([0, 0, fingers.tip(width)])
+    def _pinch_point(self, point: np.ndarray, width: float) -> np.ndarray:
+        return point + np.array([0, 0, fingers.tip_offset(width)])
 
-    def _far(self, point: np.ndarray) -> float:
+    def _distance(self, point: np.ndarray) -> float:
         return float(np.linalg.norm(point[:2] - self.kinematics.base[:2]))
 
-    # ------------------------------------------------------------------ doing
+    # ------------------------------------------------------------------ motion
 
-    def _take(self, plan: Plan, thing: Object) -> str:
+    def _execute(self, plan: GraspPlan, target_object: Object) -> str:
         motion, physics = self.motion, self.physics
-        motion.along(plan.way[1:])
+        motion.follow(plan.path[1:])
         motion.open(plan.grasp.opening)
         self.width = plan.grasp.opening
-        self._line(np.array([0, 0, -LIFT]), 0.9)
+        self._line(np.array([0, 0, -LIFT_M]), 0.9)
         motion.close()
-        if not motion.holds(thing.name):
+        if not motion.is_holding(target_object.name):
             self._back_off(plan.grasp.opening)
-            return f"the fingers closed without a hold on {thing.name}"
-        self._line(np.array([0, 0, LIFT]), 1.0)
-        risen = physics.state()[thing.name].position[2] - thing.position[2]
-        if not motion.holds(thing.name) or risen < 0.6 * LIFT:
+            return f"the fingers closed without a hold on {target_object.name}"
+        self._line(np.array([0, 0, LIFT_M]), 1.0)
+        risen = physics.state()[target_object.name].position[2] - target_object.position[2]
+        if not motion.is_holding(target_object.name) or risen < 0.6 * LIFT_M:
             self._back_off(plan.grasp.opening)
-            return f"{thing.name} slipped out of the gripper when it was lifted"
-        self._held = Held(thing.name, np.linalg.inv(self._hand_now()) @ _pose(physics.state()[thing.name]))
+            return f"{target_object.name} slipped out of the gripper when it was lifted"
+        self._held = HeldObject(
+            target_object.name, np.linalg.inv(self._gripper_pose()) @ _pose(physics.state()[target_object.name])
+        )
         self.width, self._drop = plan.grasp.width, plan.drop
         return ""
 
-    def _go(self, q: np.ndarray, held: Held | None) -> str:
-        """Along a free way; the reason where there is none."""
+    def _go_to(self, q: np.ndarray, held: HeldObject | None) -> str:
+        """Move to joint angles on a free path; return why not, empty on success."""
         limits = self.kinematics.model.jnt_range
-        q = nearest(q, self.motion.commanded, limits)
+        q = nearest_equivalent(q, self.motion.commanded, limits)
         self.clearance.refresh()
         self._rise(held)
-        way = path(self.motion.commanded, q, lambda p: not self.clearance.hit(p, self.width, held), limits)
-        if way is None:
-            hit = self.clearance.hit(q, self.width, held) or "something on the way"
-            what = held.name if held else "the arm"
-            return f"{what} would collide with {hit}"
-        self.motion.along(way[1:])
+        path = plan_path(
+            self.motion.commanded, q, lambda p: not self.clearance.first_collision(p, self.width, held), limits
+        )
+        if path is None:
+            hit = self.clearance.first_collision(q, self.width, held) or "something on the way"
+            mover = held.name if held else "the arm"
+            return f"{mover} would collide with {hit}"
+        self.motion.follow(path[1:])
         return ""
 
-    def _rise(self, held: Held | None) -> None:
-        """Straight up until nothing is nearer than it may be, or it goes no further."""
+    def _rise(self, held: HeldObject | None) -> None:
+        """Move straight up until the posture is free of collisions, at most eight steps."""
         for _ in range(8):
-            if not self.clearance.hit(self.motion.commanded, self.width, held):
+            if not self.clearance.first_collision(self.motion.commanded, self.width, held):
                 return
             self._line(np.array([0, 0, 0.04]), 0.4)
 
-    def _line(self, by: np.ndarray, seconds: float, until=None) -> bool:
-        """Moves the gripper straight; whether `until` stopped it."""
+    def _line(self, offset: np.ndarray, seconds: float, until: Callable[[], bool] | None = None) -> bool:
+        """Move the gripper in a straight line; return whether `until` became true and stopped it."""
         start = self.kinematics.forward(self.motion.commanded)
-        count = max(1, int(np.ceil(np.linalg.norm(by) / PITCH)))
-        way, q = [], self.motion.commanded
-        for share in np.linspace(0, 1, count + 1)[1:]:
+        count = max(1, int(np.ceil(np.linalg.norm(offset) / LINE_STEP_M)))
+        path, q = [], self.motion.commanded
+        for fraction in np.linspace(0, 1, count + 1)[1:]:
             target = start.copy()
-            target[:3, 3] += share * by
-            found = self.kinematics.solve(target, q)
-            if found is None:
+            target[:3, 3] += fraction * offset
+            solution = self.kinematics.solve(target, q)
+            if solution is None:
                 break
-            q = found
-            way.append(q)
-        return self.motion.along(way, max(seconds, 0.1), until) if way else False
+            q = solution
+            path.append(q)
+        return self.motion.follow(path, max(seconds, 0.1), until) if path else False
 
     def _release(self) -> None:
-        opening = min(self.width + 2 * RELEASE, fingers.WIDEST)
+        """Open the fingers as wide as there is room, move up and let the objects settle."""
+        opening = min(self.width + 2 * RELEASE_GAP_M, fingers.MAX_OPENING_M)
         q = self.motion.commanded
         self.clearance.refresh()
-        past = (self._held.name,) if self._held else ()
-        for wider in (opening, min(self.width + 0.01, fingers.WIDEST)):
-            opening = wider
-            if not self.clearance.hit(q, wider, None, past):
+        ignored = (self._held.name,) if self._held else ()
+        for candidate in (opening, min(self.width + 0.01, fingers.MAX_OPENING_M)):
+            opening = candidate
+            if not self.clearance.first_collision(q, candidate, None, ignored):
                 break
         self._back_off(opening)
         self.physics.settle(1.5)
 
     def _back_off(self, opening: float) -> None:
-        """Lets go and goes straight up."""
+        """Open the fingers and move straight up."""
         self.motion.open(opening)
         self.width, self._held = opening, None
-        self._line(np.array([0, 0, LIFT]), 0.9)
+        self._line(np.array([0, 0, LIFT_M]), 0.9)
 
-    def _let_go_here(self, message: str) -> str:
-        """Sets down what is held where it is, as softly as it can."""
+    def _put_down_here(self, message: str) -> str:
+        """Set down the held object where it is, as gently as possible, and return the message."""
         held, physics = self._held, self.physics
-        if held is not None and self.motion.holds(held.name):
-            thing = physics.state()[held.name]
-            top, _ = landing.under(physics, thing, thing.position[:2])
-            drop = max(thing.bottom - top, 0.0) + 0.02
+        if held is not None and self.motion.is_holding(held.name):
+            target_object = physics.state()[held.name]
+            top, _ = placement.surface_heights(physics, target_object, target_object.position[:2])
+            drop = max(target_object.bottom - top, 0.0) + 0.02
             self._line(np.array([0, 0, -drop]), drop / 0.15, self._touching(held.name))
         self._release()
         return message
 
     def _touching(self, name: str) -> Callable[[], bool]:
-        """Whether what is held stands on something."""
-        physics, label = self.physics, self.physics.index(name)
+        """Return a function that says whether the object stands on something."""
+        physics, label = self.physics, self.physics.label_of(name)
         return lambda: any(other != physics.gripper and up > 0.3 for other, up in physics.contacts(label))
 
-    def _hand_now(self) -> np.ndarray:
-        site = self.physics.data.site(body.PINCH)
-        made = np.eye(4)
-        made[:3, :3], made[:3, 3] = site.xmat.reshape(3, 3), site.xpos
-        return made
+    def _gripper_pose(self) -> np.ndarray:
+        site = self.physics.data.site(robot_model.PINCH_SITE)
+        world_from_gripper = np.eye(4)
+        world_from_gripper[:3, :3], world_from_gripper[:3, 3] = site.xmat.reshape(3, 3), site.xpos
+        return world_from_gripper
 
 
-def _pose(thing: Object) -> np.ndarray:
-    made = np.eye(4)
-    made[:3, :3], made[:3, 3] = thing.rotation, thing.position
-    return made
+def _pose(target_object: Object) -> np.ndarray:
+    world_from_object = np.eye(4)
+    world_from_object[:3, :3], world_from_object[:3, 3] = target_object.rotation, target_object.position
+    return world_from_object
 
 
-def _raised(target: np.ndarray, by: float) -> np.ndarray:
+def _raised(target: np.ndarray, height: float) -> np.ndarray:
     above = target.copy()
-    above[2, 3] += by
+    above[2, 3] += height
     return above
 
 
-def _upright(thing: Object, move: Move) -> Object:
-    """As it should stand: turned as asked."""
-    return thing if move.yaw is None else thing.moved(yaw=move.yaw)
+def _upright(target_object: Object, move: Move) -> Object:
+    """Return the object with the yaw that the move asks for."""
+    return target_object if move.yaw is None else target_object.moved(yaw=move.yaw)
 
 
-def _barring(trouble: str) -> str:
-    """Name of what a gripper would collide with, empty for none."""
-    _, found, rest = trouble.partition("would collide with ")
+def _blocker(message: str) -> str:
+    """Return the name of what the gripper would collide with; empty for other failures."""
+    _, found, rest = message.partition("would collide with ")
     return rest.split()[0] if found else ""
 
 
-def _alike(a: Grasp, b: Grasp) -> bool:
-    return bool(np.linalg.norm(a.point - b.point) < 0.012 and abs(np.sin(a.turn - b.turn)) < 0.3)
+def _similar(a: Grasp, b: Grasp) -> bool:
+    return bool(np.linalg.norm(a.point - b.point) < 0.012 and abs(np.sin(a.yaw - b.yaw)) < 0.3)
 
 
-def _too_wide(thing: Object, narrowest: float) -> str:
-    opens = f"the gripper takes {WIDEST * 100:.1f} cm at most"
+def _too_wide(target_object: Object, narrowest: float) -> str:
+    limit = f"the gripper takes {MAX_OBJECT_WIDTH_M * 100:.1f} cm at most"
     if np.isfinite(narrowest):
-        return f"no grasp: {thing.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {opens}"
-    return f"no grasp: no two opposite sides of {thing.name} can be reached from above; {opens}"
+        return f"no grasp: {target_object.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {limit}"
+    return f"no grasp: no two opposite sides of {target_object.name} can be reached from above; {limit}"

@@ -1,91 +1,96 @@
-"""Joint angles that bring the gripper to a pose: mink's differential inverse kinematics from a good first guess.
+"""Inverse kinematics of the arm: mink's differential IK from an analytic initial guess.
 
-The guess is the arm's own geometry, for a gripper that looks straight down (elbow up, shoulder behind the wrist);
-mink then closes in on the pose asked for, within the joints' limits and keeping the links off the table.
+The guess is exact for a gripper that looks straight down (elbow up). mink then converges to the target within the joint
+limits and keeps the links off the table.
 """
 
 import mink
 import mujoco
 import numpy as np
 
-from pipeline.simulation.arm import body
+from pipeline.simulation.arm import robot_model
 from pipeline.simulation.physics import GRIPPER
 
-SHOULDER, UPPER, FORE = 0.163, 0.425, 0.392
-"""Height of the shoulder above the base and lengths of the two long links, in metres."""
-ASIDE = 0.134
-"""Of the wrist from the shoulder's plane, in metres."""
-WRIST, DROP = 0.1, 0.2558
-"""From the first wrist's axis to the pinch point with the gripper looking down: outwards and downwards, in metres."""
-ROUNDS = 24
-NEAR, STRAIGHT = 0.0007, 0.006
-"""Good enough: metres and radians."""
-STEP = 0.6
-"""Radians a joint turns at most in one round."""
-KEEP_OFF = 0.008
-"""Of the links from the table, in metres."""
+SHOULDER_HEIGHT_M, UPPER_ARM_M, FOREARM_M = 0.163, 0.425, 0.392
+"""Height of the shoulder above the base, and lengths of the two long links."""
+WRIST_OFFSET_M = 0.134
+"""Distance of the wrist from the shoulder's plane."""
+PINCH_OUT_M, PINCH_DOWN_M = 0.1, 0.2558
+"""From the first wrist axis to the pinch point with the gripper looking down: outwards and downwards."""
+MAX_ITERATIONS = 24
+POSITION_TOLERANCE_M, ROTATION_TOLERANCE_RAD = 0.0007, 0.006
+MAX_STEP_RAD = 0.6
+"""Largest joint step of one iteration."""
+TABLE_CLEARANCE_M = 0.008
+"""Distance of the links from the table."""
 
 
-def pose(point: np.ndarray, turn: float) -> np.ndarray:
-    """World from gripper (4, 4) with the pinch point there, looking down, closing in the direction `turn`."""
-    c, s = np.cos(turn), np.sin(turn)
-    made = np.eye(4)
-    made[:3, :3] = np.array([[-s, c, 0], [c, s, 0], [0, 0, -1.0]])
-    made[:3, 3] = point
-    return made
+def gripper_pose(point: np.ndarray, yaw: float) -> np.ndarray:
+    """Return world-from-gripper (4, 4) with the pinch point at `point`, looking down and closing along `yaw`."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    world_from_gripper = np.eye(4)
+    world_from_gripper[:3, :3] = np.array([[-s, c, 0], [c, s, 0], [0, 0, -1.0]])
+    world_from_gripper[:3, 3] = point
+    return world_from_gripper
 
 
 class Kinematics:
-    """Of one arm where it stands. Angles are of shape (6,), in the order of `body.JOINTS`."""
+    """Kinematics of an arm at one base. Joint angles have shape (6,), in the order of `robot_model.JOINTS`."""
 
-    def __init__(self, base: np.ndarray, turn: float):
-        self.base, self.turn = np.asarray(base, float), float(turn)
-        self.model = _arm_alone(self.base, self.turn)
+    def __init__(self, base: np.ndarray, yaw: float):
+        self.base, self.yaw = np.asarray(base, float), float(yaw)
+        self.model = _arm_model(self.base, self.yaw)
         self._configuration = mink.Configuration(self.model)
-        self._task = mink.FrameTask(body.PINCH, "site", position_cost=1.0, orientation_cost=0.3)
-        self._rest = mink.DampingTask(self.model, cost=1e-4)
+        self._task = mink.FrameTask(robot_model.PINCH_SITE, "site", position_cost=1.0, orientation_cost=0.3)
+        self._damping = mink.DampingTask(self.model, cost=1e-4)
         links = [g for g in range(self.model.ngeom) if self.model.geom_bodyid[g] and self.model.geom_contype[g]]
         self._limits = [
             mink.ConfigurationLimit(self.model),
-            mink.VelocityLimit(self.model, {name: STEP for name in body.JOINTS}),
-            mink.CollisionAvoidanceLimit(self.model, [(links, ["table"])], minimum_distance_from_collisions=KEEP_OFF,
-                                         collision_detection_distance=0.05),
-        ]  # fmt: skip
+            mink.VelocityLimit(self.model, {name: MAX_STEP_RAD for name in robot_model.JOINTS}),
+            mink.CollisionAvoidanceLimit(
+                self.model,
+                [(links, ["table"])],
+                minimum_distance_from_collisions=TABLE_CLEARANCE_M,
+                collision_detection_distance=0.05,
+            ),
+        ]
 
     def forward(self, q: np.ndarray) -> np.ndarray:
-        """World from gripper, of shape (4, 4)."""
+        """Return world-from-gripper of shape (4, 4)."""
         self._configuration.update(np.asarray(q, float))
-        return self._configuration.get_transform_frame_to_world(body.PINCH, "site").as_matrix()
+        return self._configuration.get_transform_frame_to_world(robot_model.PINCH_SITE, "site").as_matrix()
 
-    def guess(self, target: np.ndarray) -> np.ndarray | None:
-        """Exact for a gripper that looks straight down; None where the point is out of the links' reach."""
-        to = target[:2, 3] - self.base[:2]
-        far, high = float(np.hypot(*to)), target[2, 3] - self.base[2] + DROP - SHOULDER
-        out = np.sqrt(max(far**2 - ASIDE**2, 1e-6)) - WRIST
-        long = float(np.hypot(out, high))
-        if far < ASIDE + 0.02 or out < 0.05 or long > UPPER + FORE - 1e-3 or long < 0.15:
+    def analytic_guess(self, target: np.ndarray) -> np.ndarray | None:
+        """Return joint angles, exact for a gripper that looks straight down; None if the target is out of reach."""
+        offset = target[:2, 3] - self.base[:2]
+        distance, height = float(np.hypot(*offset)), target[2, 3] - self.base[2] + PINCH_DOWN_M - SHOULDER_HEIGHT_M
+        reach = np.sqrt(max(distance**2 - WRIST_OFFSET_M**2, 1e-6)) - PINCH_OUT_M
+        length = float(np.hypot(reach, height))
+        if distance < WRIST_OFFSET_M + 0.02 or reach < 0.05 or length > UPPER_ARM_M + FOREARM_M - 1e-3 or length < 0.15:
             return None
-        bend = np.arccos((long**2 - UPPER**2 - FORE**2) / (2 * UPPER * FORE))
-        lift = np.arctan2(high, out) + np.arctan2(FORE * np.sin(bend), UPPER + FORE * np.cos(bend))
-        pan = np.arctan2(to[1], to[0]) - self.turn - np.pi - np.arcsin(ASIDE / far)
+        elbow = np.arccos((length**2 - UPPER_ARM_M**2 - FOREARM_M**2) / (2 * UPPER_ARM_M * FOREARM_M))
+        lift = np.arctan2(height, reach) + np.arctan2(
+            FOREARM_M * np.sin(elbow), UPPER_ARM_M + FOREARM_M * np.cos(elbow)
+        )
+        pan = np.arctan2(offset[1], offset[0]) - self.yaw - np.pi - np.arcsin(WRIST_OFFSET_M / distance)
         closing = np.arctan2(target[1, 1], target[0, 1])
-        roll = self.turn + pan + np.pi / 2 - closing
-        return _wrapped(np.array([pan, -lift, bend, lift - bend - np.pi / 2, -np.pi / 2, roll]))
+        roll = self.yaw + pan + np.pi / 2 - closing
+        return _wrap_to_pi(np.array([pan, -lift, elbow, lift - elbow - np.pi / 2, -np.pi / 2, roll]))
 
     def solve(self, target: np.ndarray, start: np.ndarray | None = None) -> np.ndarray | None:
-        """Joint angles for world from gripper (4, 4), near `start` where one is given; None where there are none."""
-        seed = self.guess(target) if start is None else np.asarray(start, float)
+        """Return joint angles for world-from-gripper (4, 4), near `start` if given; None if there is no solution."""
+        seed = self.analytic_guess(target) if start is None else np.asarray(start, float)
         if seed is None:
             return None
         self._task.set_target(mink.SE3.from_matrix(target))
         self._configuration.update(np.clip(seed, *self.model.jnt_range.T))
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ITERATIONS):
             error = self._task.compute_error(self._configuration)
-            if np.linalg.norm(error[:3]) < NEAR and np.linalg.norm(error[3:]) < STRAIGHT:
+            if np.linalg.norm(error[:3]) < POSITION_TOLERANCE_M and np.linalg.norm(error[3:]) < ROTATION_TOLERANCE_RAD:
                 return self._configuration.q.copy()
             try:
                 velocity = mink.solve_ik(
-                    self._configuration, [self._task, self._rest], 1.0, "daqp", damping=1e-6, limits=self._limits
+                    self._configuration, [self._task, self._damping], 1.0, "daqp", damping=1e-6, limits=self._limits
                 )
             except mink.MinkError:
                 return None
@@ -93,33 +98,33 @@ class Kinematics:
         return None
 
 
-def nearest(q: np.ndarray, to: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """The same pose with every joint turned by whole turns as near to another as its limits (6, 2) let it."""
-    turns = np.round((to - q) / (2 * np.pi))
+def nearest_equivalent(q: np.ndarray, reference: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return q with each joint turned by whole turns to be nearest to `reference` within its limits (6, 2)."""
+    turns = np.round((reference - q) / (2 * np.pi))
     moved = q + 2 * np.pi * turns
     return np.where((moved > limits[:, 0]) & (moved < limits[:, 1]), moved, q)
 
 
-def _arm_alone(base: np.ndarray, turn: float) -> mujoco.MjModel:
-    """The arm with stiff fingers over an endless table."""
+def _arm_model(base: np.ndarray, yaw: float) -> mujoco.MjModel:
+    """Return a model of the arm with fixed fingers above an infinite table."""
     spec = mujoco.MjSpec()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.worldbody.add_geom(name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
-    body.add_arm(spec, base, turn)
+    robot_model.add_arm(spec, base, yaw)
     for element in [*spec.equalities, *spec.tendons, *spec.actuators, *spec.excludes]:
         spec.delete(element)
     for joint in list(spec.joints):
-        if joint.name.startswith(body.HAND):
+        if joint.name.startswith(robot_model.GRIPPER_PREFIX):
             spec.delete(joint)
-    moving = ("upper_arm", "forearm", "wrist_1", "wrist_2")
+    colliding = ("upper_arm", "forearm", "wrist_1", "wrist_2")
     for geom in list(spec.geoms):
         owner = geom.parent.name
-        if owner not in ("world", GRIPPER) and not owner.removeprefix(body.ARM).startswith(moving):
+        if owner not in ("world", GRIPPER) and not owner.removeprefix(robot_model.ARM_PREFIX).startswith(colliding):
             spec.delete(geom)
     for mesh in list(spec.meshes):
         spec.delete(mesh)
     return spec.compile()
 
 
-def _wrapped(q: np.ndarray) -> np.ndarray:
+def _wrap_to_pi(q: np.ndarray) -> np.ndarray:
     return (q + np.pi) % (2 * np.pi) - np.pi

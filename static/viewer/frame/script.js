@@ -1,39 +1,40 @@
-// The viewer's page in a frame: what Python sets goes in, what a person clicks there comes out.
+// The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
 
 export default function ({ element, trigger }) {
   const frame = element.querySelector("iframe");
-  let wanted = {}, ready = false;
+  let shown = {},
+    ready = false;
 
-  const tell = (message) => frame.contentWindow?.postMessage(message, location.origin);
+  const postToViewer = (message) => frame.contentWindow?.postMessage(message, location.origin);
 
-  function pass() {
+  function sendAll() {
     if (!ready) return;
-    tell({ type: "palette", colours: wanted.palette ?? {}, parts: wanted.parts ?? {} });
-    tell({ type: "select", name: wanted.selected ?? "" });
-    tell({ type: "load", token: wanted.token ?? "" });
+    postToViewer({ type: "palette", colours: shown.palette ?? {}, parts: shown.parts ?? {} });
+    postToViewer({ type: "select", name: shown.selected ?? "" });
+    postToViewer({ type: "load", token: shown.token ?? "" });
   }
 
-  function hear({ source, origin, data }) {
-    if (!frame.isConnected) return removeEventListener("message", hear);
+  function onMessage({ source, origin, data }) {
+    if (!frame.isConnected) return removeEventListener("message", onMessage);
     if (source !== frame.contentWindow || origin !== location.origin) return;
     if (data.type === "ready") {
       ready = true;
-      pass();
+      sendAll();
     }
-    if (data.type === "select" && data.name !== (wanted.selected ?? "")) {
-      wanted.selected = data.name;
+    if (data.type === "select" && data.name !== (shown.selected ?? "")) {
+      shown.selected = data.name;
       trigger("select", { index: 0, value: data.name, selected: Boolean(data.name) });
     }
   }
 
-  addEventListener("message", hear);
+  addEventListener("message", onMessage);
   return (value) => {
-    wanted = typeof value === "string" ? { token: value } : { ...value };
-    element.querySelector(".viewer-box").hidden = Boolean(wanted.away);
-    if (frame.getAttribute("src")) pass();
-    else if (wanted.token) {
+    shown = typeof value === "string" ? { token: value } : { ...value };
+    element.querySelector(".viewer-box").hidden = Boolean(shown.hidden);
+    if (frame.getAttribute("src")) sendAll();
+    else if (shown.token) {
       frame.hidden = false;
-      frame.src = "/viewer/"; // not before it is needed: a hidden tab stays cheap
+      frame.src = "/viewer/"; // loaded when first needed, so that a hidden tab stays cheap
     }
   };
 }

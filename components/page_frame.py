@@ -1,0 +1,62 @@
+"""The frame around the steps: top bar, object list, inspector, status bar, gallery and frame picker."""
+
+from components.component import Component
+
+
+class TopBar(Component):
+    """Value: {project, title, saved, decided, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}.
+
+    project is null in the gallery. `decided` counts the recorded decisions, undos included.
+    Events: `home`, `undo`, `redo`, and `refresh` when a person returns to the page.
+    """
+
+    folder, event_names = "top_bar", ("home", "undo", "redo", "refresh")
+    patterns = ("spinner",)
+
+
+class ObjectList(Component):
+    """Value: {token, objects: [{id, name, colour, is_object, caption, mark, confidence: {score, level, about,
+    reason}}], waiting}.
+
+    A selection is made in the browser, at once for all components.
+    """
+
+    folder = "object_list"
+    patterns = ("form_field", "list_row")
+
+
+class Inspector(Component):
+    """Value: {objects: [...]} with everything known of each; the selected one is shown. Event: `decide`."""
+
+    folder, event_names = "inspector", ("decide",)
+    patterns = ("fault", "section_title")
+
+
+class StatusBar(Component):
+    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}}.
+
+    `protection` says whether programs are confined on this machine: `state` is "confined", "refused" or "agreed";
+    `question` is asked before `agree`. Events: `stop` to stop the work, `agree` to run programs unconfined.
+    """
+
+    folder, event_names = "status_bar", ("stop", "agree")
+    patterns = ("progress", "spinner")
+
+
+class Gallery(Component):
+    """Value: {samples: [{name, title, about, image}], projects: [{name, title, when, image, stages}]}.
+
+    Event: `open`.
+    """
+
+    folder, event_names = "gallery", ("open",)
+    patterns = ("tile",)
+
+
+class FramePicker(Component):
+    """Value: {token, name, kind, names, times} of a recording, to open one of its frames; a single one opens at once.
+
+    Event: `open` {token, index}. Requests: {token, index, seq}, answered by {seq, image, facts} or {seq, error}.
+    """
+
+    folder, event_names = "frame_picker", ("open",)

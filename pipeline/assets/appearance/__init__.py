@@ -1,0 +1,1 @@
+"""What assets look like: rendered views, encoders and features."""

@@ -1,0 +1,110 @@
+"""Renders small views of assets by ray casting: without OpenGL, on any thread, the same on every machine.
+
+Rays are parallel, so that the size of a view in metres is exact. Open3D's RaycastingScene (Embree) casts them.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+import trimesh
+
+from pipeline.assets.asset import Asset
+from pipeline.assets.asset_cards import camera_rotation
+from pipeline.assets.mesh_files import load_mesh
+from pipeline.geometry.rays import cast_rays, raycasting_scene
+
+if TYPE_CHECKING:
+    import open3d as o3d
+
+VIEW_MARGIN = 1.04
+"""Side of a view over the longer side of the object in it."""
+LIGHT_DIRECTION = np.array([0.25, -0.75, -0.6]) / np.linalg.norm([0.25, -0.75, -0.6])
+"""Towards the light, in camera axes: above, in front, a little to the right."""
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedViews:
+    """V square views of one asset, P pixels wide, each filled by it."""
+
+    masks: np.ndarray
+    """Shape (V, P, P), bool."""
+    rgb: np.ndarray
+    """Shape (V, P, P, 3), uint8; black outside the mask."""
+    depth: np.ndarray
+    """Distance along the camera's axis from the asset's centre, shape (V, P, P), float32, in metres; NaN outside."""
+    extents: np.ndarray
+    """Width and height of the visible object, shape (V, 2), in metres."""
+
+
+def render_views(asset: Asset, rotations: np.ndarray, pixels: int, max_texture: int = 256) -> RenderedViews:
+    """Render an asset from cameras with `rotations` (V, 3, 3), object-from-camera. Raises AssetError for a bad mesh.
+
+    The texture is reduced to `max_texture` pixels, since a finer one would alias in small views.
+    """
+    scene, corners, colours = _ray_scene(asset, max_texture)
+    vertices = load_mesh(asset).vertices
+    projected = vertices @ rotations[:, :, :2]
+    low, high = projected.min(axis=1), projected.max(axis=1)
+    half, middle = VIEW_MARGIN * (high - low).max(axis=1) / 2, (high + low) / 2
+    step = (np.arange(pixels) + 0.5) / pixels * 2 - 1
+    grid = np.stack(np.meshgrid(step, step), -1).reshape(-1, 2)
+    plane = middle[:, None] + half[:, None, None] * grid
+    back = 2 * float(np.linalg.norm(asset.size))
+    start = plane @ rotations[:, :, :2].transpose(0, 2, 1) - back * rotations[:, None, :, 2]
+    along = np.broadcast_to(rotations[:, None, :, 2], start.shape)
+    hits = cast_rays(scene, start.reshape(-1, 3), along.reshape(-1, 3))
+    depth = hits.distance - np.float32(back)
+    mask = np.isfinite(depth)
+    depth[~mask] = np.nan
+    face, bary, normals = hits.triangle[mask], hits.barycentric[mask], hits.normal[mask]
+    turn = np.repeat(np.arange(len(rotations)), pixels**2)[mask]
+    shade = 0.62 + 0.38 * np.abs((normals * (rotations @ LIGHT_DIRECTION).astype(np.float32)[turn]).sum(axis=1))
+    rgb = np.zeros((len(mask), 3), np.uint8)
+    rgb[mask] = np.clip(_texels(corners, colours, face, bary) * shade[:, None], 0, 255)
+    shape = (len(rotations), pixels, pixels)
+    return RenderedViews(mask.reshape(shape), rgb.reshape(*shape, 3), depth.reshape(shape), high - low)
+
+
+def camera_rotations(azimuths: np.ndarray, elevations: np.ndarray, up: np.ndarray | None = None) -> np.ndarray:
+    """Return object-from-camera rotations (A * E, 3, 3) for all pairs of azimuth and elevation, in degrees.
+
+    `up` (3, 3), world-from-object, is the object's resting rotation.
+    """
+    turns = np.array([camera_rotation(a, e) for e in elevations for a in azimuths])
+    return turns if up is None else up.T @ turns
+
+
+@lru_cache(maxsize=128)
+def _ray_scene(asset: Asset, max_texture: int) -> tuple["o3d.t.geometry.RaycastingScene", np.ndarray, np.ndarray]:
+    """Return the ray scene, each face's texture coordinates (F, 3, 2), and the texture (H, W, 3)."""
+    mesh = load_mesh(asset)
+    texture, uv = _texture(mesh, max_texture)
+    return raycasting_scene([(mesh.vertices, mesh.faces)]), uv[mesh.faces], texture
+
+
+def _texture(mesh: trimesh.Trimesh, max_texture: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the texture (H, W, 3) and texture coordinates (V, 2); a single texel if the mesh has none."""
+    visual, count = mesh.visual, len(mesh.vertices)
+    material = getattr(visual, "material", None)
+    image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+    uv = getattr(visual, "uv", None)
+    if image is None or uv is None:
+        colour = np.asarray(getattr(material, "main_color", getattr(visual, "main_color", (180, 180, 180))))[:3]
+        return colour.reshape(1, 1, 3).astype(np.uint8), np.zeros((count, 2))
+    texture = np.array(image.convert("RGB"))
+    factor = max_texture / max(texture.shape[:2])
+    if factor < 1:
+        texture = cv2.resize(texture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+    return texture, np.asarray(uv)
+
+
+def _texels(corners: np.ndarray, texture: np.ndarray, face: np.ndarray, bary: np.ndarray) -> np.ndarray:
+    """Return colours (N, 3) at points on faces (N,), given by barycentric coordinates (N, 2)."""
+    share = np.stack([1 - bary.sum(axis=1), bary[:, 0], bary[:, 1]], 1)
+    uv = (share[:, :, None] * corners[face]).sum(axis=1) % 1.0
+    height, width = texture.shape[:2]
+    row = np.clip(((1 - uv[:, 1]) * height).astype(int), 0, height - 1)
+    return texture[row, np.clip((uv[:, 0] * width).astype(int), 0, width - 1)]

@@ -1,0 +1,1 @@
+"""Convex parts of meshes for collision."""

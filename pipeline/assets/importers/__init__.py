@@ -1,0 +1,1 @@
+"""Import of mesh files and MJCF or URDF models into a library."""

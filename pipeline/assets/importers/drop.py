@@ -1,0 +1,72 @@
+"""The files that were given together with a model: it may name these, and no others are ever opened."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.assets.asset import AssetError
+
+MAX_FILE_BYTES = 512 << 20
+MAX_TOTAL_BYTES = 2 << 30
+URL_SCHEME = re.compile(r"^(package|model|file)://")
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A folder that holds a model and all its files."""
+
+    root: Path
+
+    def find(self, name: str, folders: Iterable[Path]) -> Path | None:
+        """Return the file at this path in one of the folders, else the first of this name in the drop; None if none.
+
+        Links are followed only to files in the drop.
+        """
+        name = URL_SCHEME.sub("", name).replace("\\", "/")
+        for folder in folders:
+            if not Path(name).is_absolute() and (inside := self.inside(folder / name)):
+                return inside
+        same_name = Path(name).name
+        candidates = self.root.rglob(same_name) if same_name and not set(same_name) & set("*?[") else ()
+        return next((inside for path in sorted(candidates) if (inside := self.inside(path))), None)
+
+    def inside(self, path: Path) -> Path | None:
+        """Return a path without links if it is a regular file in the drop; None for any other."""
+        try:
+            resolved = path.resolve()
+            return resolved if resolved.is_relative_to(self.root.resolve()) and resolved.is_file() else None
+        except (OSError, ValueError, RuntimeError):  # a name with a null byte, too long, or links in a circle
+            return None
+
+    def read(self, path: Path) -> bytes:
+        """Return the content of a file that `find` or `inside` returned. Raises AssetError."""
+        try:
+            if path.stat().st_size > MAX_FILE_BYTES:
+                raise AssetError(f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB; reduce it first")
+            return path.read_bytes()
+        except OSError as error:
+            raise AssetError(f"{path.name} cannot be read: {error.strerror}") from None
+
+
+class ModelFiles:
+    """The content of a model's files under the names that its XML gives them: MuJoCo compiles them from memory."""
+
+    def __init__(self, drop: Drop):
+        self.drop = drop
+        self.content: dict[str, bytes] = {}
+        self._names: dict[Path, str] = {}
+
+    def add(self, path: Path) -> str:
+        """Take up a file of the drop and return its name in memory. Raises AssetError."""
+        if path not in self._names:
+            self._names[path] = self.add_content(path.name, self.drop.read(path))
+        return self._names[path]
+
+    def add_content(self, name: str, content: bytes) -> str:
+        """Take up a file's content and return its name in memory. Raises AssetError."""
+        if sum(map(len, self.content.values())) + len(content) > MAX_TOTAL_BYTES:
+            raise AssetError(f"its files have more than {MAX_TOTAL_BYTES >> 30} GB; reduce them first")
+        unique = f"{len(self.content):02d}_{re.sub(r'[^A-Za-z0-9._-]', '_', name)[-80:]}"
+        self.content[unique] = content
+        return unique

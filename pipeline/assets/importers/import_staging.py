@@ -1,0 +1,79 @@
+"""A hidden folder of the library that an import's child may write to; the parent moves finished assets out of it."""
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.assets.asset import AssetError
+
+MAX_FILES = 5_000
+"""Of one asset."""
+_NAME = re.compile(r"\.import\.(\d+)\.[0-9a-f]{8}")
+_IDENTIFIER = re.compile(r"[a-z0-9_]{1,200}")
+
+
+@contextmanager
+def staging_folder(library: Path) -> Iterator[Path]:
+    """Yield a new folder in the library, which is not read as an asset; remove it, and those of killed processes."""
+    library.mkdir(parents=True, exist_ok=True)
+    for leftover in library.glob(".import.*"):
+        if (match := _NAME.fullmatch(leftover.name)) and not is_running(int(match[1])):
+            shutil.rmtree(leftover, ignore_errors=True)
+    folder = library / f".import.{os.getpid()}.{secrets.token_hex(4)}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def take_over(staging: Path, id: str, library: Path, may_replace: bool) -> None:
+    """Move a finished asset folder into the library. Raises AssetError if it holds anything but files."""
+    source, target = staging / id, library / id
+    if not _IDENTIFIER.fullmatch(id):
+        raise AssetError(f"its id is {id[:40]!r}; the file may be an attack")
+    if target.exists() and not may_replace:
+        raise AssetError(f'the library has an asset "{id}"; give another --id, or --replace')
+    try:
+        contents = [source, *source.rglob("*")]
+        kinds = {stat.S_IFMT(path.lstat().st_mode) for path in contents}
+    except OSError as error:
+        raise AssetError(f"its asset folder cannot be read: {error.strerror}") from None
+    if kinds - {stat.S_IFDIR, stat.S_IFREG} or len(contents) > MAX_FILES:
+        raise AssetError("its reader wrote more than plain files; the file may be an attack")
+    replace_folder(source, target)
+
+
+def replace_folder(new: Path, target: Path) -> None:
+    """Move `new` to `target`. The old folder is deleted only after the new one is in place."""
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def clean_up_interrupted(library: Path, id: str) -> None:
+    """Delete the temporary folders of killed imports of this id; restore an old asset that was not replaced."""
+    for leftover in library.glob(f".{id}.*.*"):
+        *_, process, kind = leftover.name.split(".")
+        if process == str(os.getpid()) or not (process.isdigit() and is_running(int(process))):
+            if kind == "old" and not (library / id).exists():
+                leftover.rename(library / id)
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this id runs."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True

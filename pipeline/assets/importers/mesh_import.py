@@ -1,0 +1,224 @@
+"""Converts a mesh file to the library's form: metric, upright, centred, one textured mesh; and lists its problems."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import trimesh
+from PIL import Image
+from trimesh.visual import TextureVisuals
+from trimesh.visual.material import SimpleMaterial
+
+from pipeline.assets.asset import AssetError
+from pipeline.assets.importers.compiled_model import plain_visual
+from pipeline.assets.mesh_files import reader_errors
+
+Units = Literal["m", "cm", "mm", "in"]
+METRES_PER_UNIT: dict[Units, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+MAX_IMPLICIT_METRES, MAX_LENGTH_M, MIN_LENGTH_M = 1.0, 2.0, 0.005
+"""Longest side in metres: files without units are metric up to the first; the others bound what fits on a table."""
+MAX_TEXTURE_PIXELS = 1024
+"""Longest side of a texture."""
+MAX_FACES = 60_000
+MAX_OPEN_EDGE_RATIO = 0.02
+"""Open edges over all edges, up to which the sign of the volume tells whether the mesh is inside out."""
+UP_AXIS_ROTATIONS = {
+    "z": np.eye(3),
+    "y": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
+    "x": np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]]),
+}
+"""World-from-file rotations that bring the named axis up."""
+
+
+class AmbiguousUnitsError(AssetError):
+    """A file that does not state its units, with a size that fits several."""
+
+    def __init__(self, message: str, longest: float):
+        super().__init__(message)
+        self.longest = longest
+        """Longest side in units of the file."""
+        self.mesh: trimesh.Trimesh | None = None
+        """The cleaned mesh in the file's axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class CleanMesh:
+    """A mesh in the library's form."""
+
+    mesh: trimesh.Trimesh
+    """In metres, z up, the centre of its bounding box at the origin."""
+    library_from_file: np.ndarray
+    """The transform that was applied, shape (4, 4), for the other contents of the file."""
+    warnings: tuple[str, ...]
+    """Problems, repaired or not, one sentence each."""
+
+
+def read_mesh(path: Path) -> trimesh.Trimesh:
+    """Return the contents of a mesh file as one mesh with a texture. Raises AssetError."""
+    scene = _scene(path)
+    with reader_errors(path):
+        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+        if not parts:
+            raise AssetError(f"{path.name} {_empty_reason(path)}; export it again")
+        if any(part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in parts):
+            raise AssetError(f"{path.name} has faces of vertices that it does not hold; export it again")
+        for part in parts:
+            part.visual = _texture_from_colours(part)
+        joined = trimesh.util.concatenate(parts) if len(parts) > 1 else parts[0]
+        assert isinstance(joined, trimesh.Trimesh)
+        return joined
+
+
+def _scene(path: Path) -> trimesh.Scene:
+    """Load a file. Raises AssetError: trimesh's own messages are about its chunks and buffers."""
+    try:
+        return trimesh.load_scene(path)
+    except MemoryError:
+        raise
+    except FileNotFoundError as error:
+        lost = Path(str(error.filename or error)).name
+        raise AssetError(f"{path.name} needs a file that is not there: {lost}; import the two together") from None
+    except Exception:
+        raise AssetError(f"{path.name} is cut short or damaged; export it again") from None
+
+
+def _empty_reason(path: Path) -> str:
+    """Return why a file that could be read has no triangles: trimesh drops vertices that are not numbers."""
+    meshes = trimesh.load_scene(path, process=False).geometry.values()
+    if any(len(mesh.vertices) and not np.isfinite(mesh.vertices).all() for mesh in meshes):
+        return "has vertices that are not numbers"
+    return "cannot be read: it holds no triangles, or is cut short"
+
+
+def clean_mesh(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | None) -> CleanMesh:
+    """Return the mesh scaled, rotated upright and centred, without degenerate faces.
+
+    Raises AssetError, and AmbiguousUnitsError if the units are neither given nor clear from the size.
+    """
+    warnings: list[str] = []
+    finite = np.atleast_1d(np.isfinite(mesh.vertices).all(axis=1))
+    solid = finite[mesh.faces].all(axis=1) & mesh.nondegenerate_faces(height=0)
+    if not finite.any():
+        raise AssetError(f"{name} has vertices that are not numbers; export it again")
+    if not solid.any():
+        raise AssetError(f"{name} contains no surface; export it again")
+    if not solid.all():
+        warnings.append(f"{np.count_nonzero(~solid)} faces had no area and were removed")
+    mesh = mesh.copy()
+    mesh.update_faces(solid)
+    mesh.merge_vertices(merge_norm=True)
+    mesh, fewer = _decimated(mesh)
+    warnings += fewer
+    try:
+        factor = metres_per_unit(float(mesh.extents.max()), name, units)
+    except AmbiguousUnitsError as doubt:
+        doubt.mesh = mesh
+        raise
+    turn = np.eye(4)
+    turn[:3, :3] = factor * UP_AXIS_ROTATIONS[up or "z"]
+    mesh.apply_transform(turn)
+    middle = np.eye(4)
+    middle[:3, 3] = -mesh.bounds.mean(axis=0)
+    mesh.apply_transform(middle)
+    longest = float(mesh.extents.max())
+    if not MIN_LENGTH_M <= longest <= MAX_LENGTH_M:
+        warnings.append(f"it is {_format_length(longest)} long, absurd for an object on a table: check its units")
+    warnings += _repair_surface(mesh)
+    return CleanMesh(mesh, middle @ turn, tuple(warnings))
+
+
+def metres_per_unit(longest: float, name: str, units: Units | None) -> float:
+    """Return the factor to metres. Without units, a file is metric if that is plausible.
+
+    Raises AmbiguousUnitsError otherwise.
+    """
+    if units is not None:
+        return METRES_PER_UNIT[units]
+    if longest <= MAX_IMPLICIT_METRES:
+        return 1.0
+    plausible = [f"{unit} ({_format_length(longest * factor)})" for unit, factor in METRES_PER_UNIT.items()
+                 if MIN_LENGTH_M <= longest * factor <= MAX_LENGTH_M]  # fmt: skip
+    guess = f"it may be in {' or '.join(plausible)}" if plausible else "no common unit makes it fit on a table"
+    message = f"{name} is {longest:.4g} units long and does not state its units: {guess}; give --units m, cm, mm or in"
+    raise AmbiguousUnitsError(message, longest)
+
+
+def _format_length(value: float) -> str:
+    return f"{value:.2f} m" if value >= 1 else f"{100 * value:.3g} cm" if value >= 0.01 else f"{1000 * value:.2g} mm"
+
+
+def _decimated(mesh: trimesh.Trimesh) -> tuple[trimesh.Trimesh, list[str]]:
+    """Return the mesh with at most MAX_FACES, and a warning if it changed. Textured meshes stay as they are:
+    decimation would break their texture coordinates."""
+    if len(mesh.faces) <= MAX_FACES or _has_texture(mesh):
+        return mesh, []
+    import open3d as o3d  # takes a second: not at start-up
+
+    dense = o3d.geometry.TriangleMesh(o3d.utility.Vector3dVector(mesh.vertices), o3d.utility.Vector3iVector(mesh.faces))
+    coarse = dense.simplify_quadric_decimation(MAX_FACES)
+    made = trimesh.Trimesh(np.asarray(coarse.vertices), np.asarray(coarse.triangles), process=False)
+    colour = np.asarray(getattr(mesh.visual, "main_color", (180, 180, 180, 255)))[:3]
+    made.visual = plain_visual(len(made.vertices), colour)
+    return made, [f"its {len(mesh.faces):,} faces were reduced to {len(made.faces):,}"]
+
+
+def _has_texture(mesh: trimesh.Trimesh) -> bool:
+    image = getattr(getattr(mesh.visual, "material", None), "image", None)
+    return image is not None and max(image.size) > 4
+
+
+def _repair_surface(mesh: trimesh.Trimesh) -> list[str]:
+    """Turn an inside-out mesh, and return warnings about holes and orientation."""
+    welded = trimesh.Trimesh(np.round(mesh.vertices, 6), mesh.faces)
+    welded.merge_vertices(merge_tex=True, merge_norm=True)
+    warnings, nearly_closed = [], True
+    if not welded.is_watertight:
+        open_edges = len(trimesh.grouping.group_rows(welded.edges_sorted, require_count=1))
+        holes = f"has holes ({open_edges} open edges)" if open_edges else "has sheets that meet in one edge"
+        warnings.append(f"its surface {holes}; its convex hull is used for its volume")
+        nearly_closed = open_edges < MAX_OPEN_EDGE_RATIO * len(welded.edges_unique)
+    if not welded.is_winding_consistent:
+        warnings.append("some of its faces point inwards")
+    elif nearly_closed and welded.volume < 0:
+        mesh.invert()
+        warnings.append("it was inside out and was turned")
+    return warnings
+
+
+def _texture_from_colours(mesh: trimesh.Trimesh) -> TextureVisuals:
+    """Return a mesh's colours of any kind as a texture, the only kind that a library stores."""
+    visual = mesh.visual
+    if isinstance(visual, TextureVisuals) and visual.uv is not None:
+        material = visual.material
+        if not isinstance(material, SimpleMaterial):
+            material = material.to_simple()
+        image = getattr(material, "image", None)
+        if image is not None:
+            return TextureVisuals(uv=visual.uv, material=SimpleMaterial(image=limit_texture_size(image)))
+        return plain_visual(len(mesh.vertices), np.asarray(material.main_color)[:3])
+    painted = visual.to_color() if isinstance(visual, TextureVisuals) else visual
+    colours = np.asarray(getattr(painted, "face_colors", ()))
+    if len(colours) != len(mesh.faces) or (np.ptp(colours[:, :3], axis=0) < 8).all():
+        return plain_visual(len(mesh.vertices), np.median(colours, axis=0)[:3])
+    return _texel_per_face(mesh, colours[:, :3])
+
+
+def _texel_per_face(mesh: trimesh.Trimesh, colours: np.ndarray) -> TextureVisuals:
+    """Return a texture with one texel per face. Changes the mesh so that no vertex is shared."""
+    side = int(np.ceil(np.sqrt(len(colours))))
+    picture = np.zeros((side * side, 3), np.uint8)
+    picture[: len(colours)] = colours
+    row, column = np.divmod(np.arange(len(colours)), side)
+    uv = np.stack([(column + 0.5) / side, 1 - (row + 0.5) / side], 1)
+    mesh.unmerge_vertices()
+    image = Image.fromarray(picture.reshape(side, side, 3))
+    return TextureVisuals(uv=np.repeat(uv, 3, axis=0), material=SimpleMaterial(image=image))
+
+
+def limit_texture_size(image: Image.Image) -> Image.Image:
+    """Return the image without transparency, its longest side at most MAX_TEXTURE_PIXELS."""
+    image = image.convert("RGB")
+    if max(image.size) > MAX_TEXTURE_PIXELS:
+        image.thumbnail((MAX_TEXTURE_PIXELS, MAX_TEXTURE_PIXELS))
+    return image

@@ -1,0 +1,1 @@
+"""Search over a library by words, picture, size and category."""

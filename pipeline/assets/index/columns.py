@@ -1,0 +1,153 @@
+"""Holds the index's columns in memory: what assets are filtered and ranked by, and their appearance vectors.
+
+Vectors are compared in two steps. Their signs are packed into 64-bit words; the nearest by Hamming distance (Charikar,
+STOC 2002) are then compared by cosine. A search over 150,000 vectors takes a few ms.
+"""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+VECTOR_SIZE, KEPT_PREFIX = 512, 152
+"""Length of a stored vector. Of longer vectors the first KEPT_PREFIX elements are kept (the finer two depths of the
+embedded network, half of its weight) and the others are projected."""
+MAX_HAMMING_CANDIDATES = 2500
+"""Vectors nearest by Hamming distance whose cosine is computed. A library of this size is compared exactly."""
+
+
+@dataclass(frozen=True)
+class AssetFilter:
+    """Conditions on assets; None passes all."""
+
+    size: tuple[float, float] | None = None
+    """Bounds of the longest side, in metres."""
+    category: str | Collection[str] | None = None
+    """One word, or several of which one must match."""
+    licence: str | Collection[str] | None = None
+    """One licence, or several of which one must match."""
+    articulated: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class IndexColumns:
+    """N assets in the order of `row`."""
+
+    row: np.ndarray
+    """Row numbers of the database, shape (N,), int64, increasing."""
+    id: np.ndarray
+    """Shape (N,), str objects."""
+    longest: np.ndarray
+    """Longest side in metres, shape (N,), float32."""
+    category: np.ndarray
+    """`text_code` of the category, shape (N,), int64."""
+    licence: np.ndarray
+    """`text_code` of the licence, shape (N,), int64."""
+    articulated: np.ndarray
+    """Shape (N,), bool."""
+    has_vector: np.ndarray
+    """Shape (N,), bool."""
+    vectors: np.ndarray
+    """Unit vectors, shape (N, VECTOR_SIZE), float16."""
+    signs: np.ndarray
+    """Packed signs of the vectors, shape (VECTOR_SIZE / 64, N), uint64."""
+
+    @cached_property
+    def id_rank(self) -> np.ndarray:
+        """Position of each asset in the order of ids, shape (N,), int."""
+        return np.argsort(np.argsort(self.id))
+
+    def positions_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the positions of those of the given rows that are here."""
+        found = np.minimum(np.searchsorted(self.row, rows), max(len(self.row) - 1, 0))
+        return found[self.row[found] == rows] if len(self.row) else found[:0]
+
+    def extended(self, later: "IndexColumns") -> "IndexColumns":
+        """Return the columns with later rows appended."""
+        pairs = {f.name: (getattr(self, f.name), getattr(later, f.name)) for f in fields(self)}
+        return IndexColumns(**{name: np.concatenate(pair, axis=int(name == "signs")) for name, pair in pairs.items()})
+
+    def restricted(self, rows: np.ndarray) -> "IndexColumns":
+        """Return the columns of those of the given rows that are here."""
+        keep = np.isin(self.row, rows)
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return IndexColumns(**{name: v[:, keep] if name == "signs" else v[keep] for name, v in values.items()})
+
+    def passing(self, filters: AssetFilter) -> np.ndarray:
+        """Return which assets pass the filters, shape (N,), bool."""
+        passing = np.ones(len(self.row), bool)
+        if filters.size is not None:
+            passing &= (self.longest >= filters.size[0]) & (self.longest <= filters.size[1])
+        for column, wanted in ((self.category, filters.category), (self.licence, filters.licence)):
+            if wanted is not None:
+                words = [wanted] if isinstance(wanted, str) else wanted
+                passing &= np.isin(column, [text_code(word) for word in words])
+        return passing if filters.articulated is None else passing & (self.articulated == filters.articulated)
+
+    def most_similar(self, queries: np.ndarray, allowed: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return positions of the most similar assets, best first, and their cosines; at least `count` if possible.
+
+        `queries` holds vectors (M, D); the best of them counts. `allowed`, shape (N,), bool, restricts the assets.
+        """
+        best, candidates = np.full(len(self.row), -np.inf, np.float32), allowed & self.has_vector
+        for query in project_vectors(queries):
+            near = self._nearest_by_signs(query, candidates, max(MAX_HAMMING_CANDIDATES, count))
+            best[near] = np.maximum(best[near], self.vectors[near].astype(np.float32) @ query.astype(np.float32))
+        ranked = np.flatnonzero(best > -np.inf)
+        ranked = ranked[np.argsort(-best[ranked], kind="stable")]
+        return ranked, best[ranked]
+
+    def _nearest_by_signs(self, query: np.ndarray, candidates: np.ndarray, count: int) -> np.ndarray:
+        if np.count_nonzero(candidates) <= count:
+            return np.flatnonzero(candidates)
+        distance = np.zeros(len(candidates), np.uint16)
+        for row, word in zip(self.signs, pack_signs(query[None])[:, 0], strict=True):
+            distance += np.bitwise_count(row ^ word)
+        distance[~candidates] = np.iinfo(np.uint16).max
+        return np.argpartition(distance, count)[:count]
+
+
+def build_columns(rows: Sequence[tuple]) -> IndexColumns:
+    """Return columns of (row, id, longest, category, licence, articulated, vector bytes or None), rows increasing."""
+    row, id, longest, category, licence, articulated, blobs = zip(*rows, strict=True) if rows else ((),) * 7
+    has_vector = np.array([bool(blob) for blob in blobs], bool)
+    vectors = np.zeros((len(rows), VECTOR_SIZE), np.float16)
+    vectors[has_vector] = np.frombuffer(b"".join(blob for blob in blobs if blob), np.float16).reshape(-1, VECTOR_SIZE)
+    return IndexColumns(
+        np.array(row, np.int64), np.array(id, object), np.array(longest, np.float32),
+        np.array([text_code(word) for word in category], np.int64),
+        np.array([text_code(word) for word in licence], np.int64),
+        np.array(articulated, bool), has_vector, vectors, pack_signs(vectors),
+    )  # fmt: skip
+
+
+def project_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors (K, D) as stored: (K, VECTOR_SIZE), float16, unit length; shorter ones are zero-padded."""
+    values = np.asarray(vectors, np.float32)
+    size = values.shape[1]
+    if size > VECTOR_SIZE:
+        values = np.hstack([values[:, :KEPT_PREFIX], values[:, KEPT_PREFIX:] @ _random_directions(size - KEPT_PREFIX)])
+    else:
+        values = np.pad(values, ((0, 0), (0, VECTOR_SIZE - size)))
+    return (values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-9)).astype(np.float16)
+
+
+@lru_cache(maxsize=4)
+def _random_directions(size: int) -> np.ndarray:
+    """Return fixed random signs, shape (size, VECTOR_SIZE - KEPT_PREFIX), which preserve cosines (Achlioptas 2003)."""
+    bits = np.frombuffer(hashlib.shake_256(b"grs-studio").digest(size * (VECTOR_SIZE - KEPT_PREFIX) // 8 + 1), np.uint8)
+    chosen = np.unpackbits(bits)[: size * (VECTOR_SIZE - KEPT_PREFIX)].reshape(size, VECTOR_SIZE - KEPT_PREFIX)
+    return (chosen.astype(np.float32) * 2 - 1) / np.sqrt(np.float32(VECTOR_SIZE - KEPT_PREFIX))
+
+
+def pack_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return the signs of vectors (K, VECTOR_SIZE) as bits, shape (VECTOR_SIZE / 64, K), uint64."""
+    return np.ascontiguousarray(np.packbits(vectors > 0, axis=1).view(np.uint64).T)
+
+
+@lru_cache(maxsize=4096)
+def text_code(text: str) -> int:
+    """Return a number for a word, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.lower().encode(), digest_size=7).digest(), "big")

@@ -1,0 +1,1 @@
+"""Packs: asset libraries of other projects, with their licences."""

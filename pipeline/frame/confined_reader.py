@@ -1,0 +1,138 @@
+"""Read recordings in a confined child process: archives, images other than PNG and JPEG, clouds, videos, recordings.
+
+A plain folder is read in this process, because its two decoders (PNG and JPEG) look at the size first: a child costs
+some 30 ms more, and the first one half a second (docs/security.md).
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import imageio_ffmpeg
+import numpy as np
+from PIL import Image
+
+from pipeline import plugins
+from pipeline.frame.formats.recording import Recording
+from pipeline.frame.formats.video import VIDEO_SUFFIXES
+from pipeline.frame.frame import Frame, FrameError, Intrinsics
+from pipeline.frame.image_files import check_pixel_count
+from pipeline.frame.plain_format import COLOUR_FILES, load_files
+from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call
+
+LIMITS = Limits(seconds=60, memory_mb=3072, scratch_mb=512)
+DEVICE_FOLDERS = (Path("/dev"), Path("/sys/class"), Path("/sys/bus"))
+"""librealsense opens no recording unless it can list devices. They are mounted so that no device can be opened."""
+HARMLESS_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+"""First bytes of PNG and JPEG files."""
+
+
+def is_harmless_image(path: Path) -> bool:
+    """Whether a file is a PNG or JPEG by its content, which this process decodes itself."""
+    try:
+        with path.open("rb") as file:
+            return file.read(8).startswith(HARMLESS_STARTS)
+    except OSError:
+        return False
+
+
+def is_harmless_folder(path: Path) -> bool:
+    """Whether a folder holds a plain frame of PNG and JPEG."""
+    colour = next((path / name for name in COLOUR_FILES if (path / name).is_file()), None)
+    if colour is None or not (path / "camera.json").is_file():
+        return False
+    return is_harmless_image(colour) and is_harmless_image(path / "depth.png")
+
+
+def open_confined(path: Path) -> Recording:
+    """Open a recording in a child, which reads a single frame too; several have one child each. Raises FrameError."""
+    reply = _call("read_recording", path, {"path": str(path.absolute()), "index": None})
+    value = reply.value
+    names = tuple(str(name) for name in value["names"])
+    times = tuple(float(time) for time in value["times"])
+    if len(times) not in (0, len(names)) or not names:
+        raise FrameError(f"{path.name} holds no frame.")
+    if reply.arrays:
+        frame = _frame(reply)
+        return Recording(str(value["kind"]), names, lambda _: frame, times)
+    return Recording(str(value["kind"]), names, lambda index: _read_confined(path, index), times)
+
+
+def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
+    """Load a frame from single files in a child. Raises FrameError."""
+    files = {"rgb": str(rgb.absolute()), "depth": str(depth.absolute()), "camera": camera and str(camera.absolute())}
+    readable = [path for path in (rgb, depth, camera) if path is not None]
+    return _frame(_checked(rgb, "read_files", files, readable))
+
+
+def _read_confined(path: Path, index: int) -> Frame:
+    return _frame(_call("read_recording", path, {"path": str(path.absolute()), "index": index}))
+
+
+def _call(function: str, path: Path, arguments: dict[str, Any]) -> Reply:
+    readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
+    return _checked(path, function, arguments, readable)
+
+
+def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Reply:
+    is_bag = path.suffix.lower() == ".bag"
+    try:
+        return call(
+            f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
+            imports=["open3d"] if is_bag else [], programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
+            device_events=is_bag,
+        )  # fmt: skip
+    except IsolationError as error:
+        message = str(error)
+        raise FrameError(f"{path.name}: {message}." if message.startswith("it ") else message) from None
+
+
+def _frame(reply: Reply) -> Frame:
+    """Return the frame that a child sent, checked like one of our own. Raises FrameError."""
+    value = reply.value["frame"]
+    rgb, depth = reply.arrays[:2]
+    pose = reply.arrays[2] if len(reply.arrays) > 2 else None
+    k = Intrinsics(**value["intrinsics"])
+    check_pixel_count(k.width, k.height, "the frame")
+    is_sound = rgb.dtype == np.uint8 and rgb.shape == (k.height, k.width, 3) and depth.shape == (k.height, k.width)
+    if not (is_sound and depth.dtype == np.float32 and np.isfinite(depth).all() and depth.min() >= 0):
+        raise FrameError("The reader's answer is no frame; the file may be an attack.")
+    if pose is not None and (pose.shape != (4, 4) or not np.isfinite(pose).all()):
+        raise FrameError("The reader's answer is no frame; the file may be an attack.")
+    notes = tuple(str(note) for note in value["notes"])
+    return Frame(rgb.copy(), depth.copy(), k, None if pose is None else pose.astype(float), str(value["source"]), notes)
+
+
+# ---------------------------------------------------------------------- in the child
+
+
+def prepare() -> None:
+    """Import all readers, once, in the server of the children: they cannot read our files."""
+    Image.init()
+    imageio_ffmpeg.get_ffmpeg_exe()
+    import pipeline.frame.load  # noqa: F401
+
+    plugins.available("frame_formats")
+
+
+def read_recording(path: str, index: int | None) -> Reply:
+    """Return what a recording holds, and its frame at an index or if it holds only one. Raises FrameError."""
+    from pipeline.frame.load import open_in_process
+
+    recording = open_in_process(Path(path))
+    about = {"kind": recording.kind, "names": list(recording.names), "times": list(recording.times)}
+    if index is None and len(recording) > 1:
+        return Reply(about)
+    reply = _reply(recording.read(index or 0))
+    return Reply(about | reply.value, reply.arrays)
+
+
+def read_files(rgb: str, depth: str, camera: str | None) -> Reply:
+    """Return the frame of single files. Raises FrameError."""
+    return _reply(load_files(rgb, depth, camera))
+
+
+def _reply(frame: Frame) -> Reply:
+    value = {"intrinsics": asdict(frame.intrinsics), "source": frame.source, "notes": list(frame.notes)}
+    pose = () if frame.world_from_camera is None else (frame.world_from_camera,)
+    return Reply({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))

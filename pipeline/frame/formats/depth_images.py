@@ -1,0 +1,55 @@
+"""Read depth images: 16-bit PNG or TIFF, float TIFF (32FC1 of ROS), EXR, numpy."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+
+from pipeline.frame.formats.numpy_arrays import as_stack, read_array
+from pipeline.frame.frame import FrameError
+from pipeline.frame.image_files import MAX_PIXELS, read_depth
+
+DEPTH_SUFFIXES = (".png", ".tiff", ".tif", ".exr", ".npy")
+EXR = b"v/1\x01"
+FFMPEG_TIMEOUT_S = 20
+
+
+def read_depth_image(raw: bytes, name: str) -> np.ndarray:
+    """Return depth in the file's own units, of shape (H, W), integer or float. Raises FrameError."""
+    if raw[:6] == b"\x93NUMPY":
+        return as_stack(read_array(raw, name), 2, name)[0]
+    return read_depth(exr_to_pfm(raw, name), name) if raw[:4] == EXR else read_depth(raw, name)
+
+
+def exr_to_pfm(raw: bytes, name: str) -> bytes:
+    """Convert the grey or red channel of an EXR image to PFM with ffmpeg. Raises FrameError.
+
+    OpenCV's wheels are built without OpenEXR; ffmpeg is a dependency already, for videos.
+    """
+    pfm = _pfm_of_exr(raw, "extractplanes=r") or _pfm_of_exr(raw, "null")
+    if not pfm:
+        raise FrameError(
+            f"{name} is not a readable EXR image; save depth as 32-bit floats in channel Y (or R, G and B), or as TIFF."
+        )
+    return pfm
+
+
+def _pfm_of_exr(raw: bytes, filters: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "depth.exr")  # ffmpeg truncates large images on a pipe
+        file.write_bytes(raw)
+        input_options = ["-noauto_conversion_filters", "-max_pixels", str(MAX_PIXELS), "-f", "image2", "-i", str(file)]
+        output_options = ["-vf", filters, "-frames:v", "1", "-f", "image2pipe", "-c:v", "pfm", "-"]
+        return run_ffmpeg("-v", "error", *input_options, *output_options).stdout
+
+
+def run_ffmpeg(*options: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ffmpeg, which reads local files only; what it wrote is empty if it takes too long."""
+    quiet = ("-nostdin", "-hide_banner", "-protocol_whitelist", "file,pipe")
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), *quiet, *options]
+    try:
+        return subprocess.run(command, input=b"", capture_output=True, timeout=FFMPEG_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.CompletedProcess(command, 1, b"", b"")

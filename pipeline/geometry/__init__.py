@@ -1,0 +1,17 @@
+"""Poses, planes, boxes around masks and ray casting."""
+
+from pipeline.geometry.masks import PixelBox, bounding_box
+from pipeline.geometry.planes import Plane
+from pipeline.geometry.poses import Pose, box_corners, planar_rotation, quat_about_z, rotation_about_z, transform
+
+__all__ = [
+    "PixelBox",
+    "Plane",
+    "Pose",
+    "bounding_box",
+    "box_corners",
+    "planar_rotation",
+    "quat_about_z",
+    "rotation_about_z",
+    "transform",
+]

@@ -1,0 +1,91 @@
+"""Calibrated score of a view: the probability that it shows the query, rather than no asset of the library.
+
+The score is a logistic regression over the terms of `Similarity`. Weights and thresholds were fitted on rendered tables
+(`tests/bench/unseen_matching.py`, development set) by maximum likelihood of the right asset against all others and "no
+match", and of "no match" where every asset of the object's category was removed from the library. No photograph was
+used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.matching.similarity import Similarity
+
+WEIGHTS = {"size": 0.72, "outline": 1.46, "relief": 4.17, "colour": 1.29, "appearance": 3.41, "rest": 6.39}
+EMBEDDING_WEIGHT = 8.19
+"""Weight of the encoder's cosine."""
+ACCEPT_LOG_ODDS = {"plain": -0.39, "printed": -0.66, "hollow": 0.78}
+"""Log odds that an asset of each kind must reach. Prints tell products apart, plain shapes carry less evidence."""
+MIN_VARIANT_COLOUR = 0.05
+"""Lower bound of the histogram overlap among colour variants of one shape: all of them share the light."""
+WEIGHTS_WITHOUT_ENCODER = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
+MIN_HOLLOW_COLOUR, MIN_HOLLOW_COLOUR_WITHOUT_ENCODER = 0.7, 0.45
+"""Lower bound of the colour terms of a hollow asset: a grey mug may represent a blue one."""
+MIN_COLOUR = 0.25
+"""Lower bound of the histogram overlap: coloured light empties all bins of the histogram."""
+CONTRADICTION_FACTOR = 0.93
+"""Factor, without an encoder, for an asset whose category contradicts the measured shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class ViewPriors:
+    """What is known of V views before they are compared with a query, each of shape (V,)."""
+
+    rest: np.ndarray
+    """How likely the asset rests in this pose, in (0, 1]."""
+    printed: np.ndarray
+    """Whether the view's asset has a print, bool."""
+    hollow: np.ndarray
+    """Whether the view's asset is of a category whose assets differ in colour only, bool."""
+
+
+def probability(similarity: Similarity, cosine: np.ndarray, priors: ViewPriors) -> np.ndarray:
+    """Return the probability of each view, of shape (V,). Above 0.5 it is more likely than no asset.
+
+    `cosine` is the encoder's, of shape (V,).
+    """
+    weights = dict(WEIGHTS)
+    odds = size_log_odds(similarity.scale, weights.pop("size"))
+    odds = odds + weights.pop("rest") * np.log(priors.rest) + EMBEDDING_WEIGHT * cosine
+    for name, weight in weights.items():
+        values = getattr(similarity, name)
+        if name in ("colour", "appearance"):
+            values = np.where(priors.hollow, np.maximum(values, MIN_HOLLOW_COLOUR), values)
+        odds = odds + weight * np.log(np.maximum(values, MIN_COLOUR if name == "colour" else 1e-3))
+    flat = np.where(priors.printed, ACCEPT_LOG_ODDS["printed"], ACCEPT_LOG_ODDS["plain"])
+    required = np.where(priors.hollow, ACCEPT_LOG_ODDS["hollow"], flat)
+    return 1 / (1 + np.exp(-np.clip(odds - required, -50, 50)))
+
+
+def appearance_log_odds(terms: Mapping[str, float]) -> float:
+    """Return the log odds of one view from its colours and its cosine only. Ranks colour variants of one shape."""
+    colours = (
+        WEIGHTS[name] * np.log(max(terms[name], least))
+        for name, least in (("colour", MIN_VARIANT_COLOUR), ("appearance", 1e-3))
+    )
+    return float(sum(colours) + EMBEDDING_WEIGHT * terms["picture"])
+
+
+def size_log_odds(scale: np.ndarray, weight: float = WEIGHTS["size"]) -> np.ndarray:
+    """Return the log odds (V,) of views that need these scale factors (V,).
+
+    The penalty has heavy tails, because depth bleeds over edges and toys are scaled.
+    """
+    return -weight * np.log1p((np.log(np.maximum(scale, 1e-3)) / 0.2) ** 2)
+
+
+def score_without_encoder(similarity: Similarity, priors: ViewPriors, contradicted: np.ndarray) -> np.ndarray:
+    """Return a weighted geometric mean of the terms, of shape (V,), in [0, 1], for use without an encoder.
+
+    `contradicted` (V,), bool, marks views of assets whose category contradicts the measured shape.
+    """
+    total = 0.0
+    for name, weight in WEIGHTS_WITHOUT_ENCODER.items():
+        values = getattr(similarity, name)
+        if name in ("colour", "appearance"):
+            values = np.where(priors.hollow, np.maximum(values, MIN_HOLLOW_COLOUR_WITHOUT_ENCODER), values)
+        total = total + weight * np.log(np.maximum(values, 1e-6))
+    mean = np.exp(total / sum(WEIGHTS_WITHOUT_ENCODER.values()))
+    return mean * priors.rest * np.where(contradicted, CONTRADICTION_FACTOR, 1.0)

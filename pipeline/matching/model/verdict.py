@@ -1,0 +1,101 @@
+"""Verdict of a model that is shown the object and the best measured candidates side by side."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, Field, create_model
+
+from pipeline.assets import Asset, AssetError, Library
+from pipeline.assets.asset_captions import caption_asset
+from pipeline.assets.asset_cards import CARD_VIEWS, render_card
+from pipeline.description.model_description import object_label
+from pipeline.errors import without_folders
+from pipeline.matching import Candidate, Match, Query
+from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
+from pipeline.models.client.failure_messages import single_line
+from pipeline.models.images import masked_crop, outline_in_frame, side_by_side
+from pipeline.store import digest
+
+QUESTION_KIND = "choose_match"
+MAX_SHOWN = 5
+"""Most candidates that the model is shown."""
+
+
+class ChoiceAnswer(BaseModel):
+    choice: int
+    """Number of the candidate, from 1; 0 for none."""
+    reason: str = Field(min_length=1, max_length=400)
+    confidence: float = Field(default=0.5, ge=0, le=1)
+
+
+def choose_with_model(
+    model: Model, query: Query, measured: Match, library: Library, cards_folder: Path | None = None
+) -> Match:
+    """Return the measured match with the candidate that the model chooses, or none; unchanged if the model fails.
+
+    Rendered views are cached in `cards_folder`. Raises StageCancelled.
+    """
+    candidates = measured.candidates[:MAX_SHOWN]
+    if not candidates or not query.description.is_object:
+        return measured
+    try:
+        answer = model.ask(question(model, query, candidates, library, cards_folder))
+    except StageCancelled:
+        raise
+    except (ModelError, AssetError) as error:
+        return replace(measured, failure=without_folders(str(error)))
+    assert isinstance(answer, ChoiceAnswer)
+    chosen = candidates[answer.choice - 1] if answer.choice else None
+    scored = [
+        replace(one, scores={**one.scores, "model": answer.confidence}) if one is chosen else one for one in candidates
+    ]
+    return replace(
+        measured,
+        candidates=(*scored, *measured.candidates[MAX_SHOWN:]),
+        asset_id=chosen.asset_id if chosen else None,
+        scale=chosen.scale if chosen else 1.0,
+        reason=single_line(answer.reason),
+        source=source_of(model, QUESTION_KIND),
+    )
+
+
+def question(
+    model: Model, query: Query, candidates: Sequence[Candidate], library: Library, cards_folder: Path | None = None
+) -> Question:
+    """Return the question which of the candidates the object is; assets without a description are described first.
+
+    Raises AssetError, ModelError, StageCancelled.
+    """
+    assets = [library[one.asset_id] for one in candidates]
+    rgb, mask, described = query.observation.frame.rgb, query.segment.mask, query.description
+    size = _centimetres(described.attributes.size)
+    data = {
+        "object": {"name": described.name, "caption": described.caption, "size_cm": size},
+        "candidates": [
+            _candidate_data(number, asset, one, caption_asset(asset, model, cards_folder))
+            for number, (asset, one) in enumerate(zip(assets, candidates, strict=True), 1)
+        ],
+    }
+    pictures = masked_crop(rgb, mask), outline_in_frame(rgb, mask), candidate_row(assets, cards_folder)
+    key = digest(rgb, mask, [asset.digest or asset.id for asset in assets])
+    numbers = Literal[tuple(range(len(assets) + 1))]  # type: ignore[valid-type]
+    answer = create_model("ChoiceAnswer", __base__=ChoiceAnswer, choice=(numbers, ...))  # type: ignore[call-overload]
+    return Question(QUESTION_KIND, data, answer, pictures, True, object_label(query.segment.id), key)
+
+
+def candidate_row(assets: Sequence[Asset], cards_folder: Path | None = None) -> np.ndarray:
+    """Render the assets under their numbers, each from two sides, as a picture (H, W, 3), uint8. Raises AssetError."""
+    views = [np.concatenate(render_card(asset, CARD_VIEWS[:2], 224, cards_folder)) for asset in assets]
+    return side_by_side(views, [str(number) for number in range(1, len(assets) + 1)], 448)
+
+
+def _candidate_data(number: int, asset: Asset, candidate: Candidate, caption: str) -> dict:
+    data = {"number": number, "name": asset.name, "caption": caption, "category": asset.category}
+    return data | {"size_cm": _centimetres(asset.size), "measured": candidate.reason}
+
+
+def _centimetres(size: np.ndarray) -> list[float]:
+    return [round(100 * float(extent), 1) for extent in size]

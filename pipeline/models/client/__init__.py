@@ -1,0 +1,1 @@
+"""Client for servers with the OpenAI API."""

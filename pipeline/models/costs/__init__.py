@@ -1,0 +1,1 @@
+"""Token usage, prices and budgets of model calls."""

@@ -1,0 +1,66 @@
+"""Prompt templates: text files with named holes, prompts/<kind>.md, where {{task}} is replaced by the task.
+
+Values come from photographs, files and users. Each stands inside a fence, which it cannot close.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.models.model import ModelError
+
+FOLDER = Path(__file__).parent / "prompts"
+FENCE_END = re.compile(r"`{3,}|</(?=words|kit)")
+"""Marks that close a fence in the prompts."""
+ZERO_WIDTH_SPACE = "\u200b"
+"""Inserted into such a mark in a value: the mark stays readable but closes nothing."""
+CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+HOLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """Text of one kind of question, with holes."""
+
+    kind: str
+    text: str
+
+    @property
+    def version(self) -> str:
+        """First 12 hex digits of the text's SHA-256; recorded in the trace."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    @property
+    def holes(self) -> tuple[str, ...]:
+        """Names of the holes, each once."""
+        return tuple(dict.fromkeys(HOLE.findall(self.text)))
+
+    def fill(self, data: Mapping[str, Any]) -> str:
+        """Return the text with every hole filled: strings as they are, other values as JSON.
+
+        Holes inside values are not filled. Raises ModelError with the names of missing values.
+        """
+        if missing := [hole for hole in self.holes if hole not in data]:
+            available = ", ".join(sorted(data)) or "none"
+            raise ModelError(f"The prompt {self.kind}.md needs {', '.join(missing)}; available values: {available}.")
+        return HOLE.sub(lambda hole: _text(data[hole[1]]), self.text)
+
+
+def load_prompt(kind: str, override_folder: Path | None = None) -> PromptTemplate:
+    """Return the prompt of one kind of question; a file in `override_folder` takes precedence. Raises ModelError."""
+    for folder in (override_folder, FOLDER):
+        if folder and (file := folder / f"{kind}.md").is_file():
+            return PromptTemplate(kind, file.read_text("utf-8"))
+    available = ", ".join(sorted(path.stem for path in FOLDER.glob("*.md"))) or "none"
+    raise ModelError(f"There is no prompt {kind}.md; available prompts: {available}.")
+
+
+def _text(value: Any) -> str:
+    """Return a value as text that contains neither fence ends nor control characters."""
+    if isinstance(value, str):
+        return FENCE_END.sub(lambda mark: ZERO_WIDTH_SPACE.join(mark[0]), CONTROL_CHARS.sub("", value))
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str).replace("```", r"\u0060\u0060\u0060")

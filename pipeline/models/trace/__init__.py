@@ -1,0 +1,1 @@
+"""Trace of model calls: recording, reading, replay and export."""

@@ -1,0 +1,176 @@
+"""The offline planner: answers every question of the method by rules on measured attributes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from pipeline.description.colour_names import COLOUR_WORDS
+from pipeline.models.model import ModelError, Question
+from pipeline.planner import program_writer, repair_checks, repair_simulation
+from pipeline.planner.diagnosis import Diagnosis, diagnose
+from pipeline.planner.goals import read_sentences
+from pipeline.planner.instructions import Instructions
+from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
+from pipeline.planner.proposals import proposals
+from pipeline.planner.references import PhraseReader, UnclearPhrase
+from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.vocabulary import FILLER, SHAPES
+from pipeline.simulation.goals.spec import PlannedGoal, listed
+
+MAX_LETTERS = 600
+"""Longest instruction that is read, in letters."""
+MAX_SUGGESTIONS = 3
+"""Instructions that are suggested for one that does not fit."""
+
+
+class PlannerModel:
+    """Answers every kind of question by rule, from the question's data alone."""
+
+    name, has_language = "rules", False
+
+    def ask(self, question: Question) -> BaseModel:
+        """Return the answer to a question. Raises ModelError where the rules have none."""
+        answer = _ANSWERS.get(question.kind)
+        if answer is None:
+            raise ModelError(f'the offline rules do not answer "{question.kind}"; they answer: {", ".join(_ANSWERS)}')
+        try:
+            return question.answer_type.model_validate(answer(question.data))
+        except ValidationError as error:
+            raise ModelError(
+                f"the offline rules cannot fill {question.answer_type.__name__}: {error.errors()[0]['msg']}"
+            ) from error
+
+
+def _describe(data: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(data["measured"])
+
+
+def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
+    scene = data["scene"]
+    best = proposals(scene)[: int(data.get("count", 8))]
+    return {"tasks": [plan.answer() | {"difficulty": difficulty(plan.goals, scene)} for plan in best]}
+
+
+def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
+    text, scene = " ".join(str(data["text"]).split()), data["scene"]
+    try:
+        plan = _plan(text, scene)
+        return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.goals, scene)}
+    except UnclearPhrase as unclear:
+        instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
+        either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
+        works = [] if instead else either or _nearest(text, scene)
+        return {"fits": False, "reason": str(unclear), "instead": instead, "works": works[:MAX_SUGGESTIONS]}
+
+
+def _nearest(text: str, scene: Mapping[str, Any]) -> list[str]:
+    """Return instructions that are possible here, first those with most words in common with the text."""
+    words = set(re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))) - FILLER
+    possible = [plan.instruction for plan in proposals(scene)]
+    return sorted(possible, key=lambda text: -len(words & set(re.findall("[a-z]+", text.lower().replace("_", " ")))))
+
+
+def _with_name(name: str, text: str, unclear: UnclearPhrase, scene: Mapping[str, Any]) -> str:
+    """Return the text with the unknown words exchanged for a name; empty where that makes no task."""
+    if not unclear.unknown:
+        return ""
+    looks = "|".join(map(re.escape, [*COLOUR_WORDS, *SHAPES]))
+    unknown = rf"\b(?:(?:{looks})\s+)*{re.escape(unclear.unknown)}\b"
+    exchanged = re.sub(unknown, name, text, flags=re.I)
+    try:
+        _plan(exchanged, scene)
+    except UnclearPhrase:
+        return ""
+    return exchanged if exchanged != text else ""
+
+
+def _plan(text: str, scene: Mapping[str, Any]) -> TaskPlan:
+    """Return the plan of an instruction. Raises UnclearPhrase where it is not understood or not feasible."""
+    if not text:
+        raise UnclearPhrase("the instruction is empty: say what to do with which object")
+    if len(text) > MAX_LETTERS:
+        raise UnclearPhrase(
+            f"the instruction has {len(text)} letters; the offline rules read at most {MAX_LETTERS}: say it shorter"
+        )
+    table = TableTop.from_json(scene)
+    plan = Instructions(PhraseReader(scene_objects(scene), table.right, table.away), table).read(text)
+    reason = why_infeasible(plan.goals, scene)
+    if "no free place" in reason and plan.kind == "gather":  # no room for a bin: a marked zone does as well
+        zoned = tuple(
+            replace(a, kind="in_zone", names=(a.names[0], "discard_zone"), new_container=False) for a in plan.goals
+        )
+        plan, reason = TaskPlan(plan.kind, zoned), why_infeasible(zoned, scene)
+    if reason:
+        raise UnclearPhrase(reason)
+    return plan
+
+
+def _task_goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
+    """Return a task's goals, read from its sentences, or else from its instruction. Raises ModelError."""
+    task, scene = data["task"], data["scene"]
+    known = {o["name"] for o in scene["objects"]}
+    goals = read_sentences(task.get("goals") or ())
+    if goals and all(n in known for a in goals for n in a.objects):
+        return goals
+    try:
+        return _plan(task.get("instruction") or "", scene).goals
+    except UnclearPhrase as unclear:
+        raise ModelError(f"the offline rules cannot write a program for this task: {unclear}") from unclear
+
+
+def _write(data: Mapping[str, Any]) -> dict[str, Any]:
+    goals = _task_goals(data)
+    if reason := why_infeasible(goals, data["scene"]):
+        raise ModelError(f"the offline rules write no program for this task: {reason}")
+    return {
+        "simulation": program_writer.simulation_source(data["task"]["instruction"], goals, data["scene"]),
+        "checks": program_writer.checks_source(goals),
+    }
+
+
+def _untried_repairs(data: Mapping[str, Any], diagnosis: Diagnosis, side: str) -> Iterator[tuple[str, str]]:
+    """Yield the repairs of one side that give a program which was not run before."""
+    simulation, checks = data["simulation"], data["checks"]
+    tried = [[simulation, checks], *data.get("tried", ())]
+    module = repair_simulation if side == "fix_simulation" else repair_checks
+    for text, what in module.repairs(data, diagnosis):
+        if text.strip() and ([text, checks] if side == "fix_simulation" else [simulation, text]) not in tried:
+            yield text, what
+
+
+def _route(data: Mapping[str, Any]) -> dict[str, Any]:
+    diagnosis = diagnose(data)
+    if diagnosis is None:
+        return {"route": "give_up", "reason": "nothing in the report says what is wrong", "confidence": 0.2}
+    other = "fix_checks" if diagnosis.route == "fix_simulation" else "fix_simulation"
+    if next(_untried_repairs(data, diagnosis, diagnosis.route), None):
+        return {"route": diagnosis.route, "reason": diagnosis.reason, "confidence": diagnosis.confidence}
+    if diagnosis.kind == "silent" and next(_untried_repairs(data, diagnosis, other), None):
+        reason = f"{diagnosis.reason}; the rules have no better checks, so the simulation has to change"
+        return {"route": other, "reason": reason, "confidence": 0.4}
+    return {"route": "give_up", "reason": f"the rules have nothing left to try: {diagnosis.reason}", "confidence": 0.6}
+
+
+def _repair(side: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def repair(data: Mapping[str, Any]) -> dict[str, Any]:
+        now = data["simulation" if side == "fix_simulation" else "checks"]
+        diagnosis = diagnose(data)
+        found = next(_untried_repairs(data, diagnosis, side), None) if diagnosis else None
+        text, what = found or (now, "the rules have nothing left to try on this side")
+        return {"source": text, "reason": what}
+
+    return repair
+
+
+_ANSWERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "describe_segment": _describe,
+    "propose_tasks": _propose,
+    "understand_task": _understand,
+    "write_program": _write,
+    "route": _route,
+    "repair_simulation": _repair("fix_simulation"),
+    "repair_checks": _repair("fix_checks"),
+}

@@ -1,0 +1,348 @@
+"""Task plans: which goals measured attributes support, how hard they are, why others cannot be reached."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pipeline.planner.goals import named_objects, sentences
+from pipeline.planner.scene_objects import (
+    RAINBOW,
+    SceneObject,
+    carry_risk,
+    cm,
+    insert_risk,
+    scene_objects,
+    stack_risk,
+    why_not_in,
+    why_not_in_part,
+    why_not_on,
+)
+from pipeline.simulation.goals.distance import away_distance, near_distance
+from pipeline.simulation.goals.spec import PlannedGoal, listed
+
+OPEN_SHARE = 0.6
+"""Share of its travel from which a part counts as open."""
+OBJECT_MARGIN = 0.04
+"""Free metres beside each object in a zone or a container that the program adds."""
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """A task with its goals."""
+
+    kind: str
+    """As in Task.kind."""
+    goals: tuple[PlannedGoal, ...]
+    instruction: str = ""
+    name: str = ""
+    risk: float = 0.0
+    """Rough estimate from sizes of how likely it is to fail, in [0, 1]."""
+
+    def answer(self, instruction: str = "") -> dict[str, Any]:
+        """Return the fields of a task answer."""
+        objects = named_objects(self.goals)
+        name = self.name or f"{self.kind}_{objects[0] if len(objects) == 1 else len(objects)}"
+        return {
+            "name": name, "instruction": instruction or self.instruction, "objects": list(objects),
+            "goals": list(sentences(self.goals)), "kind": self.kind,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TableTop:
+    """The table's usable top, from the question's JSON."""
+
+    polygon: np.ndarray
+    """Of shape (N, 2), world x and y in metres."""
+    right: tuple[float, float]
+    """Unit vector to the camera's right."""
+    away: tuple[float, float]
+    """Unit vector away from the camera."""
+
+    @staticmethod
+    def from_json(scene: Mapping[str, Any]) -> "TableTop":
+        """Return the table of a scene as questions hold it (tasks.scene_to_json)."""
+        table = scene.get("table") or {}
+        polygon = table.get("polygon") or [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
+        right, away = scene.get("right") or (1.0, 0.0), scene.get("away") or (0.0, 1.0)
+        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]))
+
+    def length(self, along: str) -> float:
+        """Return the extent in metres along "right" or "away"."""
+        on_axis = self.polygon @ np.asarray(self.right if along == "right" else self.away)
+        return float(np.ptp(on_axis))
+
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """Return the distance of points (..., 2) to the nearest edge, positive on the table, of shape (...)."""
+        edges = np.roll(self.polygon, -1, 0) - self.polygon
+        normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
+        normals *= np.sign(np.median(((self.polygon.mean(0) - self.polygon) * normals).sum(1)))
+        return (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
+
+    def holds(self, xy: np.ndarray, margin: float) -> bool:
+        """Return whether a point lies on it, at least margin metres from the edge."""
+        return bool(self.depth(np.asarray(xy)) >= margin)
+
+
+def by_colour(objects: Sequence[SceneObject]) -> list[SceneObject]:
+    """Return the objects in rainbow order, then by name; colours that are not in the rainbow last."""
+    return sorted(objects, key=lambda t: (RAINBOW.index(t.colour) if t.colour in RAINBOW else len(RAINBOW), t.name))
+
+
+def stacking_order(objects: Sequence[SceneObject]) -> list[SceneObject]:
+    """Return the objects in the most stable order, bottom first: broad below narrow, what has no flat top last."""
+    return sorted(
+        objects, key=lambda t: (not t.flat and not t.container, t.shape == "sphere", -t.size[0] * t.size[1], t.height)
+    )
+
+
+def why_infeasible(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> str:
+    """Return why the goals cannot be reached with these objects on this table; empty where they can."""
+    known = {t.name: t for t in scene_objects(scene)}
+    table = TableTop.from_json(scene)
+    for goal in goals:
+        if missing := [name for name in goal.objects if name not in known]:
+            return f"there is no {missing[0]} here; there are: {', '.join(known)}"
+        if reason := _INFEASIBLE.get(goal.kind, lambda *_: "")(goal, [known[n] for n in goal.objects], table):
+            return reason
+    if reason := _why_no_room(goals, known, table):
+        return reason
+    if all(reasons := [already_met(goal, [known[n] for n in goal.objects], table) for goal in goals]):
+        return reasons[0]
+    if place_zones(goals, [known[n] for n in named_objects(goals)], table) is None:
+        sizes = [known[a.names[0]].diagonal for a in goals if a.spec.zone == "fill" or a.new_container]
+        return f"there is no free place on the table for {len(sizes)} objects of up to {cm(max(sizes))}"
+    return ""
+
+
+def _why_no_stack(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    if len(objects) < 2:
+        return f"only one object ({objects[0].name}), stacking needs two"
+    rising = pairwise(objects)
+    reason = next((r for low, up in rising if (r := why_not_on(up, low))), "")
+    able = [t.name for t in stacking_order(objects) if t.block]
+    if reason and len(able) > 1:
+        reason += f"; {listed(able)} would stack"
+    total = sum(t.height for t in objects)
+    return reason or (f"a tower of {cm(total)} is higher than the gripper reaches (60 cm)" if total > 0.6 else "")
+
+
+def _why_no_row(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    if len(objects) < 2:
+        return f"only one object ({objects[0].name}), a row needs two"
+    need, have = sum(t.width + 0.02 for t in objects), table.length(goal.along)
+    return f"a row of these is {cm(need)} long, the table only {cm(have)}" if need > have else ""
+
+
+def already_met(goal: PlannedGoal, objects: Sequence[SceneObject], table: TableTop) -> str:
+    """Return a sentence where a goal about places holds in the photograph; empty where it does not."""
+    a, b = objects[0], objects[-1]
+    apart = np.subtract(a.position[:2], b.position[:2])
+    right, away = float(apart @ table.right), float(apart @ table.away)
+    ahead = {"left_of": -right, "right_of": right, "in_front_of": -away, "behind": away}.get(goal.kind, 0.0)
+    distance = float(np.hypot(*apart))
+    if goal.kind == "in_row":
+        ends = np.array([t.position[:2] for t in objects]) @ np.array([table.right, table.away]).T
+        along, across = ends.T if goal.along == "right" else ends.T[::-1]
+        in_line = np.all(np.diff(along) > 0) and np.ptp(across) < 0.06
+        return f"{listed(goal.names)} stand in a row in this order already" if in_line else ""
+    if (goal.kind == "near" and distance < near_distance(a, b)) or (
+        goal.kind == "away" and distance > away_distance(a, b)
+    ):
+        return f"{a.name} is {cm(distance)} from {b.name} already"
+    if ahead > 0.01:
+        return f"{a.name} is {goal.kind.replace('_', ' ')} {b.name} already"
+    if goal.kind == "on_table" and a.position[2] - a.height / 2 < 0.015:
+        return f"{a.name} is on the table already"
+    return ""
+
+
+def _why_no_pair(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    a, b = objects[0], objects[-1]
+    if a == b:
+        return f"{a.name} cannot be put {goal.kind.replace('_', ' ')} itself"
+    need = away_distance(a, b) if goal.kind == "away" else 0
+    across = max(table.length("right"), table.length("away")) - (a.width + b.width) / 2
+    return f"the table is too small to set {a.name} and {b.name} {cm(need)} apart" if need > across else ""
+
+
+def _why_no_mirror(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    if len(objects) < 2:
+        return f"only one object ({objects[0].name}), a mirror image needs two"
+    places = mirror_images(objects, table)
+    if all(float(np.hypot(*np.subtract(places[t.name], t.position[:2]))) < 0.05 for t in objects):
+        return f"{listed(goal.names)} look the same mirrored"
+    off = next((t.name for t in objects if not table.holds(places[t.name], t.narrow / 2)), "")
+    return f"the mirror image of {off} lies beside the table" if off else ""
+
+
+def mirror_images(objects: Sequence[SceneObject], table: TableTop) -> dict[str, np.ndarray]:
+    """Return by name the place (2,) of each with left and right exchanged about their middle, as the kit does."""
+    right = np.asarray(table.right)
+    ahead = {t.name: float(np.dot(t.position[:2], right)) for t in objects}
+    middle = (max(ahead.values()) + min(ahead.values())) / 2
+    return {t.name: np.asarray(t.position[:2]) + 2 * (middle - ahead[t.name]) * right for t in objects}
+
+
+def _why_no_place(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    name = goal.names[0]
+    return "" if goal.xy and table.holds(np.asarray(goal.xy), 0.0) else f"the place for {name} lies beside the table"
+
+
+def _why_no_part(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:
+    owner, name = objects[0], goal.names[-1]
+    part = next((part for part in owner.parts if part.name == name), None)
+    if part is None:
+        names = ", ".join(part.name for part in owner.parts) or "nothing that opens"
+        return f"{owner.name} has no {name}; it has: {names}"
+    if not part.upright:
+        return f"{name} of {owner.name} turns about a level hinge, and the hand turns things about the vertical only"
+    return f"{name} of {owner.name} is open already" if goal.kind == "opened" and part.share > OPEN_SHARE else ""
+
+
+_INFEASIBLE: dict[str, Callable[[PlannedGoal, list[SceneObject], TableTop], str]] = {
+    "stacked": _why_no_stack,
+    "on": lambda goal, objects, table: why_not_on(*objects),
+    "inside": lambda goal, objects, table: "" if goal.new_container else why_not_in(*objects),
+    "in_row": _why_no_row,
+    "mirrored": _why_no_mirror,
+    "at": _why_no_place,
+    "opened": _why_no_part,
+    "closed": _why_no_part,
+    "inside_part": lambda goal, objects, table: why_not_in_part(objects[0], objects[1], goal.names[2]),
+    **dict.fromkeys(("near", "away", "left_of", "right_of", "in_front_of", "behind", "where"), _why_no_pair),
+}
+"""Returns why a goal of that kind cannot be reached; empty where it can. Other kinds are taken to be feasible."""
+
+
+def place_zones(
+    goals: Sequence[PlannedGoal], objects: Sequence[SceneObject], table: TableTop
+) -> dict[str, tuple[tuple[float, float], float]] | None:
+    """Return centre and side in metres of each zone and added container, clear of every object.
+
+    None where one has no room.
+    """
+    known = {t.name: t for t in objects}
+    wanted: dict[str, list[SceneObject]] = {}
+    for goal in goals:
+        if goal.spec.zone == "fill" or goal.new_container:
+            wanted.setdefault(goal.names[1], []).append(known[goal.names[0]])
+    moving = {t.name for inside in wanted.values() for t in inside}
+    every = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects]
+    staying = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects if t.name not in moving]
+    has_container = any(goal.new_container for goal in goals)  # unlike a zone, it cannot lie under what will be moved
+    free = _free_zones(wanted, every, table)
+    return free if free is not None or has_container else _free_zones(wanted, staying, table)
+
+
+def zones_to_clear(
+    goals: Sequence[PlannedGoal], objects: Sequence[SceneObject], table: TableTop
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return world centre (2,) and extents (2,) (right, away) in metres of each zone that has to be emptied.
+
+    It contains the objects that have to leave it.
+    """
+    axes = np.stack([table.right, table.away])
+    known = {t.name: t for t in objects}
+    zones: dict[str, list[SceneObject]] = {}
+    for goal in goals:
+        if goal.spec.zone == "clear":
+            zones.setdefault(goal.names[1], []).append(known[goal.names[0]])
+    found = {}
+    for name, inside in zones.items():
+        centres = np.array([t.position[:2] for t in inside]) @ axes.T
+        reach = np.array([t.diagonal / 2 for t in inside])[:, None]
+        low, high = (centres - reach).min(0), (centres + reach).max(0)
+        # Large enough that they also fit at other places.
+        grown = np.maximum(high - low, np.sqrt(((2 * reach + OBJECT_MARGIN) ** 2).sum()))
+        found[name] = ((low + high) / 2 @ axes, grown)
+    return found
+
+
+def _why_no_room(goals: Sequence[PlannedGoal], known: Mapping[str, SceneObject], table: TableTop) -> str:
+    """Return why what has to leave a zone finds no place elsewhere; empty where it does."""
+    going = [known[a.names[0]] for a in goals if a.spec.zone == "clear"]
+    taken = [(np.array(t.position[:2]), t.diagonal / 2) for t in known.values() if t not in going]
+    for centre, size in zones_to_clear(goals, going, table).values():
+        taken += _covering_discs(centre, size, table)
+    for leaving in going:
+        place = free_place(leaving.diagonal / 2, "", taken, table)
+        if place is None:
+            return f"there is no free place on the table for {leaving.name}"
+        taken.append((place, leaving.diagonal / 2))
+    return ""
+
+
+def _covering_discs(centre: np.ndarray, size: np.ndarray, table: TableTop) -> list[tuple[np.ndarray, float]]:
+    """Return centre (2,) and radius in metres of discs that cover a rectangle along right and away."""
+    pitch = float(min(size)) / 2
+    counts = np.ceil(size / pitch).astype(int)
+    places = np.stack(np.meshgrid(*[(np.arange(n) + 0.5) / n - 0.5 for n in counts]), -1).reshape(-1, 2) * size
+    return [(centre + place @ np.stack([table.right, table.away]), pitch * 0.71) for place in places]
+
+
+def difficulty(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> float:
+    """Return an estimate of difficulty in [0, 1]: by how much is carried, in how many stages, and how stable it is."""
+    known = {t.name: t for t in scene_objects(scene)}
+    moving = [known[n] for a in goals for n in a.carried if n in known]
+    risk = max((carry_risk(t) for t in moving), default=0.0) + sum(_failure_risk(goal, known) for goal in goals)
+    stages = len({goal.stage for goal in goals})
+    return round(min(1.0, 0.07 * len(moving) + 0.15 * (stages - 1) + 0.6 * risk), 2)
+
+
+def _failure_risk(goal: PlannedGoal, known: Mapping[str, SceneObject]) -> float:
+    """Return how likely objects are not to stay where the goal wants them, in [0, 1] and more."""
+    objects = [known[n] for n in goal.objects if n in known]
+    if goal.kind in ("on", "stacked") and len(objects) > 1:
+        pairs = pairwise(objects) if goal.kind == "stacked" else ((objects[1], objects[0]),)
+        return sum(0.1 + stack_risk(up, low) for low, up in pairs)
+    if goal.kind in ("opened", "closed", "inside_part"):
+        return 0.15
+    return 0.1 + insert_risk(*objects) if goal.kind == "inside" and len(objects) > 1 else 0.0
+
+
+def _free_zones(
+    wanted: Mapping[str, list[SceneObject]], taken: list[tuple[np.ndarray, float]], table: TableTop
+) -> dict[str, tuple[tuple[float, float], float]] | None:
+    """Return centre and side in metres of each zone, clear of discs (centre, radius); None where one has no room."""
+    taken = list(taken)
+    spots: dict[str, tuple[tuple[float, float], float]] = {}
+    for name, inside in wanted.items():
+        side = float(np.sqrt(sum((t.diagonal + OBJECT_MARGIN) ** 2 for t in inside))) * (
+            1.0 if len(inside) == 1 else 1.15
+        )
+        xy = free_place(side / 2, name, taken, table)
+        if xy is None:
+            return None
+        taken.append((xy, side * 0.6))
+        spots[name] = ((float(xy[0]), float(xy[1])), side)
+    return spots
+
+
+def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]], table: TableTop) -> np.ndarray | None:
+    """Return a free place (2,) for a square of half side `half` in metres, or None.
+
+    It lies well towards the side of the table that `name` begins with, if any ("left_zone"). `taken` are centres (2,)
+    and radii of what is in the way.
+    """
+    right, away = np.asarray(table.right), np.asarray(table.away)
+    middle = table.polygon.mean(0)
+    low, high = table.polygon.min(0), table.polygon.max(0)
+    x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
+    spots = np.stack([x.ravel(), y.ravel()], -1)
+    spots = spots[table.depth(spots) > half * 1.2 + 0.02]
+    for centre, radius in taken:
+        spots = spots[np.linalg.norm(spots - centre, axis=1) > half * 1.25 + radius + 0.02]
+    direction = {"left": -right, "right": right, "far": away, "near": -away}.get(name.split("_")[0])
+    if direction is not None:
+        spots = spots[(spots - middle) @ direction > 0]
+    if not len(spots):
+        return None
+    near = np.linalg.norm(spots - middle, axis=1)
+    if direction is not None:  # clearly on that side; a place at the very edge is hard to reach
+        ahead = (spots - middle) @ direction
+        return spots[np.argmax(np.minimum(ahead, 0.7 * ahead.max()) - 0.3 * near)]
+    return spots[np.argmin(near)]

@@ -1,0 +1,329 @@
+"""Task proposals: tasks of many kinds that these objects support, the least risky of each kind."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise, permutations
+from typing import Any
+
+import numpy as np
+
+from pipeline.planner.plans import (
+    TableTop,
+    TaskPlan,
+    by_colour,
+    mirror_images,
+    stacking_order,
+    why_infeasible,
+    zones_to_clear,
+)
+from pipeline.planner.references import tokens
+from pipeline.planner.scene_objects import (
+    RAINBOW,
+    SceneObject,
+    carry_risk,
+    insert_risk,
+    scene_objects,
+    stack_risk,
+    why_not_in,
+    why_not_in_part,
+    why_not_on,
+)
+from pipeline.planner.vocabulary import CLASSES, PLURALS
+from pipeline.simulation.goals.spec import PlannedGoal, listed
+
+MAX_SAFE_RISK = 0.5
+"""Risk up to which the more interesting of two plans goes first."""
+TASK_INTEREST = {
+    "sort_by_size": 3, "sort_by_colour": 3, "stack": 3, "gather": 3, "select": 3, "mirror": 3, "make_room": 3,
+    "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
+}  # fmt: skip
+"""How interesting each kind of task is; those that only move one object are least."""
+ZONE_PLACES = {
+    "middle_zone": (0.5, 0.5),
+    "left_zone": (0, 0.5),
+    "right_zone": (1, 0.5),
+    "near_zone": (0.5, 0),
+    "far_zone": (0.5, 1),
+}
+"""Zones that could be emptied: fractions of the objects' extent to the right and away."""
+ZONE_PHRASES = {
+    "middle_zone": "in the middle", "left_zone": "on the left", "right_zone": "on the right",
+    "near_zone": "at the front", "far_zone": "at the back",
+}  # fmt: skip
+"""The same in words."""
+
+
+def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
+    """Return the safest task of each kind that these objects support: safe ones first, by interest, then by risk."""
+    objects, table = scene_objects(scene), TableTop.from_json(scene)
+    known = {t.name: t for t in objects}
+    loose = [t for t in objects if not t.parts]
+    plans = [p for family in _FAMILIES for p in family(loose, table)]
+    plans += [p for family in (_furniture_tasks, _part_tasks) for p in family(objects, table)]
+    safest: dict[str, TaskPlan] = {}
+    for plan in plans:
+        carried = [carry_risk(known[n]) for a in plan.goals for n in a.carried]
+        plan = replace(plan, risk=plan.risk + max(carried, default=0.0))
+        if (plan.kind not in safest or plan.risk < safest[plan.kind].risk) and not why_infeasible(plan.goals, scene):
+            safest[plan.kind] = plan
+    return tuple(sorted(safest.values(), key=_rank))
+
+
+def _rank(plan: TaskPlan) -> tuple[bool, float, float]:
+    return plan.risk > MAX_SAFE_RISK, -TASK_INTEREST.get(plan.kind, 0) * (plan.risk <= MAX_SAFE_RISK), plan.risk
+
+
+def _move_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    if not objects:
+        return
+    best = min(objects, key=carry_risk)
+    side = "left" if np.dot(best.position[:2], table.right) > np.mean(table.polygon @ table.right) else "right"
+    goal = PlannedGoal("in_zone", (best.name, f"{side}_zone"))
+    words = f"Move {best.name} into the zone marked on the {side}."
+    yield TaskPlan("move_to", (goal,), words, f"move_{best.name}_{side}", 0.05)
+    small = min(objects, key=lambda t: (t.width, t.height))
+    if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
+        goal = PlannedGoal("inside", (small.name, "tray"), new_container=True)
+        yield TaskPlan(
+            "put_in_tray",
+            (goal,),
+            f"Put {small.name} into the tray.",
+            f"{small.name}_into_tray",
+            0.1 + 0.2 * (len(objects) > 1),
+        )
+
+
+def _container_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    pairs = [(t, c) for c in objects if c.container for t in objects if not t.container and not why_not_in(t, c)]
+    if pairs:
+        placed, container = min(pairs, key=lambda p: insert_risk(*p))
+        risk = 0.1 + insert_risk(placed, container)
+        goal = PlannedGoal("inside", (placed.name, container.name))
+        words, name = f"Put {placed.name} into {container.name}.", f"{placed.name}_into_{container.name}"
+        yield TaskPlan("put_in", (goal,), words, name, risk)
+
+
+def _stack_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    blocks = stacking_order([t for t in objects if t.block])[-4:]
+    while len(blocks) > 1 and any(stack_risk(up, low) > 0.5 for low, up in pairwise(blocks)):
+        blocks = blocks[1:]
+    if len(blocks) > 1:
+        names = tuple(t.name for t in blocks)
+        risk = 0.15 + 0.1 * (len(blocks) - 2) + sum(stack_risk(up, low) for low, up in pairwise(blocks))
+        yield TaskPlan(
+            "stack",
+            (PlannedGoal("stacked", names),),
+            f"Stack {listed(names)}, {names[0]} at the bottom.",
+            f"stack_{len(names)}",
+            risk,
+        )
+    pairs = [
+        (up, low) for up, low in permutations(objects, 2) if low.flat and not up.container and not why_not_on(up, low)
+    ]
+    if pairs:
+        up, low = min(pairs, key=lambda p: stack_risk(*p) + 0.3 * (not p[1].block))
+        risk = 0.15 + stack_risk(up, low) + 0.3 * (not low.block)
+        yield TaskPlan(
+            "put_on",
+            (PlannedGoal("on", (up.name, low.name)),),
+            f"Put {up.name} on top of {low.name}.",
+            f"{up.name}_on_{low.name}",
+            risk,
+        )
+
+
+def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    objects = sorted(objects, key=lambda t: t.width)[:5]
+    if len(objects) < 2:
+        return
+    risk = 0.15 + 0.04 * len(objects)
+    small = sorted(objects, key=lambda t: t.volume)
+    if all(big.volume > 1.15 * low.volume for low, big in pairwise(small)):
+        names = tuple(t.name for t in small)
+        words = f"Sort {listed(names)} into a row from small to big."
+        yield TaskPlan(
+            "sort_by_size", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_size", risk
+        )
+    firsts = by_colour(list({t.colour: t for t in reversed(objects)}.values()))
+    rainbow = [t for t in firsts if t.colour in RAINBOW[:7]]
+    if len(rainbow) > 1:
+        names = tuple(t.name for t in rainbow)
+        words = f"Sort {listed(names)} into a row in rainbow order."
+        yield TaskPlan(
+            "sort_by_colour", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", risk
+        )
+    row = sorted(objects, key=lambda t: np.dot(t.position[:2], table.right))[:4]
+    names = tuple(t.name for t in row)
+    yield TaskPlan(
+        "line_up",
+        (PlannedGoal("in_row", names, "right"),),
+        f"Line up {listed(names)} from left to right.",
+        f"line_up_{len(names)}",
+        risk + 0.05,
+    )
+
+
+def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    kinds = {t.category or t.shape for t in objects} - {"", "irregular", "object"}
+    groups = {
+        "{}s": _small_groups({kind: [t for t in objects if kind in tokens(t)] for kind in sorted(kinds)}, objects),
+        "{} things": _groups(objects, lambda t: t.colour),
+    }
+    for plural, found in groups.items():
+        for word, group in found.items():
+            if not word:
+                continue
+            phrase, count = plural.format(word).replace("boxs", "boxes"), 0.05 * len(group)
+            into = tuple(PlannedGoal("inside", (t.name, "bin"), new_container=True) for t in group)
+            yield TaskPlan("gather", into, f"Discard all the {phrase} into the bin.", f"discard_{word}", 0.2 + count)
+            front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
+            words = f"Bring all the {phrase} into the zone at the front."
+            yield TaskPlan("select", front, words, f"bring_{word}", 0.25 + count)
+
+
+def _by_class(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    """Yield tasks about classes of objects that names and captions give, such as food."""
+    for word, members in CLASSES.items():
+        group = [t for t in objects if set(members.split()) & tokens(t)]
+        if 1 < len(group) < len(objects):
+            front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
+            words = f"Bring the {PLURALS[word]} into the zone at the front."
+            yield TaskPlan("select", front, words, f"bring_the_{PLURALS[word]}", 0.15 + 0.05 * len(group))
+
+
+def _groups(objects: Sequence[SceneObject], key: Callable[[SceneObject], str]) -> dict[str, list[SceneObject]]:
+    """Return groups of two or more, but not all, with the same key; the smallest first."""
+    found: dict[str, list[SceneObject]] = {}
+    for member in objects:
+        found.setdefault(key(member), []).append(member)
+    return _small_groups(found, objects)
+
+
+def _small_groups(
+    found: Mapping[str, list[SceneObject]], objects: Sequence[SceneObject]
+) -> dict[str, list[SceneObject]]:
+    """Return the groups of two or more objects, but not all; the smallest first."""
+    some = {word: group for word, group in found.items() if 2 <= len(group) < len(objects)}
+    return dict(sorted(some.items(), key=lambda item: (len(item[1]), sum(t.width for t in item[1]))))
+
+
+def _mirror_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    for group in combinations(sorted(objects, key=carry_risk)[:5], 3):
+        names = tuple(t.name for t in sorted(group, key=lambda t: np.dot(t.position[:2], table.right)))
+        crowd = sum(_crowded(mirror_images(group, table)[t.name], t, group, objects) for t in group)
+        words = f"Mirror {listed(names)}: exchange left and right."
+        yield TaskPlan("mirror", (PlannedGoal("mirrored", names),), words, f"mirror_{len(names)}", 0.2 + 0.3 * crowd)
+
+
+def _crowded(
+    place: np.ndarray, placed: SceneObject, group: Sequence[SceneObject], objects: Sequence[SceneObject]
+) -> bool:
+    """Return whether another object stands at a place."""
+    return any(
+        float(np.hypot(*(place - t.position[:2]))) < (placed.diagonal + t.diagonal) / 2 + 0.01
+        for t in objects if t not in group
+    )  # fmt: skip
+
+
+def _room_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    for zone, group in clearable_zones(objects, table).items():
+        goals = tuple(PlannedGoal("outside", (t.name, zone)) for t in group)
+        words = f"Make room {ZONE_PHRASES[zone]}: move {listed([t.name for t in group])} out of the marked zone."
+        yield TaskPlan("make_room", goals, words, f"make_room_{len(group)}", 0.1 + 0.05 * len(group))
+
+
+def clearable_zones(objects: Sequence[SceneObject], table: TableTop, most: int = 4) -> dict[str, list[SceneObject]]:
+    """Return the zones that could be emptied, with the objects in each, at most so many."""
+    axes, spots = np.stack([table.right, table.away]), np.array([t.position[:2] for t in objects]).reshape(-1, 2)
+    low, high = (spots @ axes.T).min(0, initial=0), (spots @ axes.T).max(0, initial=0)
+    found = {}
+    for zone, share in ZONE_PLACES.items():
+        place = (low + (high - low) * share) @ axes
+        nearest = sorted(objects, key=lambda t, place=place: float(np.hypot(*(place - t.position[:2]))))
+        group = _all_in(nearest[: 2 if len(objects) > 3 else 1], objects, table) if nearest else []
+        if 0 < len(group) <= most and _on_table(group, table):
+            found[zone] = group
+    return found
+
+
+def _on_table(group: Sequence[SceneObject], table: TableTop) -> bool:
+    """Return whether the zone that a group has to leave lies fully on the table."""
+    centre, size = zones_to_clear([PlannedGoal("outside", (t.name, "zone")) for t in group], group, table)["zone"]
+    corners = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)]) / 2 * size @ np.stack([table.right, table.away])
+    return bool((table.depth(centre + corners) >= 0).all())
+
+
+def _all_in(group: Sequence[SceneObject], objects: Sequence[SceneObject], table: TableTop) -> list[SceneObject]:
+    """Return the group with all that stands in the zone around it, and in the zone around these."""
+    group, axes = list(group), np.stack([table.right, table.away])
+    while True:
+        goals = [PlannedGoal("outside", (t.name, "zone")) for t in group]
+        centre, size = zones_to_clear(goals, group, table)["zone"]
+        others = [t for t in objects if t not in group]
+        inside = [t for t in others if (np.abs(axes @ (t.position[:2] - centre)) < size / 2 + t.diagonal / 2).all()]
+        if not inside:
+            return group
+        group += inside
+
+
+def _place_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    calm = sorted(objects, key=carry_risk)
+    if len(calm) < 2:
+        return
+
+    def far(other: SceneObject) -> float:
+        return float(np.hypot(*np.subtract(calm[0].position[:2], other.position[:2])))
+
+    a, b, names = calm[0], calm[1], f"{calm[0].name}_{calm[1].name}"
+    swap = PlannedGoal("where", (a.name, b.name)), PlannedGoal("where", (b.name, a.name))
+    yield TaskPlan("swap", swap, f"Swap the places of {a.name} and {b.name}.", f"swap_{names}", 0.3)
+    b = max(calm[1:], key=far)
+    near = (PlannedGoal("near", (a.name, b.name)),)
+    yield TaskPlan("move_near", near, f"Move {a.name} next to {b.name}.", f"{a.name}_next_to_{b.name}", 0.12)
+    b = min(calm[1:], key=far)
+    away = (PlannedGoal("away", (a.name, b.name)),)
+    yield TaskPlan("move_away", away, f"Move {a.name} well away from {b.name}.", f"{a.name}_away_from_{b.name}", 0.1)
+
+
+def _furniture_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    """Yield the task to put the smallest object on furniture with drawers or doors."""
+    able = [(t, low) for low in objects if low.parts for t in objects if not t.parts and not why_not_on(t, low)]
+    if able:
+        up, low = min(able, key=lambda p: stack_risk(*p) + carry_risk(p[0]))
+        goal = PlannedGoal("on", (up.name, low.name))
+        words, name = f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}"
+        yield TaskPlan("put_on", (goal,), words, name, 0.3 + stack_risk(up, low))
+
+
+def _part_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
+    """Yield tasks to open and shut drawers and doors, and to fill drawers."""
+    for owner in objects:
+        for order, part in enumerate(part for part in owner.parts if part.upright):
+            names_of_part, part_words = (owner.name, part.name), part.name.replace("_", " ")
+            name, risk = "_".join((part.name, "of", owner.name)), 0.1 + 0.01 * order
+            turns = part.name.endswith("knob")
+            opens, shuts = ("Turn", "Turn back") if turns else ("Open", "Shut")
+            words = f"{opens} the {part_words} of {owner.name}."
+            yield TaskPlan("open", (PlannedGoal("opened", names_of_part),), words, f"open_{name}", risk)
+            start = "turned" if turns else "open"
+            words = f"{shuts} the {part_words} of {owner.name}, which starts {start}."
+            yield TaskPlan("close", (PlannedGoal("closed", names_of_part),), words, f"shut_{name}", risk)
+            fits = [t for t in objects if not why_not_in_part(t, owner, part.name) and max(t.size) < 0.9 * part.size[2]]
+            if fits:
+                placed = min(fits, key=lambda t: carry_risk(t) + t.width)
+                goals = PlannedGoal("inside_part", (placed.name, *names_of_part)), PlannedGoal("closed", names_of_part)
+                words = f"Put {placed.name} into the {part_words} of {owner.name} and shut it."
+                yield TaskPlan("put_in_drawer", goals, words, f"{placed.name}_into_{name}", risk + 0.1)
+
+
+_FAMILIES = (
+    _move_tasks,
+    _container_tasks,
+    _stack_tasks,
+    _sort_tasks,
+    _gather_tasks,
+    _by_class,
+    _mirror_tasks,
+    _room_tasks,
+    _place_tasks,
+)

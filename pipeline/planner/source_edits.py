@@ -1,0 +1,193 @@
+"""Reading and editing programs in place: all text stays as it is, except for the few characters that change."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pipeline.simulation.goals.spec import PlannedGoal, goal_functions, goal_specs
+
+Repair = tuple[str, str]
+"""A new source and one sentence on what changed."""
+
+
+def parse(source: str) -> ast.Module | None:
+    """Return the tree of a source; None where it is not Python."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def replaced(source: str, edits: Iterable[tuple[ast.AST, str]]) -> str:
+    """Return the source with the text of each node exchanged; nodes must not overlap."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    text = source.encode()
+    spans = [(*_span(node, starts), new) for node, new in edits]
+    for start, end, new in sorted(spans, reverse=True):
+        text = text[:start] + new.encode() + text[end:]
+    return text.decode()
+
+
+def _span(node: ast.AST, starts: list[int]) -> tuple[int, int]:
+    """Return the first byte of a node and the byte after its last."""
+    first, last, column, end = (getattr(node, key) for key in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
+    return starts[first - 1] + column, starts[last - 1] + end
+
+
+def calls(tree: ast.AST, *methods: str) -> Iterator[ast.Call]:
+    """Yield the calls of methods by these names (`sim.scatter(...)`, `kit.on(...)`), in order of their place."""
+    every = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    chosen = [n for n in every if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
+    yield from sorted(chosen, key=lambda n: (n.lineno, n.col_offset))
+
+
+def method_name(call: ast.Call) -> str:
+    """Return `keep` of `sim.keep(...)`; empty for a call of a plain name."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def receiver(call: ast.Call) -> str:
+    """Return `sim` of `sim.keep(...)`; empty where there is no such name."""
+    return call.func.value.id if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) else ""
+
+
+def goals(tree: ast.AST) -> list[ast.Call]:
+    """Return the calls of the kit's goals, in order."""
+    return [c for c in calls(tree, *goal_functions()) if receiver(c) == "kit"]
+
+
+def strings(node: ast.AST) -> list[ast.Constant]:
+    """Return all text constants below a node."""
+    return [n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def text_arguments(call: ast.Call) -> tuple[str, ...]:
+    """Return the texts among a call's arguments: the objects and zones that it names."""
+    return tuple(str(n.value) for arg in call.args for n in strings(arg))
+
+
+def argument(call: ast.Call, name: str, index: int | None = None) -> ast.expr | None:
+    """Return the argument passed by keyword, or at that position; None where it is not passed."""
+    by_name = next((k.value for k in call.keywords if k.arg == name), None)
+    return by_name or (call.args[index] if index is not None and index < len(call.args) else None)
+
+
+def value(node: ast.AST | None) -> Any:
+    """Return the value of a literal; None for anything else."""
+    try:
+        return ast.literal_eval(node) if node is not None else None  # type: ignore[arg-type]
+    except (ValueError, TypeError, SyntaxError):
+        return None
+
+
+def with_argument(source: str, call: ast.Call, name: str, text: str, index: int | None = None) -> str:
+    """Return the source with an argument set to `text`, added as a keyword where it was not passed."""
+    now = argument(call, name, index)
+    if now is not None:
+        return replaced(source, [(now, text)])
+    call_text = ast.get_source_segment(source, call) or ""
+    inside = call_text[:-1].rstrip()
+    joint = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
+    return replaced(source, [(call, f"{inside}{joint}{name}={text})")])
+
+
+def with_text(source: str, tree: ast.AST, old: str, new: str) -> str:
+    """Return the source with every text constant `old` exchanged for `new`."""
+    return replaced(source, [(text, f'"{new}"') for text in strings(tree) if text.value == old])
+
+
+def build(tree: ast.AST) -> ast.FunctionDef | None:
+    """Return the function build(); None where there is none."""
+    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "build"), None)
+
+
+def simulation_name(tree: ast.AST) -> str:
+    """Return the name of the variable that holds the kit.Simulation."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and method_name(node.value) == "Simulation"
+        ):
+            return node.targets[0].id if isinstance(node.targets[0], ast.Name) else "sim"
+    return "sim"
+
+
+def inserted(source: str, after: int, line: str) -> str:
+    """Return the source with a line inserted after line number `after`, indented like it."""
+    lines = source.splitlines(keepends=True)
+    indent = lines[after - 1][: len(lines[after - 1]) - len(lines[after - 1].lstrip())]
+    return "".join([*lines[:after], f"{indent}{line}\n", *lines[after:]])
+
+
+def after_start(source: str, tree: ast.AST) -> int:
+    """Return the number of the line that makes the simulation."""
+    call = next(calls(tree, "Simulation"), None)
+    return (call.end_lineno or call.lineno) if call else len(source.splitlines())
+
+
+def without_statement(source: str, node: ast.AST, tree: ast.AST) -> str:
+    """Return the source without the statement that contains a node."""
+    holder = next(n for n in ast.walk(tree) if isinstance(n, ast.Expr | ast.Assign) and node in ast.walk(n))
+    lines = source.splitlines(keepends=True)
+    return "".join(lines[: holder.lineno - 1] + lines[(holder.end_lineno or holder.lineno) :])
+
+
+def functions(tree: ast.AST) -> dict[str, ast.FunctionDef]:
+    """Return all functions by name."""
+    return {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+
+
+def planned_goals(simulation: str) -> tuple[PlannedGoal, ...]:
+    """Return the goals of a program whose names are written out; each call of goal() is a stage."""
+    tree = parse(simulation)
+    if tree is None:
+        return ()
+    assigned = {
+        t.id: n.value for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
+    }
+    added = {name for call in calls(tree, "add_container") for name in text_arguments(call)[:1]}
+    mirrored = next((text_arguments(call) for call in calls(tree, "mirrored")), ())
+    found: list[PlannedGoal] = []
+    for stage, stage_call in enumerate(calls(tree, "goal")):
+        for call in goals(stage_call):
+            if method_name(call) == "at":
+                goal = _planned_place(call, assigned, mirrored, stage)
+            else:
+                goal = _planned_goal(call, added, stage)
+            if goal and (goal not in found or goal.kind != "mirrored"):
+                found.append(goal)
+    return tuple(found)
+
+
+def _planned_goal(call: ast.Call, added: set[str], stage: int) -> PlannedGoal | None:
+    """Return the goal of a call of the kit; `added` are the names of added containers."""
+    kind, names = method_name(call), text_arguments(call)
+    spec = goal_specs()[kind]
+    along = ""
+    if names and any(form.along for form in spec.forms):
+        along = str(value(argument(call, "along", 1)) or "right")
+        names = tuple(str(text.value) for text in strings(call.args[0]))
+    new_container = any(form.new_container for form in spec.forms) and bool(names) and names[-1] in added
+    return PlannedGoal(kind, names, along, new_container, stage) if names else None
+
+
+def _planned_place(
+    call: ast.Call, assigned: Mapping[str, ast.expr], mirrored: tuple[str, ...], stage: int
+) -> PlannedGoal | None:
+    """Return the goal of a call of kit.at: at coordinates, where another object stood, or at a mirror image."""
+    names = text_arguments(call)[:1]
+    place = call.args[1] if len(call.args) > 1 else None
+    place = assigned.get(place.id) if isinstance(place, ast.Name) else place
+    other = [str(text.value) for text in strings(place)] if place is not None else []
+    xy = value(place)
+    if isinstance(xy, tuple) and len(xy) == 2:
+        return PlannedGoal("at", names, stage=stage, xy=(float(xy[0]), float(xy[1])))
+    if not other:
+        return None
+    if other[0] == names[0] and names[0] in mirrored:
+        return PlannedGoal("mirrored", mirrored, stage=stage)
+    return PlannedGoal("where", (names[0], other[0]), stage=stage)

@@ -1,0 +1,154 @@
+"""A project folder with its decisions and its record, which one process at a time writes."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.decisions import Decision
+from pipeline.project.decision_log import DecisionLog
+from pipeline.project.stage_record import ProjectError, StageRecord
+from pipeline.router import next_round_number
+from pipeline.store import LOCK_FILE, LockedError, StoreError, WriterLock, is_temporary, remove_dead_files
+
+
+class ProjectFolder:
+    """An open project folder. Every decision is on disk before `decide` returns.
+
+    Reading needs nothing. What writes calls `begin_writing` first, so that there is one writer a project.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._lock = threading.RLock()
+        self._writer: WriterLock | None = None
+        self._read()
+
+    def _read(self) -> None:
+        """Read the log and the record, and forget what was computed from the former ones."""
+        self._log, self._record = DecisionLog(self.folder), StageRecord(self.folder)
+
+    def begin_writing(self) -> None:
+        """Become the one writer of the project, until `close`; returns at once if it is already.
+
+        Reads again what another writer changed, and removes what a killed one left. Raises ProjectError if another
+        process writes, StoreError if nothing can be saved.
+        """
+        with self._lock:
+            if self._writer is not None:
+                return
+            try:
+                writer = WriterLock.acquire(self.folder)
+            except LockedError as error:
+                raise ProjectError(
+                    f"{error}, and can only be looked at here. Go on there, or stop that process and try again"
+                ) from None
+            if self._log.is_outdated:
+                self._read()
+            self._record = StageRecord(self.folder)
+            try:
+                self._record.begin_writing()
+            except StoreError as error:
+                raise StoreError(f"{self.folder.name} can only be looked at: {error}") from error
+            remove_dead_files(self.folder)
+            self._writer = writer
+
+    def close(self) -> None:
+        """Let other processes write. The project can still be looked at."""
+        with self._lock:
+            self._writer = None
+
+    def read_again(self) -> None:
+        """Read what another process wrote since; does nothing while this one is the writer."""
+        with self._lock:
+            if self._writer is None:
+                self._read()
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether this process writes the project."""
+        return self._writer is not None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Lines for the person who opens the project: damaged files, and a disk without locks."""
+        damaged = [
+            f"{name} is damaged and was set aside as {name}.damaged; it is made again." for name in self._record.damaged
+        ]
+        if self._writer is not None and not self._writer.enforced:
+            damaged.append("This disk has no file locks: do not open the project in two studios at the same time.")
+        return tuple(damaged)
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """All decisions in order, including those undone and the undos."""
+        return self._log.all
+
+    @property
+    def largest_decided_id(self) -> int:
+        """The largest segment id of any decision, undone ones included; 0 if there is none."""
+        return self._log.largest_id
+
+    def decide(self, kind: str, /, **data: Any) -> None:
+        """Record one decision of the user. Masks in segments/ change at once. Raises ProjectError, StoreError."""
+        self.decide_together([(kind, data)])
+
+    def decide_together(self, decisions: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Record several decisions, kind and data: all of them, or none if that fails. Raises as `decide` does."""
+        with self._lock:
+            self.begin_writing()
+            self._append(*(Decision(kind, self._complete(kind, data)) for kind, data in decisions))
+
+    def undo(self) -> Decision | None:
+        """Undo the last decision and return it; None if there is nothing to undo."""
+        return self._step("undo", lambda: self.next_undo)
+
+    def redo(self) -> Decision | None:
+        """Redo the decision that was undone last and return it; None if there is nothing to redo."""
+        return self._step("redo", lambda: self.next_redo)
+
+    @property
+    def next_undo(self) -> Decision | None:
+        """The decision that `undo` would undo."""
+        return self._log.active[-1] if self._log.active else None
+
+    @property
+    def next_redo(self) -> Decision | None:
+        """The decision that `redo` would redo."""
+        return self._log.undone[-1] if self._log.undone else None
+
+    @property
+    def can_undo(self) -> bool:
+        return self.next_undo is not None
+
+    @property
+    def can_redo(self) -> bool:
+        return self.next_redo is not None
+
+    def _step(self, kind: str, following: Callable[[], Decision | None]) -> Decision | None:
+        with self._lock:
+            self.begin_writing()
+            decision = following()
+            if decision is not None:
+                self._append(Decision(kind, {}))
+            return decision
+
+    def _complete(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the data with the number of the round that a fork becomes."""
+        return {"round": next_round_number(self.folder), **data} if kind == "fork" else data
+
+    def _append(self, *decisions: Decision) -> None:
+        self._log.append(decisions)
+
+    def active_decisions(self, *kinds: str) -> tuple[Decision, ...]:
+        """Return the decisions of these kinds that are not undone, in order."""
+        with self._lock:
+            return tuple(self._log.of_kinds(*kinds))
+
+
+def is_free(folder: Path) -> bool:
+    """Whether a project can be made in a folder: nothing is in it, or what a killed process made of one."""
+    if not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir() if not is_temporary(path)}
+    return not names or (LOCK_FILE in names and names <= {LOCK_FILE, "frame"})

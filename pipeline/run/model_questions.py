@@ -1,0 +1,147 @@
+"""Questions about a project to a model with vision: what each object is, and which asset it is.
+
+All objects are asked about concurrently. An object on which the model fails stays as measured and is marked so.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import TypeVar
+
+import numpy as np
+
+from pipeline.assets.asset_captions import caption_library
+from pipeline.description import Description
+from pipeline.description.model_description import KIND as DESCRIBE
+from pipeline.description.model_description import describe_with_model, object_label
+from pipeline.matching import Match, ModelMatcherName, Query
+from pipeline.matching.model import QUESTION_KIND as CHOOSE
+from pipeline.matching.model import QUESTION_KINDS, choose_with_model, correspond
+from pipeline.models import Model, has_vision, source_of
+from pipeline.models.concurrent import ask_concurrently
+from pipeline.models.images import set_of_marks
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.trace.recorder import TracingModel
+from pipeline.project import Project, Stage
+from pipeline.run.progress import Progress
+from pipeline.run.services import Services, tracing_model
+from pipeline.segmentation import Segment
+from pipeline.store import digest
+
+T = TypeVar("T", Description, Match)
+
+
+def describe_objects(
+    project: Project, services: Services, segments: Sequence[Segment], measured: Sequence[Description]
+) -> Generator[Progress, None, list[Description]]:
+    """Return the model's descriptions of the segments, or the measured ones where it fails or the user wants those.
+
+    `measured` has one description for each segment, in their order. Raises StageCancelled.
+    """
+    calls = services.live or InFlightCalls()
+    model = tracing_model(project, services, calls)
+
+    def ask(index: int) -> Description:
+        return describe_with_model(project.frame, segments[index], measured[index], model)
+
+    indices = [
+        index
+        for index, segment in enumerate(segments)
+        if not model.override_for(DESCRIBE, object_label(segment.id)).use_measured
+    ]
+    source = source_of(model, DESCRIBE)
+    yield Progress("descriptions", f"asking {source} what {len(indices)} objects are", 0, len(indices))
+    answers = yield from _ask_all("descriptions", ask, indices, calls, source, lambda _, one: one.caption)
+    return [answers.get(index, one) for index, one in enumerate(measured)]
+
+
+def choose_assets(
+    project: Project,
+    services: Services,
+    objects: Sequence[Description],
+    measured: Sequence[Match],
+    matcher: ModelMatcherName | None = None,
+) -> Generator[Progress, None, list[Match]]:
+    """Return the model's match of each object, or the measured one where it fails or a person chose.
+
+    `measured` has one match for each object, in their order. Without a `matcher` the model is asked for a verdict on
+    the best measured candidates. Raises StageCancelled.
+    """
+    observation, segments = project.observation, {segment.id: segment for segment in project.segments() or ()}
+    library, cards_folder = services.library, services.cards_folder
+    calls = services.live or InFlightCalls()
+    model = tracing_model(project, services, calls)
+    kind = QUESTION_KINDS[matcher] if matcher else CHOOSE
+    captions: dict[str, str] = {}
+    if matcher and matcher != "image":
+        captions = yield from _asset_captions(services, model, calls)
+
+    def ask(index: int) -> Match:
+        described = objects[index]
+        query = Query(observation, segments[described.segment_id], described)
+        if matcher:
+            return correspond(matcher, model, query, measured[index], library, captions, cards_folder)
+        return choose_with_model(model, query, measured[index], library, cards_folder)
+
+    def is_asked(index: int) -> bool:
+        override = model.override_for(kind, object_label(objects[index].segment_id))
+        return measured[index].source != "human" and not override.use_measured
+
+    indices = [index for index in range(len(objects)) if is_asked(index)]
+    source = source_of(model, kind)
+    yield Progress("matches", f"asking {source} which assets {len(indices)} objects are", 0, len(indices))
+
+    def text(index: int, one: Match) -> str:
+        return f"{objects[index].name}: {one.asset_id or 'reconstructed'}"
+
+    answers = yield from _ask_all("matches", ask, indices, calls, source, text)
+    return [answers.get(index, one) for index, one in enumerate(measured)]
+
+
+def numbered_photograph(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:
+    """Return the photograph (H, W, 3) with the number of each object on it, and a hash of its content.
+
+    Empty for a model without vision.
+    """
+    if not has_vision(model):
+        return (), ""
+    objects = {one.segment_id for one in project.descriptions() or () if one.is_object}
+    masks = {one.id: one.mask for one in project.segments() or () if one.id in objects}
+    key = digest(project.frame.rgb, [[id, int(mask.sum())] for id, mask in masks.items()])
+    return (set_of_marks(project.frame.rgb, masks),), key
+
+
+def _asset_captions(
+    services: Services, model: TracingModel, calls: InFlightCalls
+) -> Generator[Progress, None, dict[str, str]]:
+    """Return the caption of each asset by id; the model describes assets without one."""
+    captions: dict[str, str] = {}
+    for done, total in caption_library(services.library, model, calls, captions, services.cards_folder):
+        yield Progress("matches", f"asking {model.name} to describe {total} assets", done, total)
+    return captions
+
+
+def _ask_all(
+    stage: Stage,
+    ask: Callable[[int], T],
+    indices: Sequence[int],
+    calls: InFlightCalls,
+    source: str,
+    text: Callable[[int, T], str],
+) -> Generator[Progress, None, dict[int, T]]:
+    """Ask about all indices concurrently and return the answers by index.
+
+    The reason of a failure is reported once only: an unreachable server fails for all objects.
+    """
+    answers: dict[int, T] = {}
+    reported: set[str] = set()
+    with closing(ask_concurrently(ask, indices, calls)) as completed:
+        for done, (position, answer) in enumerate(completed, 1):
+            index = indices[position]
+            answers[index] = answer
+            message = text(index, answer)
+            if answer.failure:
+                reason = "" if answer.failure in reported else f": {answer.failure}"
+                reported.add(answer.failure)
+                message = f"{message} (as measured; no answer from {source}{reason})"
+            yield Progress(stage, message, done, len(indices), answer)
+    return answers

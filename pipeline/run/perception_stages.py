@@ -1,0 +1,140 @@
+"""The perception stages: frame, segments, descriptions, matches."""
+
+import json
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from pipeline import description, matching
+from pipeline.description import Description, describe, unique_name
+from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
+from pipeline.matching.model import SHORTLIST_SIZE
+from pipeline.models import has_vision
+from pipeline.project import Project, safe_name
+from pipeline.run import model_questions
+from pipeline.run.merge_masks import merge_oversegmented
+from pipeline.run.progress import Progress
+from pipeline.run.services import Services, matcher_label, project_matcher
+from pipeline.segmentation import Segment, Segmenter
+from pipeline.segmentation.automatic import automatic_steps
+from pipeline.store import digest, memoise, write_json, write_text
+
+
+def frame_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Find the table and the world frame on it."""
+    yield Progress("frame", "looking for the table")
+    yield Progress("frame", "found the table", 1, 1, project.support)
+
+
+def segments_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Segment the frame and save the masks."""
+    segments = yield from find_segments(project, services.segmenter)
+    project.save_segments(segments)
+    yield Progress("segments", f"{len(segments)} segments", len(segments), len(segments), segments)
+
+
+def find_segments(
+    project: Project, segmenter: Segmenter, settings: Any = None
+) -> Generator[Progress, None, tuple[Segment, ...]]:
+    """Return the segmenter's automatic masks without saving them. Closing the generator stops the work."""
+    yield Progress("segments", f"opening the frame ({segmenter.name})")
+    with closing(automatic_steps(segmenter.open(project.frame), settings)) as steps:
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            yield Progress("segments", f"{step.message} ({segmenter.name})", step.done, step.total)
+
+
+def descriptions_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Describe each segment: measured, then by a model with vision, then with the user's decisions."""
+    segments = project.segments() or ()
+    described: list[Description] = []
+    for segment in segments:
+        described.append(_measured_description(project, segment))
+        if not has_vision(services.model):
+            yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
+    if has_vision(services.model):
+        described = yield from model_questions.describe_objects(project, services, segments, described)
+    write_text(project.folder / "descriptions.json", description.to_json(_with_decisions(project, described)))
+
+
+def _measured_description(project: Project, segment: Segment) -> Description:
+    """Return the measured description of a segment, from the cache if its mask and the frame are unchanged."""
+    key = digest("description", project.frame_key, segment.mask)
+
+    def compute() -> Any:
+        return json.loads(description.to_json([describe(project.frame, project.support, segment)]))
+
+    (measured,) = description.from_json(json.dumps(memoise(project.folder / "cache", key, compute)))
+    return replace(measured, segment_id=segment.id)
+
+
+def _with_decisions(project: Project, described: list[Description]) -> list[Description]:
+    """Return the descriptions with the names and verdicts that the user decided, and unique names."""
+    verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.active_decisions("not_object")}
+    names = {d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")}
+    chosen: set[str] = set(names.values())
+    taken: set[str] = set()
+    result = []
+    for one in described:
+        if one.segment_id in verdicts:
+            one = replace(one, is_object=not verdicts[one.segment_id], source="human")
+        if one.segment_id in names:
+            one = replace(one, name=unique_name(names[one.segment_id], taken), source="human")
+        else:
+            one = replace(one, name=unique_name(one.name, taken | chosen))
+        taken.add(one.name)
+        result.append(one)
+    return result
+
+
+def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Match each object with an asset of the library, or with none."""
+    segments = {segment.id: segment for segment in project.segments() or ()}
+    objects = [one for one in project.descriptions() or () if one.is_object]
+    overrides, matcher = project.asset_overrides(), project_matcher(project, services)
+    matches: list[Match] = []
+    for done, _ in enumerate(services.compute_features() if services.compute_features else (), 1):
+        yield Progress("matches", "rendering views of the library's assets", done, len(services.library))
+    yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
+    for described in objects:
+        found = _measured_match(project, services, matcher, segments[described.segment_id], described)
+        if described.segment_id in overrides:
+            found = matching.override_match(found, overrides[described.segment_id])
+        matches.append(found)
+        message = f"{described.name}: {found.asset_id or 'reconstructed'}"
+        yield Progress("matches", message, len(matches), len(objects), _shown(found))
+    matches = yield from merge_oversegmented(
+        project, services, matches, lambda segment, one: _measured_match(project, services, matcher, segment, one)
+    )
+    if matcher in MODEL_MATCHERS or (matcher == "all" and has_vision(services.model)):
+        objects = [one for one in project.descriptions() or () if one.is_object]
+        model_matcher = matcher if matcher in MODEL_MATCHERS else None
+        matches = yield from model_questions.choose_assets(project, services, objects, matches, model_matcher)
+    write_json(project.folder / "matches.json", matching.to_json([_shown(one) for one in matches]))
+
+
+def _measured_match(
+    project: Project, services: Services, matcher: MatcherName, segment: Segment, described: Description
+) -> Match:
+    """Return the measured match of a segment, from the cache if neither the segment nor the library changed."""
+    key = digest(
+        "match", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,
+        matcher_label(matcher, services),
+    )  # fmt: skip
+
+    def compute() -> Any:
+        indexed = IndexedLibrary(services.library, services.features(), services.encoder)
+        query = Query(project.observation, segment, described)
+        return matching.to_json([match_by_name(matcher, query, indexed, SHORTLIST_SIZE.get(matcher, MAX_CANDIDATES))])
+
+    (found,) = matching.from_json(memoise(project.folder / "cache", key, compute))
+    return replace(found, segment_id=segment.id)
+
+
+def _shown(found: Match) -> Match:
+    """Return the match with only as many candidates as are saved."""
+    return replace(found, candidates=found.candidates[:MAX_CANDIDATES])

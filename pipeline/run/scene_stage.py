@@ -1,0 +1,69 @@
+"""The scene stage: place every object, settle the scene, and write the twin."""
+
+from collections.abc import Iterator
+
+from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
+from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset
+from pipeline.models import StageCancelled
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.project import Project
+from pipeline.run.progress import Progress
+from pipeline.run.services import Services
+from pipeline.scene import object_names, overrides, scene_files
+from pipeline.scene.place_objects import SceneInputs, place_objects
+from pipeline.scene.placement import Scene
+from pipeline.scene.settle_retry import settle_with_retries
+
+
+def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Build the twin: place the objects, settle them, and write scene.json and the model."""
+    by_segment = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
+    generated = [id for id, override in by_segment.items() if override.method == "provider"]
+    yield from _generate_assets(project, services, generated)
+    yield Progress("scene", "placing the objects", 0, 3)
+    descriptions, matches = project.descriptions() or (), project.matches() or ()
+    inputs = SceneInputs(
+        project.observation,
+        project.segments() or (),
+        descriptions,
+        matches,
+        services.library,
+        project.folder / "scene",
+        by_segment,
+        project.folder / "cache",
+    )
+
+    def rename(scene: Scene) -> Scene:
+        decisions = project.active_decisions(*object_names.DECISION_KINDS)
+        return object_names.name_objects(scene, descriptions, matches, services.library, decisions)
+
+    scene = rename(place_objects(inputs))
+    yield Progress("scene", "settling the objects", 1, 3)
+    scene, reports = settle_with_retries(scene, inputs, rename)
+    yield Progress("scene", "writing the model", 2, 3)
+    scene_files.write_scene(scene, project.folder)
+    yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def _generate_assets(project: Project, services: Services, segment_ids: list[int]) -> Iterator[Progress]:
+    """Let the image-to-3D service generate the assets of these segments that it has not generated yet.
+
+    Raises ProviderError, StageCancelled.
+    """
+    described = {d.segment_id: d for d in project.descriptions() or () if d.is_object}
+    segments = {s.id: s for s in project.segments() or ()}
+    calls, folder = services.live or InFlightCalls(), project.folder / "scene"
+    for number, id in enumerate(id for id in segment_ids if id in described and id in segments):
+        if find_generated(project.frame, segments[id], folder) is not None:
+            continue
+        provider = services.image_to_3d
+        if provider is None:
+            raise ProviderError(
+                f"{described[id].name} is to be made by an image-to-3D service, and none is configured; set "
+                "GRS_IMAGE_TO_3D=http://host:port, or choose another method"
+            )
+        yield Progress("scene", f"{provider.name} makes {described[id].name}", number, len(segment_ids))
+        try:
+            generate_asset(provider, project.frame, segments[id], described[id], folder, lambda: calls.is_stopped)
+        except ProviderCancelled as stop:
+            raise StageCancelled(str(stop)) from None

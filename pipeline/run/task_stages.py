@@ -1,0 +1,92 @@
+"""The task stages: task, rounds, solution."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipeline.models import has_vision, label_of
+from pipeline.models.stage_model import StageModel
+from pipeline.project import Project
+from pipeline.router import RouteOptions, RouteStart, next_round_number, route, write_round
+from pipeline.run import model_questions
+from pipeline.run.progress import Progress
+from pipeline.run.services import Services, project_robot, tracing_model
+from pipeline.simulation import Program, kit
+from pipeline.solving import Attempt, solve, write_solution
+from pipeline.store import write_json
+from pipeline.tasks import Task, TaskError, propose, task_to_json, understand_instruction
+
+
+def task_stage(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
+    """Propose tasks, or parse the user's instruction. Raises TaskError, ModelError."""
+    yield Progress("task", f"proposing tasks ({label_of(services.model)})")
+    scene = kit.Scene.load(project.folder)
+    pictures = model_questions.numbered_photograph(project, services.model)
+    model = StageModel(tracing_model(project, services), "propose_tasks", *pictures)
+    notes = _object_notes(project, has_vision(services.model))
+    proposed = propose(scene, model, notes=notes)
+    write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
+    if text is not None:
+        task = understand_instruction(project.text_in_current_names(text), scene, model, notes)
+        project.decide("task", **task_to_json(task))
+    elif proposed:
+        task = proposed[0]
+    else:
+        raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
+    project.save_task(task)
+    yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def _object_notes(project: Project, marked: bool) -> dict[str, str]:
+    """Return a note on each object by name: its number in the marked photograph, its caption, its matched asset."""
+    assets = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
+    captions = {d.segment_id: d.caption for d in project.descriptions() or ()}
+    mark, scene = "(mark {}) " if marked else "", project.scene()
+    return {
+        p.name: f"{mark.format(p.segment_id)}{captions.get(p.segment_id, '')} {assets.get(p.segment_id, '')}".strip()
+        for p in (scene.placements if scene else ())
+    }
+
+
+def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Generate, run and repair programs until simulation and checks agree."""
+    task = _current_task(project)
+    number = next_round_number(project.folder)
+    forks = project.active_decisions("fork")
+    start = RouteStart(number=number)
+    if forks and forks[-1].data["round"] >= number:  # no round was made of it yet
+        edited = forks[-1].data
+        program = project.program_in_current_names(Program(edited["simulation"], edited["checks"]))
+        start = RouteStart(program, edited["parent"], number)
+    model = StageModel(tracing_model(project, services), "write_program")
+    rounds = route(task, project.folder, model, services.sandbox, RouteOptions(services.mode), start)
+    for one in rounds:
+        one = replace(one, task=task.instruction)
+        write_round(one, project.folder)
+        yield Progress("rounds", f"round {one.number}: {one.reason}", one.number + 1, 0, one)
+
+
+def _current_task(project: Project) -> Task:
+    task = project.task()
+    if task is None:
+        raise TaskError("there is no task yet; choose a proposed one or write one")
+    project.save_task(task)
+    return task
+
+
+def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
+    """Run the oracle on every seed of the best program and render a video. Raises TaskError, SandboxError."""
+    best = project.best_round()
+    if best is None:
+        raise TaskError("there is no program to run yet; generate one first")
+    total, robot = len(services.seeds), project_robot(project, services)
+    program = project.program_in_current_names(best.program)
+    for number, step in enumerate(solve(program, project.folder, services.sandbox, services.seeds, robot), 1):
+        if isinstance(step, Attempt):
+            outcome = "solved" if step.solved else step.reason or f"reward {step.reward:.2f}"
+            yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
+        else:
+            for share in write_solution(step, project.folder):
+                yield Progress("solution", "rendering the video", round(100 * share), 100)
+            outcome = "solved" if step.solved else "not solved"
+            counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
+            yield Progress("solution", f"{outcome}: {counts}", total, total, step)

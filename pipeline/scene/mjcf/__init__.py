@@ -1,0 +1,1 @@
+"""MJCF of a scene: the specification, mesh files and articulated objects."""

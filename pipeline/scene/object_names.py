@@ -1,0 +1,127 @@
+"""Name the objects of the twin: by their colour and their asset, or as they were measured."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pipeline.assets import Asset, Library
+from pipeline.description import Description, name_from_measurements, unique_name
+from pipeline.description.colour_names import COLOUR_WORDS
+from pipeline.matching import Match
+from pipeline.matching.measured import MIN_PROBABILITY
+from pipeline.scene.overrides import DecisionRecord
+from pipeline.scene.placement import Placement, Scene
+
+DECISION_KINDS = ("rename", "choose_asset")
+"""Kinds of decisions that change names."""
+FILLER_WORDS = {"small", "medium", "large", "big", "bigger", "my", "our", "the", "a", "an"}
+"""Words of an asset's name that do not say what it is."""
+MAX_NAME_WORDS = 4
+"""An asset's longer name is a title; its category is used instead."""
+
+
+def name_objects(
+    scene: Scene,
+    descriptions: Iterable[Description],
+    matches: Iterable[Match],
+    library: Library,
+    decisions: Sequence[DecisionRecord] = (),
+) -> Scene:
+    """Return the scene with a unique name for every object; `decisions` are those of DECISION_KINDS, in order.
+
+    Names from a person or a model stay, and so does the measured name of a reconstructed object. No object gets the
+    measured name of another, so that every name, earlier ones included, refers to one object.
+    """
+    described, matched = {d.segment_id: d for d in descriptions}, {m.segment_id: m for m in matches}
+    renamed = {d.data["id"] for d in decisions if d.kind == "rename"}
+    measured = {d.segment_id: d.name for d in described.values()}
+    taken: set[str] = set()
+    placements = []
+    for p in scene.placements:
+        description = described.get(p.segment_id)
+        if description is not None:
+            match = matched.get(p.segment_id)
+            name = None if p.segment_id in renamed else _asset_name(description, match, p, library)
+            others = {name for id, name in measured.items() if id != p.segment_id}
+            p = replace(p, name=description.name if name is None else unique_name(name, taken | others))
+        taken.add(p.name)
+        placements.append(p)
+    earlier = _earlier_names(described, matched, library, decisions)
+    return replace(scene, placements=_with_aliases(placements, earlier, measured))
+
+
+def current_names(placements: Iterable[Placement]) -> dict[str, str]:
+    """Return the current name of each object, by every alias."""
+    return {alias: p.name for p in placements for alias in p.aliases}
+
+
+def use_current_names(text: str, current: Mapping[str, str]) -> str:
+    """Return the text with every alias in it replaced by the current name."""
+    if not current:
+        return text
+    return re.sub(rf"\b({'|'.join(map(re.escape, current))})\b", lambda match: current[match[0]], text)
+
+
+def colour_and_kind(colour: str, asset: Asset, only_kind: bool = False) -> str:
+    """Return a name such as "white_mug": the measured colour, unless the asset's name has it, then the asset's name.
+
+    If that name has another colour, or with `only_kind`, the asset's category is used instead of its name.
+    """
+    words = [word for word in _words(asset.name) if word not in FILLER_WORDS] or _words(asset.name)
+    colours = {COLOUR_WORDS[word] for word in words if word in COLOUR_WORDS}
+    another_colour = bool(colours) and colour not in colours and words[-1] not in COLOUR_WORDS
+    if only_kind or len(words) > MAX_NAME_WORDS or another_colour:
+        words, colours = _words(asset.category) or words[-1:], set()
+    return "_".join(words if colours else [colour, *words])[:40].strip("_")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def _asset_name(description: Description, match: Match | None, p: Placement, library: Library) -> str | None:
+    """Return the name that an object gets from its asset; None if it keeps the name of its description."""
+    if p.asset_id is None or p.asset_id not in library or description.source not in ("measured", "human"):
+        return None
+    score = next((c.score for c in match.candidates if c.asset_id == p.asset_id), 1.0) if match else 1.0
+    # a poor score is sure of the kind, not of the asset
+    only_kind = match is not None and match.source == "measured" and score < MIN_PROBABILITY
+    return colour_and_kind(description.attributes.colour, library[p.asset_id], only_kind)
+
+
+def _earlier_names(
+    described: Mapping[int, Description],
+    matched: Mapping[int, Match],
+    library: Library,
+    decisions: Sequence[DecisionRecord],
+) -> dict[int, list[str]]:
+    """Return the names that each object had, or had with another asset, by segment id."""
+    assets = {id: [m.asset_id, *(m.machine or ())[:1]] for id, m in matched.items()}
+    for decision in decisions:
+        if decision.kind == "choose_asset":
+            assets.setdefault(decision.data["id"], []).append(decision.data["asset_id"])
+    names = {id: [d.name, name_from_measurements(d.attributes)] for id, d in described.items()}
+    for id, d in described.items():
+        names[id] += [
+            colour_and_kind(d.attributes.colour, library[a]) for a in assets.get(id, ()) if a and a in library
+        ]
+    for decision in decisions:
+        if decision.kind == "rename" and decision.data["id"] in names:
+            names[decision.data["id"]].append("_".join(_words(decision.data["name"])))
+    return names
+
+
+def _with_aliases(
+    placements: Sequence[Placement], earlier: Mapping[int, Sequence[str]], measured: Mapping[int, str]
+) -> tuple[Placement, ...]:
+    """Return the placements with those of their earlier names that refer to no other object."""
+    names = {p.name for p in placements}
+
+    def is_alias(name: str, id: int) -> bool:
+        others = {other for other, earlier_names in earlier.items() if other != id and name in earlier_names}
+        return name not in names and (measured.get(id) == name or not others)
+
+    return tuple(
+        replace(p, aliases=tuple(dict.fromkeys(n for n in earlier.get(p.segment_id, ()) if is_alias(n, p.segment_id))))
+        for p in placements
+    )

@@ -1,0 +1,103 @@
+"""What the camera measured of one object: its segment, its description, its match and its points in world axes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from pipeline.description import Description
+from pipeline.frame import Observation
+from pipeline.geometry import transform
+from pipeline.matching import Match
+from pipeline.scene.registration import RegistrationTarget
+from pipeline.segmentation import Segment
+
+CLUSTER_GAP_M = 0.05
+"""Distance from the main cluster of a segment's points within which smaller clusters belong to the object."""
+MIN_HEIGHT_M = 0.003
+"""Points below this height count as the table's."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedObject:
+    """One object as the camera measured it."""
+
+    observation: Observation
+    segment: Segment
+    description: Description
+    match: Match | None
+    """None if the object was not matched."""
+    points: np.ndarray
+    """Measured points in world axes, of shape (N, 3), in metres."""
+
+    @property
+    def top(self) -> float:
+        """Height in metres of the highest points above the table."""
+        return float(np.quantile(self.points[:, 2], 0.98))
+
+    @property
+    def bottom(self) -> float:
+        """Height in metres of the lowest points above the table."""
+        return float(np.quantile(self.points[:, 2], 0.05))
+
+    @cached_property
+    def target(self) -> RegistrationTarget:
+        """What a surface is registered to."""
+        return RegistrationTarget(self.points, self.observation.frame, self.observation.support.world_from_camera)
+
+
+def observe_objects(
+    observation: Observation, segments: Iterable[Segment], descriptions: Iterable[Description], matches: Iterable[Match]
+) -> tuple[ObservedObject, ...]:
+    """Return every segment that is described as an object, in the order of the segments."""
+    described = {d.segment_id: d for d in descriptions if d.is_object}
+    matched = {m.segment_id: m for m in matches}
+    return tuple(observe(observation, s, described[s.id], matched.get(s.id)) for s in segments if s.id in described)
+
+
+def observe(
+    observation: Observation, segment: Segment, description: Description, match: Match | None = None
+) -> ObservedObject:
+    """Return one segment as an observed object."""
+    return ObservedObject(observation, segment, description, match, object_points(observation, segment))
+
+
+def match_score(match: Match | None) -> float:
+    """Return the score of the asset that was chosen, in [0, 1]; 0 if none was."""
+    if match is None:
+        return 0.0
+    return max((c.score for c in match.candidates if c.asset_id == match.asset_id), default=0.0)
+
+
+def object_points(observation: Observation, segment: Segment) -> np.ndarray:
+    """Return a segment's points above the table in world axes, of shape (N, 3), without depth errors at its edge."""
+    frame = observation.frame
+    inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    mask = inner if inner.sum() > 100 else segment.mask
+    points = transform(observation.support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
+    points = points[points[:, 2] > MIN_HEIGHT_M]
+    return points[_in_main_cluster(points)]
+
+
+def _in_main_cluster(points: np.ndarray) -> np.ndarray:
+    """Return which points belong to the main cluster or lie near it, of shape (N,), bool."""
+    import open3d  # takes a second to import
+
+    if len(points) < 30:
+        return np.ones(len(points), bool)
+    step = max(1, len(points) // 1500)
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[::step]))
+    labels = np.asarray(cloud.cluster_dbscan(eps=0.02, min_points=4))
+    sizes = np.bincount(labels[labels >= 0], minlength=1)
+    if not sizes.any():
+        return np.ones(len(points), bool)
+    main = points[::step][labels == sizes.argmax()]
+    low, high = main.min(0) - CLUSTER_GAP_M, main.max(0) + CLUSTER_GAP_M
+    selected = np.zeros(len(points), bool)
+    for label in np.flatnonzero(sizes >= 0.05 * sizes.max()):
+        cluster = points[::step][labels == label]
+        if ((cluster > low) & (cluster < high)).all(1).mean() > 0.5:
+            selected |= ((points >= cluster.min(0) - 0.005) & (points <= cluster.max(0) + 0.005)).all(1)
+    return selected

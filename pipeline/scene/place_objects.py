@@ -1,0 +1,208 @@
+"""Place every observed object in the scene: upright or lying, on the table or on another object.
+
+An object that was matched gets its asset, registered to the measured points. Any other is reconstructed from the view.
+A person's override wins.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.assets import Asset, Library
+from pipeline.assets.reconstruct.generated_asset import find_generated
+from pipeline.description import Description
+from pipeline.frame import Frame, Observation, Support
+from pipeline.geometry import Pose
+from pipeline.matching import Match
+from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
+from pipeline.scene.overrides import Override, override_scene_physics
+from pipeline.scene.placement import MachinePose, Placement, Scene
+from pipeline.scene.pose_search import GOOD_COST_M, PoseFit, cached_fit, is_unsupported, refit_pose, search_pose
+from pipeline.scene.reconstruction import reconstruct_object
+from pipeline.scene.support_relations import (
+    add_props,
+    candidate_heights,
+    extend_support,
+    object_under,
+    support_height,
+    supporting_object,
+)
+from pipeline.scene.yaw_from_appearance import choose_yaw
+from pipeline.segmentation import Segment
+
+CLOSE_COST_M = 0.002
+"""An asset that fits this closely is never rejected."""
+REJECT_RATIO = 0.5
+"""Reject the matched asset if a primitive's fit cost is below this fraction of the asset's."""
+REJECT_RATIO_HOLLOW = 0.3
+"""The same for containers: a primitive would lose the inside."""
+REJECT_RATIO_SCALED = 0.75
+"""The same for an asset that fits in another size only."""
+CONFIDENT_SCORE = 0.9
+"""Match score above which a primitive that fits poorly itself does not reject the asset."""
+PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
+"""Reconstruction methods of the primitives that can reject an asset, by described shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneInputs:
+    """Everything that the scene is made from."""
+
+    observation: Observation
+    segments: Sequence[Segment]
+    descriptions: Sequence[Description]
+    matches: Sequence[Match]
+    library: Library
+    folder: Path
+    """Reconstructed assets are written below this folder."""
+    overrides: Mapping[int, Override] = field(default_factory=dict)
+    """A person's corrections, by segment id."""
+    cache: Path | None = None
+    """Folder in which pose fits are memoised; None to compute them all."""
+
+    def observed_objects(self) -> tuple[ObservedObject, ...]:
+        """Return the segments that are objects, with their points."""
+        return observe_objects(self.observation, self.segments, self.descriptions, self.matches)
+
+    def override(self, segment_id: int) -> Override:
+        return self.overrides.get(segment_id, Override())
+
+
+def place_objects(inputs: SceneInputs) -> Scene:
+    """Return the twin as it was observed, not yet settled."""
+    observed_objects = inputs.observed_objects()
+    placements: dict[int, Placement] = {}
+    # supporting objects are placed before what they support
+    for observed in sorted(observed_objects, key=lambda o: o.bottom if len(o.points) else 0.0):
+        override = inputs.override(observed.segment.id)
+        below = tuple(placements.values())
+        placement = place_object(inputs, observed, below, override)
+        supporter = supporting_object(observed, below) or object_under(placement, below)
+        if supporter is not None and override.fixed_pose is None and supporter.asset_id is None:
+            placements[supporter.segment_id] = extend_support(supporter, placement)
+        placements[observed.segment.id] = placement
+    frame, support = inputs.observation.frame, inputs.observation.support
+    scene = Scene(
+        world_from_camera=support.world_from_camera,
+        table=support.polygon,
+        table_rgb=_table_colour(frame, support),
+        placements=add_props(tuple(placements[o.segment.id] for o in observed_objects)),
+        intrinsics=frame.intrinsics,
+    )
+    return override_scene_physics(scene, inputs.overrides)
+
+
+def place_object(
+    inputs: SceneInputs, observed: ObservedObject, below: tuple[Placement, ...], override: Override
+) -> Placement:
+    """Return the placement of one object, on the table or on one of the placements `below`."""
+    height = support_height(observed, below)
+
+    def reconstructed(method: str) -> tuple[Asset, PoseFit]:
+        return reconstruct_object(observed, method, height, inputs.folder, inputs.cache)
+
+    def placed(asset: Asset, asset_id: str | None, fit: PoseFit) -> Placement:
+        final = _overridden_fit(fit, override, asset, observed, candidate_heights(observed, below), inputs.cache)
+        return _placement(observed, asset, asset_id, fit, final)
+
+    match = observed.match
+    if match is not None and match.asset_id is not None and override.method is None:
+        asset = inputs.library[match.asset_id]
+        fit = _fit_matched_asset(inputs, observed, asset, match.scale, below)
+        if not _is_rejected(observed, match, asset, fit, candidate_heights(observed, below), reconstructed):
+            return placed(asset, asset.id, fit)
+    if override.method == "provider":
+        generated = find_generated(inputs.observation.frame, observed.segment, inputs.folder)
+        if generated is not None:
+            return placed(generated, None, search_pose(observed, generated, 1.0, below, inputs.cache))
+    asset, fit = reconstructed(override.method or "best")
+    return placed(asset, None, fit)
+
+
+def _fit_matched_asset(
+    inputs: SceneInputs, observed: ObservedObject, asset: Asset, scale: float, below: tuple[Placement, ...]
+) -> PoseFit:
+    fit = search_pose(observed, asset, scale, below, inputs.cache)
+    return choose_yaw(fit, asset, observed, inputs.cache) if asset.joints else fit
+
+
+def _is_rejected(
+    observed: ObservedObject,
+    match: Match,
+    asset: Asset,
+    fit: PoseFit,
+    heights: list[float],
+    reconstructed: Callable[[str], tuple[Asset, PoseFit]],
+) -> bool:
+    """Whether a primitive explains the points so much better that the object cannot be the matched asset."""
+    shape = observed.description.attributes.shape
+    accepted = fit.cost < GOOD_COST_M and fit.scale == 1 and not is_unsupported(fit, asset, heights)
+    if match.source == "human" or accepted or shape not in PRIMITIVE_METHODS:
+        return False
+    _, primitive = reconstructed(PRIMITIVE_METHODS[shape])
+    ratio = REJECT_RATIO_HOLLOW if asset.container else REJECT_RATIO if fit.scale == 1 else REJECT_RATIO_SCALED
+    # where neither fits, the depth is poor and does not speak against a confident match
+    poor_depth = match_score(match) > CONFIDENT_SCORE and primitive.cost > CLOSE_COST_M
+    return fit.cost > CLOSE_COST_M and primitive.cost < fit.cost * ratio and not poor_depth
+
+
+def _overridden_fit(
+    fit: PoseFit, override: Override, asset: Asset, observed: ObservedObject, heights: list[float], cache: Path | None
+) -> PoseFit:
+    """Return the fit with a person's pose and scale, refitted where asked; the same object if nothing is overridden."""
+    scale = fit.scale if override.scale is None else override.scale
+    if override.refit:
+        if override.pose is None or len(observed.points) < 10:
+            return fit
+        start, refit_scale = override.pose, override.refit_scale
+        evidence = (observed.points, observed.segment.mask, heights, asset.digest, start.matrix, scale, refit_scale)
+        return cached_fit(
+            cache, ("refit", *evidence), lambda: refit_pose(start, scale, refit_scale, asset, observed, heights)
+        )
+    if override.pose is not None:
+        return PoseFit(override.pose, scale, 0.0)
+    if scale == fit.scale:
+        return fit
+    lift = np.abs(fit.pose.rotation[2]) @ asset.size / 2 * (scale - fit.scale)  # keeps the bottom where it was
+    return PoseFit(Pose(fit.pose.pos + np.array([0, 0, lift]), fit.pose.quat_wxyz), scale, 0.0)
+
+
+def _placement(
+    observed: ObservedObject, asset: Asset, asset_id: str | None, machine_fit: PoseFit, fit: PoseFit
+) -> Placement:
+    measured, scale = observed.description.attributes, fit.scale
+    return Placement(
+        name=observed.description.name,
+        segment_id=observed.segment.id,
+        asset_id=asset_id,
+        scale=scale,
+        size=asset.size * scale,
+        world_from_object=fit.pose,
+        misfit=fit.cost,
+        mesh=asset.mesh,
+        collision=asset.collision,
+        model=asset.model,
+        joints=asset.joints,
+        mass=asset.mass * scale**3,
+        mass_range=(asset.mass_range[0] * scale**3, asset.mass_range[1] * scale**3),
+        mass_source=asset.mass_source,
+        friction=asset.friction,
+        friction_range=asset.friction_range,
+        friction_source=asset.friction_source,
+        category=asset.category,
+        shape=measured.shape,
+        colour=measured.colour,
+        rgb=measured.rgb,
+        container=asset.container,
+        licence=asset.licence,
+        provenance=asset.provenance,
+        machine_pose=None if fit is machine_fit else MachinePose(machine_fit.pose, machine_fit.scale),
+    )
+
+
+def _table_colour(frame: Frame, support: Support) -> tuple[int, int, int]:
+    pixels = frame.rgb[support.inliers]
+    r, g, b = np.median(pixels, axis=0) if len(pixels) else (150, 140, 130)
+    return int(r), int(g), int(b)

@@ -1,0 +1,1 @@
+"""Previews that a page shows without building the twin again."""

@@ -1,0 +1,164 @@
+"""Read and write the twin: scene.json, and the folder scene/ with the model and its meshes."""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.assets.asset import Joint
+from pipeline.frame import Intrinsics
+from pipeline.geometry import Pose
+from pipeline.scene.articulation import moving_parts
+from pipeline.scene.mjcf import builder
+from pipeline.scene.placement import MachinePose, Placement, Scene, SceneError
+from pipeline.store import write_json
+
+_PLAIN_FIELDS = (
+    "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
+    "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance",
+)  # fmt: skip
+"""Fields of a placement that are JSON values already."""
+
+
+def write_scene(scene: Scene, project_dir: Path) -> Scene:
+    """Write scene/ and scene.json; return the scene with its meshes in the project. Raises SceneError."""
+    folder = project_dir / "scene"
+    staged = project_dir / ".scene"  # the meshes that are read may be those that are replaced
+    shutil.rmtree(staged, ignore_errors=True)  # a killed process may have left some
+    builder.write_mjcf(scene, staged)
+    folder.mkdir(exist_ok=True)
+    written = {new.replace(folder / new.name).name for new in list(staged.iterdir())}
+    staged.rmdir()
+    for old in folder.iterdir():
+        if old.is_file() and old.name not in written:
+            old.unlink()
+    scene = replace(scene, placements=tuple(_with_project_files(p, folder) for p in scene.placements))
+    write_json(project_dir / "scene.json", scene_to_json(scene, project_dir))
+    return scene
+
+
+def _with_project_files(p: Placement, folder: Path) -> Placement:
+    model = None if p.model is None else folder / f"{p.name}.model.xml"
+    collision = tuple(folder / f"{p.name}.{i}.obj" for i in range(len(p.collision) or 1))
+    return replace(p, mesh=folder / f"{p.name}.obj", collision=collision, model=model)
+
+
+def scene_to_json(scene: Scene, project_dir: Path) -> dict:
+    """Return the content of scene.json, with mesh paths relative to the project's folder."""
+    return {
+        "world_from_camera": np.asarray(scene.world_from_camera).tolist(),
+        "camera": asdict(scene.intrinsics) if scene.intrinsics else None,
+        "table": np.asarray(scene.table).tolist(),
+        "table_rgb": [int(c) for c in scene.table_rgb],
+        "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
+    }
+
+
+def _placement_to_json(p: Placement, project_dir: Path) -> dict:
+    return (
+        {k: getattr(p, k) for k in _PLAIN_FIELDS}
+        | {
+            "size": np.asarray(p.size).tolist(),
+            "world_from_object": _pose_to_json(p.world_from_object),
+            "mass_range": list(p.mass_range),
+            "friction_range": list(p.friction_range),
+            "also": list(p.aliases),
+            "found": _pose_to_json(p.machine_pose.world_from_object) | {"scale": p.machine_pose.scale}
+            if p.machine_pose
+            else None,
+            "rgb": [int(c) for c in p.rgb],
+            "mesh": _relative(p.mesh, project_dir),
+            "collision": [_relative(c, project_dir) for c in p.collision],
+        }
+        | ({"model": _relative(p.model, project_dir), "joints": _joints_to_json(p)} if p.model else {})
+    )
+
+
+def _pose_to_json(pose: Pose) -> dict:
+    return {"pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist()}
+
+
+def _pose_from_json(data: dict) -> Pose:
+    return Pose(np.array(data["pos"], float), np.array(data["quat_wxyz"], float))
+
+
+def _relative(path: Path, project_dir: Path) -> str:
+    return path.relative_to(project_dir).as_posix() if path.is_relative_to(project_dir) else path.as_posix()
+
+
+def read_scene(project_dir: Path) -> Scene:
+    """Return the scene of a project's folder. Raises SceneError."""
+    try:
+        data = json.loads((project_dir / "scene.json").read_text(encoding="utf-8"))
+        return Scene(
+            world_from_camera=np.array(data["world_from_camera"], float),
+            table=np.array(data["table"], float),
+            table_rgb=tuple(data["table_rgb"]),
+            placements=tuple(_placement_from_json(p, project_dir) for p in data["placements"]),
+            intrinsics=Intrinsics(**data["camera"]) if data.get("camera") else None,
+        )
+    except FileNotFoundError as error:
+        raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        raise SceneError(f"{project_dir.name}/scene.json is damaged ({reason}); build the scene again") from error
+
+
+def _placement_from_json(data: dict, project_dir: Path) -> Placement:
+    found, aliases = data.get("found"), data.get("also", ())
+    if not isinstance(data["segment_id"], int) or not all(isinstance(name, str) for name in (data["name"], *aliases)):
+        raise TypeError("the name or segment of an object is of another type")
+    return Placement(
+        **{k: data[k] for k in _PLAIN_FIELDS if k in data},
+        size=np.array(data["size"], float),
+        world_from_object=_pose_from_json(data["world_from_object"]),
+        mass_range=tuple(data.get("mass_range", (0.0, 0.0))),
+        friction_range=tuple(data.get("friction_range", (0.0, 0.0))),
+        machine_pose=MachinePose(_pose_from_json(found), float(found["scale"])) if found else None,
+        aliases=tuple(aliases),
+        rgb=tuple(data["rgb"]),
+        mesh=project_dir / data["mesh"],
+        collision=tuple(project_dir / c for c in data["collision"]),
+        model=project_dir / data["model"] if data.get("model") else None,
+        joints=_joints_from_json(data["name"], data.get("joints", ()), float(data["scale"])),
+    )
+
+
+def _joints_to_json(p: Placement) -> list[dict]:
+    """Return the joints of a placement, named "<object>/<joint>" as in scene.xml, all closed at 0.
+
+    "called" is the name of the moving part for people. Its axis and its box are in the object's axes, closed.
+    """
+    parts = {part.joint: part for part in moving_parts(p)}
+    return [
+        {"name": f"{p.name}/{joint.name}", "kind": joint.kind, "part": f"{p.name}/{part.body}", "value": 0.0,
+         "range": [end * _unit_scale(joint.kind, p.scale) if np.isfinite(end) else None for end in joint.range],
+         "called": part.name, "end": part.end, "lever": part.lever,
+         **{key: getattr(part, key).tolist() for key in ("axis", "anchor", "centre", "size")}}
+        for joint in p.joints if (part := parts.get(joint.name))
+    ]  # fmt: skip
+
+
+def _unit_scale(kind: str, scale: float) -> float:
+    """Return by how much a joint's range grows with the object: a slide's in metres does, a hinge's does not."""
+    return scale if kind == "slide" else 1.0
+
+
+def _joints_from_json(name: str, rows: Iterable[Mapping[str, Any]], scale: float) -> tuple[Joint, ...]:
+    """Inverse of `_joints_to_json` for the object `name`."""
+
+    def joint_range(row: Mapping[str, Any]) -> tuple[float, float]:
+        factor = _unit_scale(row["kind"], scale)
+        low, high = (
+            sign * np.inf if end is None else end / factor for sign, end in zip((-1, 1), row["range"], strict=True)
+        )
+        return float(low), float(high)
+
+    def own_name(text: Any) -> str:
+        return str(text).removeprefix(f"{name}/")
+
+    return tuple(Joint(own_name(row["name"]), row["kind"], joint_range(row), own_name(row["part"])) for row in rows)

@@ -1,0 +1,88 @@
+"""Settle the scene, and place the objects that moved in another way where that agrees better with the photograph.
+
+An object that moved by more than a centimetre until it rested was placed wrongly, or its neighbours were. Its pose is
+searched again among the others as they rest; if it had an asset, it is also reconstructed from the view. An alternative
+is kept only if all objects of the settled scene together then fit the measured points better. Other motion is reported.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from pipeline.scene import registration
+from pipeline.scene.observed_object import ObservedObject
+from pipeline.scene.overrides import override_physics
+from pipeline.scene.place_objects import SceneInputs, place_object
+from pipeline.scene.placement import Placement, Scene
+from pipeline.scene.settle import REPORTED_SHIFT_M, SettleReport, settle
+from pipeline.scene.support_relations import add_props
+
+MAX_RETRIED = 3
+"""Number of objects that are placed again at most: those that moved farthest."""
+MIN_GAIN_M = 0.001
+"""Amount by which the sum of all misfits must fall for an alternative to be kept."""
+
+
+def settle_with_retries(
+    scene: Scene, inputs: SceneInputs, rename: Callable[[Scene], Scene] = lambda scene: scene
+) -> tuple[Scene, tuple[SettleReport, ...]]:
+    """Return the settled scene and the reports of what settling changed.
+
+    `scene` is what `place_objects` made of the same inputs. `rename` names the objects of an alternative, in which
+    another asset may stand for one. Raises SceneError.
+    """
+    settled, reports = settle(scene)
+    if not (moved := _moved_objects(settled, reports, inputs)):
+        return settled, reports
+    observed = {o.segment.id: o for o in inputs.observed_objects()}
+    misfit = _total_misfit(settled, observed)
+    for id in moved:
+        below = tuple(p for p in settled.placements if p.segment_id != id)
+        before = scene
+        for alternative in _alternatives(inputs, observed[id], below):
+            candidate = rename(_with_placement(before, alternative))
+            candidate_settled, candidate_reports = settle(candidate)
+            if (cost := _total_misfit(candidate_settled, observed)) < misfit - MIN_GAIN_M:
+                scene, settled, reports, misfit = candidate, candidate_settled, candidate_reports, cost
+    return settled, reports
+
+
+def _moved_objects(settled: Scene, reports: Iterable[SettleReport], inputs: SceneInputs) -> list[int]:
+    """Return the segments of objects that would not rest, then of those that moved, farthest first.
+
+    An object that a person placed is left out.
+    """
+    ids = {p.name: p.segment_id for p in settled.placements}
+    free = [
+        report
+        for report in reports
+        if (report.held or report.moved > REPORTED_SHIFT_M) and not inputs.override(ids[report.name]).fixed_pose
+    ]
+    return [ids[report.name] for report in sorted(free, key=lambda r: (not r.held, -r.moved))[:MAX_RETRIED]]
+
+
+def _alternatives(inputs: SceneInputs, observed: ObservedObject, below: tuple[Placement, ...]) -> Iterator[Placement]:
+    """Yield the object placed again among the others, then reconstructed unless a person chose its asset."""
+    override = inputs.override(observed.segment.id)
+    again = place_object(inputs, observed, below, override)
+    yield override_physics(again, override)
+    if again.asset_id is not None and observed.match is not None and observed.match.source != "human":
+        reconstructed = place_object(inputs, observed, below, replace(override, method="best"))
+        yield override_physics(reconstructed, override)
+
+
+def _with_placement(scene: Scene, placement: Placement) -> Scene:
+    """Return the scene with the placement of one object replaced; it keeps its name."""
+    placements = tuple(
+        replace(placement, name=p.name, aliases=p.aliases) if p.segment_id == placement.segment_id else p
+        for p in scene.placements
+    )
+    return replace(scene, placements=add_props(placements))
+
+
+def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject]) -> float:
+    """Return the sum in metres of the registration costs of all objects."""
+    total = 0.0
+    for p in scene.placements:
+        surface = registration.load_surface(p.mesh, p.size)
+        total += registration.registration_cost(surface, observed[p.segment_id].target, p.world_from_object)
+    return total

@@ -1,0 +1,104 @@
+"""Predict affinities: log odds that pairs of cells of the image, near and far apart, belong to the same object.
+
+A U-Net (Ronneberger et al., 2015) on a grid of 4 pixels takes height, surface normals, depth edges, colour, and the
+colour features of the click network's encoder. For each cell it predicts whether the cells at fixed OFFSETS belong to
+the same object, like the affinities of mutex watersheds (Wolf et al., 2018). scripts/training/train_affinity.py trains
+it on rendered tables only. It runs in OpenCV.
+"""
+
+from functools import cache
+from pathlib import Path
+from threading import Lock
+
+import cv2
+import numpy as np
+
+from pipeline.segmentation.depth.agglomeration import PairAffinities
+
+CELL = 4
+"""Pixels at working size along a cell of the grid."""
+OFFSETS = ((0, 1), (1, 0), (0, 3), (3, 0), (3, 3), (3, -3), (0, 8), (8, 0), (7, 7), (7, -7), (0, 16), (16, 0))
+"""Rows and columns from a cell to the cell it is compared with."""
+INPUT_CHANNELS = 12
+"""Number of channels besides the encoder's features."""
+NEIGHBOUR_DISTANCE = 3
+"""Cells; labels with a pair of cells this close are neighbours."""
+MAX_LOG_ODDS = 6.0
+"""Predictions are clipped to this magnitude."""
+_NETWORK_LOCK = Lock()
+"""OpenCV's networks keep their input, so one caller at a time may use them."""
+
+
+def input_channels(geometry: np.ndarray) -> np.ndarray:
+    """Return the network's input (INPUT_CHANNELS, h, w), float32, from `geometry_channels` (h, w, 10)."""
+    points, normals, known, lab = np.split(np.asarray(geometry, np.float32), (3, 6, 7), axis=-1)
+    local_mean = np.dstack([cv2.blur(np.ascontiguousarray(points[..., i]), (65, 65)) for i in range(2)])
+    offset = np.clip((points[..., :2] - local_mean) / 0.05, -3, 3)
+    height = np.clip(points[..., 2:] / 0.1, -0.5, 3)
+    steps = [np.log1p(np.linalg.norm(_central_difference(points, axis), axis=-1) / 0.003) for axis in (0, 1)]
+    maps = [height, normals, known, (lab - [0.6, 1.28, 1.28]) * 2, *(np.minimum(step, 5) for step in steps), offset]
+    return np.ascontiguousarray(np.dstack(maps).transpose(2, 0, 1), np.float32)
+
+
+def _central_difference(points: np.ndarray, axis: int) -> np.ndarray:
+    """Return the difference of the next and the previous point along an axis, in the shape of `points`."""
+    padded = np.pad(points, [(1, 1) if i == axis else (0, 0) for i in range(3)], mode="edge")
+    return padded[2:] - padded[:-2] if axis == 0 else padded[:, 2:] - padded[:, :-2]
+
+
+@cache
+def _network() -> cv2.dnn.Net:
+    return cv2.dnn.readNetFromONNX(str(Path(__file__).with_name("affinity.onnx")))
+
+
+def predict_affinities(maps: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Return log odds (1 + len(OFFSETS), h, w): of showing an object, then of sharing it with the cell at each offset.
+
+    `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, 2 h, 2 w); `features` are the encoder's, of
+    shape (h, w, 24).
+    """
+    h, w = features.shape[:2]
+    padding = ((0, 0), (0, -h % 8), (0, -w % 8))
+    maps = np.pad(maps[:, : 2 * h, : 2 * w], [(0, 0), (0, 2 * h - maps.shape[1]), (0, 2 * w - maps.shape[2])], "edge")
+    maps = np.pad(maps, [(a, 2 * b) for a, b in padding], "edge")
+    colour = np.pad(features.transpose(2, 0, 1), padding, "edge")
+    with _NETWORK_LOCK:
+        network = _network()
+        network.setInput(np.ascontiguousarray(maps[None], np.float32), "maps")
+        network.setInput(np.ascontiguousarray(colour[None], np.float32), "features")
+        return network.forward()[0][:, :h, :w].copy()
+
+
+def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffinities:
+    """Sum the affinities of cells over pairs of labels (h, w) at working size, 0 being outside."""
+    cells = labels[CELL // 2 :: CELL, CELL // 2 :: CELL]
+    h, w = (min(a, b) for a, b in zip(cells.shape, affinities.shape[1:], strict=True))
+    cells, count = cells[:h, :w].astype(np.int64), int(labels.max()) + 1
+    keys, values, near = [], [], []
+    for (dy, dx), log_odds in zip(OFFSETS, affinities[1:], strict=True):
+        if h <= dy or w <= abs(dx):
+            continue
+        first = slice(0, h - dy), slice(max(0, -dx), w - max(0, dx))
+        a, b = cells[first], cells[dy:, max(0, dx) : w + min(0, dx)]
+        valid = (a > 0) & (b > 0) & (a != b)
+        keys.append(np.minimum(a, b)[valid] * count + np.maximum(a, b)[valid])
+        values.append(np.clip(log_odds[first][valid], -MAX_LOG_ODDS, MAX_LOG_ODDS))
+        near.append(np.full(len(values[-1]), max(dy, abs(dx)) <= NEIGHBOUR_DISTANCE))
+    pairs, index = np.unique(np.concatenate(keys), return_inverse=True)
+    total, close = (np.bincount(index, np.concatenate(parts), len(pairs)) for parts in (values, near))
+    weight = np.bincount(index, minlength=len(pairs))
+    return PairAffinities(np.stack([pairs // count, pairs % count], 1), total, weight, close)
+
+
+def mean_affinity(affinities: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    """Return the mean log odds that two masks (h, w) at working size show one object; 0 without pairs of cells."""
+    pairs = label_affinities(np.where(a, 1, np.where(b, 2, 0)), affinities)
+    return float(pairs.total.sum() / pairs.weight.sum()) if len(pairs.weight) else 0.0
+
+
+def objectness(affinities: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return the probability that each pixel at working size (h, w) shows an object."""
+    h, w = shape
+    large = cv2.resize(affinities[0], None, fx=CELL, fy=CELL, interpolation=cv2.INTER_LINEAR)
+    large = np.pad(large, ((0, max(0, h - large.shape[0])), (0, max(0, w - large.shape[1]))), "edge")
+    return 1 / (1 + np.exp(-large[:h, :w]))

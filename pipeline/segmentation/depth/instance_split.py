@@ -1,0 +1,85 @@
+"""Split a region into touching and stacked objects: superpixels are agglomerated by their affinities.
+
+Affinities come from a network that judges pairs of cells (affinity.py) and, with a small weight, from a boundary
+classifier: a perceptron with 14 inputs, two hidden layers of 24, one output (boundary_mlp.npz). The classifier alone
+decides which fine parts a click may select. Both were trained on rendered tables only.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.segmentation.depth.affinity import label_affinities, mean_affinity
+from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_small_regions, agglomerate
+from pipeline.segmentation.depth.height_map import HeightMap
+from pipeline.segmentation.depth.object_proposals import join_fragments
+from pipeline.segmentation.depth.superpixels import find_boundaries, superpixels, surface_map
+from pipeline.segmentation.depth.vertical_merge import merge_vertically
+from pipeline.segmentation.mask_operations import padded_window
+
+OBJECT_THRESHOLD, PART_THRESHOLD, FINE_THRESHOLD = -1.8, 0.7, 2.5
+"""Mean log odds down to which superpixels merge: into objects, into parts that are likely one object, and, by the
+boundary classifier alone, into fine parts."""
+MIN_JOIN_AFFINITY = -1.0
+"""Mean log odds above which fragments of one object may be joined."""
+BOUNDARY_WEIGHT = 0.075
+"""Weight of a boundary pixel, in pairs of cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceParts:
+    """A region of the table, divided in three ways. Masks are of shape (h, w), bool."""
+
+    objects: list[np.ndarray]
+    """One mask per object."""
+    likely_parts: list[np.ndarray]
+    """The same pixels, divided wherever the affinities are not clear."""
+    fine_parts: list[np.ndarray]
+    """The same pixels in smaller parts, which a click may select."""
+
+
+def split_instances(view: HeightMap, mask: np.ndarray, cell_affinities: np.ndarray) -> InstanceParts:
+    """Divide a rough mask (h, w) into objects; `cell_affinities` is the result of `predict_affinities`."""
+    window = padded_window(mask, 4)
+    surface = surface_map(view, window)
+    labels = superpixels(surface, mask[window])
+    if labels.max() < 2:
+        return InstanceParts([mask], [mask], [mask])
+    edges = find_boundaries(surface, labels)
+    local = PairAffinities(edges.pairs, classify_boundaries(edges.features) * edges.length, edges.length, edges.length)
+    count = int(labels.max()) + 1
+    fine = agglomerate(count, [local], FINE_THRESHOLD)[labels]
+    full_labels = np.zeros(mask.shape, np.int32)
+    full_labels[window] = labels
+    affinities = [local.scale(BOUNDARY_WEIGHT), label_affinities(full_labels, cell_affinities)]
+    objects, parts = (
+        _masks(absorb_small_regions(agglomerate(count, affinities, stop), labels, affinities)[labels], mask, window)
+        for stop in (OBJECT_THRESHOLD, PART_THRESHOLD)
+    )
+    joined = join_fragments(view, objects, lambda a, b: mean_affinity(cell_affinities, a, b) > MIN_JOIN_AFFINITY)
+    return InstanceParts(merge_vertically(view, joined) or [mask], parts, _masks(fine, mask, window))
+
+
+def _masks(labels: np.ndarray, mask: np.ndarray, window: tuple[slice, slice]) -> list[np.ndarray]:
+    """Return a mask of the shape of `mask` for each label in a window."""
+    masks = []
+    for label in np.unique(labels[labels > 0]):
+        full = np.zeros_like(mask)
+        full[window] = labels == label
+        masks.append(full)
+    return masks
+
+
+@cache
+def _weights() -> tuple[np.ndarray, ...]:
+    with np.load(Path(__file__).with_name("boundary_mlp.npz")) as stored:
+        return tuple(stored[name] for name in ("w0", "b0", "w1", "b1", "w2", "b2"))
+
+
+def classify_boundaries(features: np.ndarray) -> np.ndarray:
+    """Return the log odds that both sides of a boundary belong to one object, (N,), for features (N, 14)."""
+    w0, b0, w1, b1, w2, b2 = _weights()
+    hidden = np.tanh(np.tanh(features @ w0 + b0) @ w1 + b1)
+    return np.clip((hidden @ w2 + b2)[:, 0], -8, 8)

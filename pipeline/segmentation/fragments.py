@@ -1,0 +1,61 @@
+"""Find fragments: small masks in the air right beside a far larger one, of whose object they are probably a part.
+
+The two need not touch in the image: a shiny surface has no depth, and the mask ends there.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from pipeline.frame import Frame, Support
+from pipeline.geometry import transform
+from pipeline.segmentation.segment import Segment
+
+MAX_AREA_RATIO = 0.1
+"""Pixels of a fragment over those of the larger mask."""
+MAX_EXTENT = 0.05
+"""Largest extent of a fragment in metres."""
+MIN_HEIGHT = 0.02
+"""Metres above the table from which nothing this small can stand by itself."""
+MAX_GAP = 0.03
+"""Metres to the nearest point of the larger mask."""
+MIN_RISE = 0.01
+"""Metres by which a small object that stands on the larger one rises above it."""
+MIN_POINTS = 5
+TRIM_PERCENT = 3
+"""Of the points, cut off at each end of an extent, because depth bleeds over edges."""
+
+
+def find_fragments(frame: Frame, support: Support, segments: Sequence[Segment]) -> dict[int, int]:
+    """Return for each fragment the segment it is probably a part of, by id."""
+    points_by_id = {segment.id: _points(frame, support, segment) for segment in segments}
+    pixels = {segment.id: int(segment.mask.sum()) for segment in segments}
+    fragments = {}
+    for id, points in points_by_id.items():
+        larger = [
+            other
+            for other in points_by_id
+            if pixels[id] < MAX_AREA_RATIO * pixels[other] and len(points_by_id[other]) >= MIN_POINTS
+        ]
+        if larger and len(points) >= MIN_POINTS and _is_floating(points):
+            gaps = {other: float(KDTree(points_by_id[other]).query(points)[0].min()) for other in larger}
+            nearest = min(larger, key=gaps.__getitem__)
+            if gaps[nearest] < MAX_GAP and not _stands_on(points, points_by_id[nearest]):
+                fragments[id] = nearest
+    return fragments
+
+
+def _points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
+    """Return the world points of a mask, of shape (N, 3)."""
+    return transform(support.world_from_camera, frame.points[segment.mask & (frame.depth > 0)].astype(float))
+
+
+def _is_floating(points: np.ndarray) -> bool:
+    low, high = np.percentile(points, (TRIM_PERCENT, 100 - TRIM_PERCENT), axis=0)
+    return bool(low[2] > MIN_HEIGHT and (high - low).max() < MAX_EXTENT)
+
+
+def _stands_on(points: np.ndarray, larger: np.ndarray) -> bool:
+    top, larger_top = (np.percentile(cloud[:, 2], 100 - TRIM_PERCENT) for cloud in (points, larger))
+    return bool(top > larger_top + MIN_RISE)

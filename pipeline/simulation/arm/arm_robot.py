@@ -1,0 +1,55 @@
+"""The arm as a robot of the oracle: its base, home posture and hand."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm.hand import ArmHand
+from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose
+from pipeline.simulation.arm.mount import place_base
+from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.physics import Physics
+
+BASE_HEIGHT_M = 0.02
+"""Height of the base above the table."""
+HOME_OFFSET_M = 0.42, 0.30
+"""Home of the gripper: distance in front of the base, and height above it."""
+
+
+class Arm:
+    """A UR5e on a post beside the table."""
+
+    source = "oracle, UR5e with a 2F-85"
+
+    def __init__(self) -> None:
+        self.base, self.yaw = np.zeros(3), 0.0
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+        """Add the arm beside the table. Return the gripper's home position, world, of shape (3,)."""
+        place, self.yaw = place_base(objects, table, away)
+        self.base = np.array([*place, BASE_HEIGHT_M])
+        robot_model.add_arm(spec, self.base, self.yaw)
+        return self._home_pose()[:3, 3]
+
+    def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Set the joints and controls of a new world to the home posture."""
+        q = Kinematics(self.base, self.yaw).analytic_guess(self._home_pose())
+        assert q is not None
+        for name, angle in zip(robot_model.JOINTS, q, strict=True):
+            data.joint(name).qpos = angle
+            data.actuator(name.removesuffix("_joint")).ctrl = angle
+        data.actuator(f"{robot_model.GRIPPER_PREFIX}fingers_actuator").ctrl = fingers.command(fingers.MAX_OPENING_M)
+
+    def hand(self, physics: Physics) -> ArmHand:
+        """Return the hand in a running world."""
+        kinematics = Kinematics(self.base, self.yaw)
+        q = kinematics.analytic_guess(self._home_pose())
+        assert q is not None
+        return ArmHand(physics, kinematics, q)
+
+    def _home_pose(self) -> np.ndarray:
+        distance, height = HOME_OFFSET_M
+        forward = np.array([np.cos(self.yaw), np.sin(self.yaw), 0])
+        return gripper_pose(self.base + distance * forward + np.array([0, 0, height]), self.yaw + np.pi / 2)

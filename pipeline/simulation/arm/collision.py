@@ -1,0 +1,114 @@
+"""Collision checks of arm postures with MuJoCo's collision detection, without stepping the physics."""
+
+import copy
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.physics import Physics
+
+LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002
+"""Clearance of the arm's links, the gripper and the held object from everything else."""
+_OBJECT_BIT, _ROBOT_BIT, _LINK_BIT = 1, 2, 4
+
+
+@dataclass(frozen=True, eq=False)
+class HeldObject:
+    """Object between the fingers."""
+
+    name: str
+    hand_from_object: np.ndarray
+    """Homogeneous transform of shape (4, 4)."""
+
+
+class CollisionChecker:
+    """Checks postures in a copy of a running world; call `refresh` after objects have moved."""
+
+    def __init__(self, physics: Physics):
+        self.physics = physics
+        self.model = copy.copy(physics.model)
+        self.data = mujoco.MjData(self.model)
+        addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
+        self._arm = np.array([addresses[name] for name in robot_model.JOINTS])
+        prefix = robot_model.GRIPPER_PREFIX
+        self._fingers = {n.removeprefix(prefix): a for n, a in addresses.items() if n.startswith(prefix)}
+        self._robot = (physics.label == physics.gripper) & (self.model.geom_contype > 0)
+        owners = [self.model.body(b).name for b in self.model.geom_bodyid]
+        self._hand = self._robot & np.array([name.startswith(robot_model.GRIPPER_PREFIX) for name in owners])
+        self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
+        self._pinch = self.model.site(robot_model.PINCH_SITE).id
+
+    def refresh(self) -> None:
+        """Copy the current positions of the running world."""
+        self.data.qpos[:] = self.physics.data.qpos
+
+    def first_collision(
+        self, q: np.ndarray, width: float, held: HeldObject | None = None, ignored: tuple[str, ...] = ()
+    ) -> str:
+        """Return the name of what a posture collides with; "itself" for the arm itself, empty if it is free.
+
+        Args:
+            q: Joint angles of shape (6,), in radians.
+            width: Opening of the fingers, in metres.
+            held: Object between the fingers, if any.
+            ignored: Names of objects that may be touched.
+        """
+        model, data = self.model, self.data
+        self._set_masks(held, ignored)
+        before = data.qpos.copy()
+        data.qpos[self._arm] = q
+        for name, value in fingers.joint_positions(width).items():
+            data.qpos[self._fingers[name]] = value
+        mujoco.mj_kinematics(model, data)
+        if held:
+            self._move_held(held)
+            mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        data.qpos[:] = before
+        return self._first_contact(held)
+
+    def _first_contact(self, held: HeldObject | None) -> str:
+        labels = self.physics.label
+        own = self._robot | (labels == self._label(held)) if held else self._robot
+        for pair in self.data.contact.geom:
+            others = [g for g in pair if not own[g]]
+            return self.physics.label_name(int(labels[others[0]])) if others else "itself"
+        return ""
+
+    def _label(self, held: HeldObject) -> int:
+        return self.physics.label_of(held.name)
+
+    def _move_held(self, held: HeldObject) -> None:
+        world_from_hand = np.eye(4)
+        world_from_hand[:3, :3] = self.data.site_xmat[self._pinch].reshape(3, 3)
+        world_from_hand[:3, 3] = self.data.site_xpos[self._pinch]
+        world_from_object = world_from_hand @ held.hand_from_object
+        address = self.physics.addresses[held.name]
+        self.data.qpos[address : address + 3] = world_from_object[:3, 3]
+        self.data.qpos[address + 3 : address + 7] = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(
+            scalar_first=True
+        )
+
+    def _set_masks(self, held: HeldObject | None, ignored: tuple[str, ...]) -> None:
+        """Enable only robot-object, link-link and held-object collisions."""
+        model, label = self.model, self.physics.label
+        contype, conaffinity, margin = (
+            np.full(model.ngeom, _OBJECT_BIT),
+            np.full(model.ngeom, _ROBOT_BIT),
+            np.zeros(model.ngeom),
+        )
+        links = self._robot & ~self._hand
+        contype[self._robot], conaffinity[self._robot] = _ROBOT_BIT, _OBJECT_BIT
+        contype[links], conaffinity[links] = _ROBOT_BIT | _LINK_BIT, _OBJECT_BIT | _LINK_BIT
+        margin[links], margin[self._hand] = LINK_MARGIN_M, GRIPPER_MARGIN_M
+        if held:
+            own = label == self._label(held)
+            contype[own], conaffinity[own], margin[own] = _ROBOT_BIT, _OBJECT_BIT, HELD_MARGIN_M
+        hidden = ~self._solid
+        for name in ignored:
+            hidden |= label == self.physics.label_of(name)
+        contype[hidden] = conaffinity[hidden] = 0
+        model.geom_contype[:], model.geom_conaffinity[:], model.geom_margin[:] = contype, conaffinity, margin

@@ -1,0 +1,1 @@
+"""Goals: one module for each kind, found by spec.py."""

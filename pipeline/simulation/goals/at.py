@@ -1,0 +1,162 @@
+"""An object at a place: kit.at, with coordinates, where another object stood, or at its mirror image."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pipeline.simulation.goals.goal import Goal, length
+from pipeline.simulation.goals.spec import ALL, FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance, quoted
+from pipeline.simulation.objects import Region
+from pipeline.simulation.oracle.free_space import farthest_free_place, grid
+from pipeline.simulation.state import State
+
+TOLERANCE = Tolerance(0.03, widest=0.06)
+MIN_PLACE_DISTANCE = 0.1
+"""Metres from which two places are different."""
+SQUARE = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+
+
+@dataclass(frozen=True)
+class At(Goal):
+    """a's centre is at a place on the table."""
+
+    a: str
+    xy: tuple[float, float]
+    tolerance: float = TOLERANCE.default
+    constrains_place: ClassVar = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.a} at ({self.xy[0]:.2f}, {self.xy[1]:.2f})"
+
+    @property
+    def fixed_place(self) -> tuple[float, float]:
+        return self.xy
+
+    def miss(self, state: State) -> float:
+        return max(0.0, float(np.linalg.norm(state[self.a].position[:2] - self.xy)) - self.tolerance)
+
+    def candidate_places(self, state: State) -> list[np.ndarray]:
+        """Return the place itself and a grid over the square that the tolerance spans around it."""
+        return [np.array([self.xy]), self.xy + grid(Region(SQUARE * self.tolerance))]
+
+    def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
+        if planned.kind == "at" and planned.xy and planned.names[0] == self.a:
+            return float(np.hypot(*np.subtract(self.xy, planned.xy))) < MIN_PLACE_DISTANCE
+        return None
+
+    def opposite(self, sim: Any) -> Goal:
+        return At(self.a, farthest_free_place(sim, self.a))
+
+
+def at(a: str, xy: Sequence[float], tolerance: float = TOLERANCE.default) -> Goal:
+    """Return the goal that a's centre is at xy, world x and y in metres."""
+    x, y = (float(v) for v in xy)
+    return At(a, (x, y), length(tolerance))
+
+
+def _call_at(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
+    x, y = goal.xy or (0.0, 0.0)
+    return f'kit.at("{goal.names[0]}", ({x:.3f}, {y:.3f}))'
+
+
+def _call_at_start_place(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
+    a, b = goal.names
+    return f'kit.at("{a}", place_of_{b})'
+
+
+def _call_mirrored(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
+    return ", ".join(f'kit.at("{name}", image["{name}"])' for name in goal.names)
+
+
+def _note_places(swapped: Sequence[PlannedGoal], goals: Sequence[PlannedGoal], objects: Mapping[str, Any]) -> list[str]:
+    places = dict.fromkeys(goal.names[1] for goal in swapped)
+    lines = [f'place_of_{name} = sim["{name}"].position[:2]' for name in places]
+    return ["# Where they stand before anything moves.", *lines]
+
+
+def _note_images(
+    mirrored: Sequence[PlannedGoal], goals: Sequence[PlannedGoal], objects: Mapping[str, Any]
+) -> list[str]:
+    return [f"image = sim.mirrored({quoted(goal.names)})" for goal in mirrored]
+
+
+def _check_at(goal: PlannedGoal) -> tuple[str, ...]:
+    (a,), (x, y) = goal.names, goal.xy or (0.0, 0.0)
+    return (
+        f'''
+def check_{a}_ends_where_it_was_wanted(sim):
+    off = math.dist(sim.rollout().end("{a}").position[:2], ({x:.3f}, {y:.3f}))
+    assert off < 0.05, f"{a} ends {{off * 100:.1f}} cm from its place"
+''',
+    )
+
+
+def _check_start_place(goal: PlannedGoal) -> tuple[str, ...]:
+    a, b = goal.names
+    return (
+        f'''
+def check_{a}_ends_where_{b}_stood(sim):
+    run = sim.rollout()
+    off = math.dist(run.end("{a}").position[:2], run.start("{b}").position[:2])
+    assert off < 0.05, f"{a} ends {{off * 100:.1f}} cm from where {b} stood"
+''',
+    )
+
+
+def _check_mirrored(goal: PlannedGoal) -> tuple[str, ...]:
+    return (
+        f'''
+def check_left_and_right_are_exchanged(sim):
+    """Each ends as far left of the middle of them all as it started right of it, and as far away from the camera."""
+    run = sim.rollout()
+    names = [{quoted(goal.names)}]
+    right = sim.scene.right
+    ahead = [run.start(name).position[:2] @ right for name in names]
+    middle = (max(ahead) + min(ahead)) / 2
+    for name, before in zip(names, ahead):
+        want = run.start(name).position[:2] + 2 * (middle - before) * right
+        off = math.dist(run.end(name).position[:2], want)
+        assert off < 0.05, f"{{name}} ends {{off * 100:.1f}} cm from its mirror image"
+''',
+    )
+
+
+SPECS = (
+    GoalSpec(
+        kind="at",
+        goal=At,
+        function=at,
+        manual='kit.at("red_cube", (0.1, 0.2), tolerance=0.03)           its centre is there',
+        order=110,
+        forms=(SentenceForm("{} stands at {xy}"),),
+        objects=FIRST,
+        tolerance=TOLERANCE,
+        call=_call_at,
+        checks=_check_at,
+        compatible=("in_zone",),
+    ),
+    GoalSpec(
+        kind="mirrored",
+        goal=At,
+        order=111,
+        forms=(SentenceForm("{list} are mirrored, left and right exchanged"),),
+        carried=ALL,
+        call=_call_mirrored,
+        setup=_note_images,
+        checks=_check_mirrored,
+        compatible=("in_zone", "left_of"),
+    ),
+    GoalSpec(
+        kind="where",
+        goal=At,
+        order=112,
+        forms=(SentenceForm("{} stands where {} stood"),),
+        call=_call_at_start_place,
+        setup=_note_places,
+        checks=_check_start_place,
+        compatible=("in_zone", "near", "left_of"),
+    ),
+)

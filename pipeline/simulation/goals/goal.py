@@ -1,0 +1,230 @@
+"""Base classes of goals: frozen predicates on a state, each measured by how many metres it misses.
+
+A goal is met exactly when its `miss` is zero. Distances between objects are between their centres on the ground.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from pipeline.simulation.objects import KitError, Object, Region
+from pipeline.simulation.state import State, Zone
+
+if TYPE_CHECKING:
+    from pipeline.simulation.goals.spec import PlannedGoal
+    from pipeline.simulation.oracle.moves import Move, PartMotion
+    from pipeline.simulation.oracle.planning import MovePlanner
+
+CONTACT_GAP = 0.01
+"""Objects this close count as resting on each other, in metres."""
+VALUE_SCALE = 0.1
+"""Miss in metres over which `value` falls to 1/e."""
+CLEAR_MISS = 0.05
+"""Metres by which a goal about places is missed beyond the tolerance of any careful check."""
+CLEAR_CONTACT_MISS = 0.01
+"""The same for goals about what rests on or in another object, and for what is open or shut."""
+
+
+class Phase(IntEnum):
+    """When the oracle pursues a goal: an open drawer covers those below it, so drawers are opened last."""
+
+    TABLE = 0
+    STACK = 1
+    CONTAINER = 2
+    SHUT = 3
+    OPEN = 4
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One condition on the state at the end."""
+
+    object_fields: ClassVar[tuple[str, ...]] = ("a",)
+    """Names of the fields that hold the names of objects."""
+    phase: ClassVar[Phase] = Phase.TABLE
+    """When the oracle pursues it."""
+    rests: ClassVar[Literal["", "on", "in"]] = ""
+    """How the first object has to rest relative to the second; empty where no contact decides."""
+    fills_zone: ClassVar[bool] = False
+    """The object has to lie in the zone that `holder` names."""
+    constrains_place: ClassVar[bool] = False
+    """A place on the table is chosen so that this goal holds there."""
+    measured_after_release: ClassVar[bool] = False
+    """A placement has succeeded when the goal is met, not when the object is near the chosen place."""
+    clear_miss: ClassVar[float] = CLEAR_MISS
+    """Metres beyond which no careful check takes it for met."""
+
+    @property
+    def name(self) -> str:
+        """Text for people."""
+        raise NotImplementedError
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Names of the objects that it constrains."""
+        return tuple(getattr(self, field) for field in self.object_fields)
+
+    @property
+    def parts(self) -> "tuple[Goal, ...]":
+        """The goals it consists of; itself where it is simple."""
+        return (self,)
+
+    @property
+    def steps(self) -> "tuple[Goal, ...]":
+        """The goals that the oracle pursues one by one instead of this one."""
+        return (self,)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names of the objects that have to be carried."""
+        return self.objects[:1]
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones that it refers to."""
+        return ()
+
+    @property
+    def joints(self) -> tuple[tuple[str, str], ...]:
+        """Names of the moving parts that it refers to: (object, part)."""
+        return ()
+
+    @property
+    def holder(self) -> str:
+        """Name of the zone, container or base that the first object is put in or on."""
+        return self.objects[-1]
+
+    @property
+    def fixed_place(self) -> tuple[float, float] | None:
+        """World x and y in metres, where it names a place by coordinates."""
+        return None
+
+    def miss(self, state: State) -> float:
+        """Return how far it is from being met, in metres; zero when met."""
+        raise NotImplementedError
+
+    def met(self, state: State) -> bool:
+        """Return whether it holds."""
+        return bool(self.miss(state) <= 0)
+
+    def share(self, state: State) -> float:
+        """Return the share of its parts that are met, in [0, 1]."""
+        return float(np.mean([part.met(state) for part in self.parts]))
+
+    def bound(self, objects: Mapping[str, Object], right: np.ndarray, away: np.ndarray) -> "Goal":
+        """Return the same goal with every order that a sort key gives written out in names."""
+        return self
+
+    def value(self, state: State) -> float:
+        """Return a value in [0, 1]: 1 when met, falling smoothly with the miss."""
+        miss = self.miss(state)
+        return 1.0 if miss <= 0 else float(0.9 * np.exp(-miss / VALUE_SCALE))
+
+    def next_move(self, planner: "MovePlanner", state: State, goals: "list[Goal]") -> "Move | PartMotion":
+        """Return the oracle's next move towards it. Raises BlockedError with the reason where there is none.
+
+        The default looks for a place on the table where this goal and all other goals about the object hold.
+        """
+        return planner.place_on_table(state, self, goals)
+
+    def candidate_places(self, state: State) -> list[np.ndarray]:
+        """Return the only places where it can hold, arrays of shape (N, 2), best first; empty for the whole table."""
+        return []
+
+    def pursued(self, state: State, refused: "Container[Goal]") -> "list[Goal]":
+        """Return the goals that the oracle pursues for it; `refused` are those it gave up."""
+        return [self]
+
+    def surplus(self, state: State) -> "list[Goal]":
+        """Return goals that hold and must not."""
+        return []
+
+    def opposite(self, sim: Any) -> "Goal":
+        """Return a goal that is clearly missed where this one is met; itself where it has no opposite.
+
+        `sim` is the kit.Simulation. The default reverses an order of names.
+        """
+        names = getattr(self, "names", None)
+        return replace(self, names=tuple(reversed(names))) if names else self  # type: ignore[call-arg]
+
+    def canonical(self) -> "Goal":
+        """Return the one form of goals that mean the same, such as a left of b and b right of a."""
+        return self
+
+    def agreement(self, planned: "PlannedGoal", ordered: bool) -> bool | None:
+        """Return True where it asks for the same as a task's goal, False for the contrary, None for neither.
+
+        `ordered`: the task's instruction gives an order, so that another one is not the same.
+        """
+        same = type(self) is planned.spec.goal and self.objects == planned.objects
+        return True if same else None
+
+
+class RestingGoal(Goal):
+    """A goal about an object that rests on or in a second one; its subclasses set `rests`."""
+
+    measured_after_release: ClassVar[bool] = True
+    clear_miss: ClassVar[float] = CLEAR_CONTACT_MISS
+
+    def agreement(self, planned: "PlannedGoal", ordered: bool) -> bool | None:
+        if planned.kind in ("on", "inside") and set(self.objects) == set(planned.names):
+            return self.objects[0] == planned.names[0]
+        return None
+
+
+class PartGoal(Goal):
+    """A goal about a moving part of its last object; its subclasses declare the field `part` in their own order."""
+
+    part: str
+    clear_miss: ClassVar[float] = CLEAR_CONTACT_MISS
+
+    @property
+    def joints(self) -> tuple[tuple[str, str], ...]:
+        return ((self.objects[-1], self.part),)
+
+
+def find_zone(state: State, name: str) -> Zone:
+    """Return a zone. Raises KitError that lists the zones there are."""
+    if name not in state.zones:
+        raise KitError(f"there is no zone {name!r}; there are: {', '.join(state.zones) or 'none'}")
+    return state.zones[name]
+
+
+def distance_outside(xy: np.ndarray, outline: np.ndarray) -> float:
+    """Return how far a point lies outside an outline (N, 2), in metres; zero inside."""
+    return max(0.0, float(Region(outline).distance(xy)))
+
+
+def height_off_table(state: State, name: str) -> float:
+    """Return how far an object is from standing on the table, in metres."""
+    return 0.0 if state.touches(name, "table") else max(0.0, abs(state[name].bottom) - CONTACT_GAP)
+
+
+def centre_distance(state: State, a: str, b: str) -> float:
+    """Return the ground distance between two centres, in metres."""
+    return float(np.linalg.norm(state[a].position[:2] - state[b].position[:2]))
+
+
+def two_objects(a: str, b: str) -> str:
+    """Return b. Raises KitError where it is a."""
+    if a == b:
+        raise KitError(f"a goal needs two different objects, not {a!r} twice")
+    return b
+
+
+def several_objects(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names as a tuple. Raises KitError for fewer than two and for repeated names."""
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise KitError(f"needs at least two different objects, got: {', '.join(map(str, names)) or 'none'}")
+    return names
+
+
+def length(value: float) -> float:
+    """Return a tolerance or distance as a float. Raises KitError for what is not a number of zero or more."""
+    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0):
+        raise KitError(f"a tolerance or distance is a number of metres, zero or more, not {value!r}")
+    return float(value)

@@ -1,0 +1,56 @@
+"""Protocols of the robots that the oracle can use."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.objects import Object, Region
+
+if TYPE_CHECKING:
+    from pipeline.simulation.oracle.moves import Move, PartMotion
+    from pipeline.simulation.physics import Physics
+
+
+class Hand(Protocol):
+    """Carries one object at a time in a running world."""
+
+    physics: "Physics"
+    gap: float
+    """Kept free around what it sets down on the table, in metres."""
+
+    def pick(self, move: "Move", attempt: int, covers: dict[str, str]) -> str:
+        """Pick up the move's object. Return why it failed; empty on success. Write to `covers` what bars the way."""
+        ...
+
+    def place(self, move: "Move") -> str:
+        """Carry the held object to the move's place and release it. Return what went wrong; empty on success."""
+        ...
+
+    def pull(self, motion: "PartMotion") -> str:
+        """Open or shut a part of an object. Return why it failed; empty when it did what it could."""
+        ...
+
+    def retreat(self) -> None:
+        """Move away from the objects."""
+        ...
+
+
+class Robot(Protocol):
+    """A robot that can be added to a world."""
+
+    source: str
+    """Name in a solution's `source`."""
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+        """Add itself to a world with these objects. Return the home position of its tip, world, of shape (3,)."""
+        ...
+
+    def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Bring itself to its home in a world that has not begun."""
+        ...
+
+    def hand(self, physics: "Physics") -> Hand:
+        """Return its hand in a running world."""
+        ...

@@ -1,0 +1,1 @@
+"""Sandbox: a fork server, confined children, and validated messages between them."""

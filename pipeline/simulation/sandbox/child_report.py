@@ -1,0 +1,184 @@
+"""The report of one sandbox child, made from its messages as they come.
+
+Generated code is not trusted: at the first message that does not fit the schema, that only the kit may send, or that is
+too much, reading stops and the child is ended. Whatever it sends is its own fault, never the studio's.
+"""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Literal
+
+from pydantic import ValidationError
+
+from pipeline.simulation.program import CheckResult, Report
+from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.sandbox.protocol import Limits, Message, RunRecord, SandboxError
+from pipeline.simulation.sandbox.supervisor import ChildExit
+
+SIGXCPU = getattr(signal, "SIGXCPU", -1)
+"""Signal that the kernel sends when the processor time is exceeded."""
+MAX_BYTES = 1 << 20
+"""Output of generated code in one child: recipes take a few kilobytes a layout, checks some hundred bytes each. Parsed,
+a byte takes thirty at most."""
+MAX_LINES = 2000
+MAX_CHECKS = 200
+ALWAYS_ALLOWED = frozenset(("doing", "crash", "refused", "evidence", "finished"))
+"""Fields of a message that generated code may send too, directly or by what it does."""
+
+
+@dataclass
+class ChildReport:
+    """What one child sent, and how it exited."""
+
+    part: Literal["arrange", "perform"]
+    doing: str = "starting"
+    recipes: list[Recipe] = field(default_factory=list)
+    checks: list[CheckResult] = field(default_factory=list)
+    reward: float | None = None
+    crash: str | None = None
+    refused: str | None = None
+    evidence: dict = field(default_factory=dict)
+    record: RunRecord | None = None
+    finished: bool = False
+    """Whether the worker finished its job, rather than the program ending the process."""
+    timed_out: bool = False
+    untrusted: bool = False
+    """Whether generated code runs or has run in this child."""
+    layouts: int = 1
+    """Number of layouts to arrange, one recipe each."""
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether it crashed, violated a rule or timed out."""
+        return bool(self.crash or self.refused or self.timed_out)
+
+    @property
+    def checking(self) -> bool:
+        """Whether the code of checks.py runs or has run in this child."""
+        return self.doing.startswith(("running check_", "reading checks"))
+
+    def add(self, message: Message) -> None:
+        """Add a message. Raises ValueError if generated code may have sent what only the kit may send."""
+        fields = {name for name in message.model_fields_set if getattr(message, name) not in (None, False)}
+        evidence = message.evidence.model_dump(exclude_unset=True) if message.evidence else {}
+        if fields - self._allowed_fields() or (self.untrusted and set(evidence) - {"printed"}):
+            raise ValueError(f"{', '.join(sorted(fields))} sent by generated code")
+        if message.broken:
+            raise SandboxError(message.broken)
+        if self.checking and message.doing and not message.doing.startswith("running check_"):
+            raise ValueError("another activity after the checks began")
+        if message.check and len(self.checks) == MAX_CHECKS:
+            raise ValueError(f"more than {MAX_CHECKS} checks")
+        if message.recipe and len(self.recipes) == self.layouts:
+            raise ValueError("more recipes than layouts")
+        self.doing = message.doing or self.doing
+        self.untrusted |= self.checking if self.part == "perform" else self.doing != "starting"
+        self.finished |= message.finished
+        self.crash = self.crash or message.crash
+        self.refused = self.refused or message.refused
+        self.evidence |= evidence
+        if message.recipe:
+            self.recipes.append(message.recipe)
+        if message.reward is not None:
+            self.reward = message.reward
+        if message.check:
+            self.checks.append(CheckResult(**message.check.model_dump()))
+        if message.record:
+            self.record = message.record.to_record()
+
+    def _allowed_fields(self) -> frozenset[str]:
+        """Return the message fields that are accepted now."""
+        if not self.untrusted:
+            return ALWAYS_ALLOWED | ({"broken", "reward", "record"} if self.part == "perform" else {"broken"})
+        return ALWAYS_ALLOWED | ({"check"} if self.part == "perform" else {"recipe"})
+
+
+class ChildReader:
+    """Reads a child's output piece by piece into a report, until a message is refused."""
+
+    def __init__(self, report: ChildReport, limits: Limits):
+        self.report = report
+        self._limits = limits
+        self._line = bytearray()
+        self._untrusted_bytes = self._lines = 0
+
+    def feed(self, data: bytes) -> bool:
+        """Read some bytes; return False once a message was refused. Raises SandboxError if the sandbox failed."""
+        pieces = data.split(b"\n")
+        try:
+            for number, piece in enumerate(pieces):
+                self._extend(piece)
+                if number + 1 < len(pieces):  # the last piece has no newline yet
+                    self._read_line()
+        except ValueError as error:  # includes pydantic's
+            forged = f"the program forged a sandbox message ({_reason(error)})"
+            self.report.refused, self._line = self.report.refused or forged, bytearray()
+            return False
+        return True
+
+    def finish(self, child_exit: ChildExit) -> ChildReport:
+        """Return the report, with how the child exited."""
+        child = self.report
+        child.timed_out = child_exit.cause == "timeout" or child_exit.signal == SIGXCPU
+        if child.timed_out:
+            _record_timeout(child, f"stopped after {self._limits.seconds:g} s while {child.doing}")
+        elif child_exit.cause == "output":
+            child.refused = child.refused or f"the program wrote more than {self._limits.output_mb} MB"
+        elif not child.finished and not child.refused:
+            side = "checks.py" if child.checking else "simulation.py"
+            child.crash = child.crash or f"{side}: the process {_describe_exit(child_exit)} while {child.doing}"
+        return child
+
+    def _extend(self, piece: bytes) -> None:
+        self._line += piece
+        if self.report.untrusted:
+            self._untrusted_bytes += len(piece) + 1
+            if self._untrusted_bytes > MAX_BYTES:
+                raise ValueError("more than 1 MB of messages")
+
+    def _read_line(self) -> None:
+        self._lines += 1
+        if self._lines > MAX_LINES:
+            raise ValueError(f"more than {MAX_LINES} messages")
+        self.report.add(Message.model_validate_json(bytes(self._line)))
+        self._line.clear()
+
+
+def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], seconds: float) -> Report:
+    """Merge the children's reports: the first fault, the first seed's evidence, rewards up to the first missing one."""
+    children = [arranged, *performed]
+    rewards = list(takewhile(lambda reward: reward is not None, (child.reward for child in performed)))
+    evidence = {**(performed[0].evidence if performed else {})}
+    if printed := "".join(child.evidence.get("printed", "") for child in children[:2]):
+        evidence["printed"] = printed[:2000]
+    if stopped := next((child.evidence["stopped"] for child in children if "stopped" in child.evidence), None):
+        evidence["stopped"] = stopped
+    return Report(
+        checks=tuple(performed[0].checks) if performed else (),
+        reward=tuple(reward for reward in rewards if reward is not None),
+        crash=next((child.crash for child in children if child.crash), None),
+        timed_out=any(child.timed_out for child in children),
+        violation=next((child.refused for child in children if child.refused), None),
+        evidence=evidence,
+        seconds=seconds,
+    )
+
+
+def _record_timeout(child: ChildReport, message: str) -> None:
+    """Add the timeout as evidence, and as a failure of the check that was running, if any."""
+    child.evidence["stopped"] = message
+    if child.doing.startswith("running check_"):
+        child.checks.append(CheckResult(child.doing.removeprefix("running "), False, message))
+
+
+def _describe_exit(child_exit: ChildExit) -> str:
+    return f"was ended by signal {child_exit.signal}" if child_exit.signal else f"exited (exit code {child_exit.code})"
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'a line'}: {first['msg']}"[:200]
+    return " ".join(str(error).split())[:200]

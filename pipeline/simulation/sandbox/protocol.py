@@ -1,0 +1,172 @@
+"""Messages that a sandbox child may send: their schema, and the values made from them."""
+
+import base64
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline.errors import StudioError
+from pipeline.simulation.recipe import FiniteJson, Recipe
+
+
+class SandboxError(StudioError):
+    """The sandbox itself failed; never counts as a failed check."""
+
+
+class RunCancelled(SandboxError):
+    """The caller cancelled the run."""
+
+
+class UnprotectedError(SandboxError):
+    """This machine cannot confine a program, and nobody has agreed to run it without that."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one run."""
+
+    seconds: float = 20.0
+    """Wall-clock time for all seeds and checks together."""
+    memory_mb: int = 1500
+    """Memory in addition to what MuJoCo and the kit use."""
+    output_mb: int = 32
+    """Output of one child."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One rollout of the oracle as data, for playback."""
+
+    times: np.ndarray
+    """Of shape (T,), in seconds."""
+    qpos: np.ndarray
+    """Of shape (T, nq)."""
+    actions: np.ndarray
+    """Of shape (T, nu)."""
+    reward: float
+    xml: str
+    """MJCF of the model; mesh files are in the project's scene folder."""
+    events: tuple[dict, ...] = ()
+    """The oracle's actions: time, verb, object, target, ok, message."""
+    goals: tuple[dict, ...] = ()
+    """The goals: name, met, value, miss, nearest_miss."""
+
+
+Text = Annotated[str, Field(max_length=2000)]
+
+
+class _StrictModel(BaseModel):
+    """Model without extra fields, infinite numbers, and values of another type that would be converted."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class _CheckResult(_StrictModel):
+    name: Annotated[str, Field(max_length=200)]
+    passed: bool
+    message: Text
+    seconds: float
+    instant: float | None
+    line: int | None
+
+
+class _Array(_StrictModel):
+    shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 31)]], Field(max_length=2)]
+    data: bytes
+
+    def values(self) -> np.ndarray:
+        """Return the array, float64. Raises ValueError if the data does not fit the shape."""
+        return np.frombuffer(base64.b64decode(self.data, validate=True), "<f8").reshape(self.shape).copy()
+
+
+class _Goal(_StrictModel):
+    name: str
+    stage: str
+    met: bool
+    value: float | None
+    miss: float | None
+    nearest_miss: float | None
+    over_time: list[Annotated[list[float | None], Field(min_length=2, max_length=2)]]
+
+
+class _Event(_StrictModel):
+    time: float | None
+    verb: str
+    object: str
+    target: str
+    ok: bool
+    message: str
+
+
+class _Rollout(_StrictModel):
+    times: _Array
+    qpos: _Array
+    actions: _Array
+    reward: Annotated[float, Field(ge=0, le=1)]
+    xml: str
+    events: list[_Event]
+    goals: list[_Goal]
+
+    def to_record(self) -> RunRecord:
+        """Raises ValueError for a trajectory that is not finite or has inconsistent lengths."""
+        arrays = [array.values() for array in (self.times, self.qpos, self.actions)]
+        times, qpos, actions = arrays
+        if not all(np.isfinite(array).all() for array in arrays) or {len(times)} != {len(qpos), len(actions)}:
+            raise ValueError("the recorded trajectory is not finite or has inconsistent lengths")
+        events, goals = (tuple(item.model_dump() for item in items) for items in (self.events, self.goals))
+        return RunRecord(times, qpos, actions, self.reward, self.xml, events, goals)
+
+
+class _Requested(_StrictModel):
+    goals: list[dict[str, FiniteJson]]
+    zones: dict[str, list[float | None]]
+
+
+class _Motion(_StrictModel):
+    start: list[float | None]
+    end: list[float | None]
+    top: float | None
+    turned: float | None
+    pushed: float | None
+
+
+class _Mutation(_StrictModel):
+    kind: str
+    outcome: str
+    applies: bool
+
+
+class Evidence(_StrictModel):
+    """What is known of a run besides its checks; worker.py says how each is measured. Absent until it is sent."""
+
+    why: str = ""
+    at_rest: bool = True
+    goals: list[_Goal] = []
+    asked: _Requested | None = None
+    reward_at_start: float | None = None
+    events: list[_Event] = []
+    grasps: list[tuple[float | None, str]] = []
+    moved_before_touch: dict[str, float | None] = {}
+    objects: dict[str, _Motion] = {}
+    contacts: list[list[str]] = []
+    off_table: list[str] = []
+    simulated_seconds: float | None = None
+    mutation: _Mutation | None = None
+    printed: Text = ""
+
+
+class Message(_StrictModel):
+    """One JSON line of a child; worker.py lists the kinds."""
+
+    doing: Text | None = None
+    recipe: Recipe | None = None
+    reward: Annotated[float, Field(ge=0, le=1)] | None = None
+    check: _CheckResult | None = None
+    crash: Text | None = None
+    refused: Text | None = None
+    broken: Text | None = None
+    evidence: Evidence | None = None
+    record: _Rollout | None = None
+    finished: bool = False

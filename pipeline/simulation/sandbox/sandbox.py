@@ -1,0 +1,217 @@
+"""Run generated code in confined processes; the results are validated data.
+
+    with Sandbox() as sandbox:
+        report, record = sandbox.run(program, project_dir)
+
+docs/sandbox.md says what is protected on which platform; `Sandbox.protection` says it for this one. Where files or
+system calls cannot be confined, a program runs only if a person agreed, or if our own rules wrote it.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pipeline.simulation.program import RULES, CheckResult, Program, Report
+from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
+from pipeline.simulation.sandbox.protection import Protection
+from pipeline.simulation.sandbox.protocol import Limits, RunCancelled, RunRecord, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, raise_if_set
+
+__all__ = ["Limits", "Protection", "RunCancelled", "RunRecord", "Sandbox", "SandboxError", "UnprotectedError"]
+
+DEFAULT_LIMITS = Limits()
+ARRANGE_SECONDS = 20.0
+"""Wall-clock limit for building the simulations of all seeds, which takes well under a second."""
+MUTATION_SECONDS = 20.0
+"""Wall-clock limit for one mutated task, in which the oracle may retry for long."""
+_Result = TypeVar("_Result")
+
+
+class Sandbox:
+    """Fork server with one concurrent run per core. Thread-safe."""
+
+    def __init__(self, unprotected: bool = False) -> None:
+        """`unprotected`: a person agrees to run programs where this machine cannot confine them."""
+        self.unprotected = unprotected
+        self._reviewed: set[str] = set()
+        self._server: ServerProcess | None = None
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the server and every run. The next run starts a new server."""
+        with self._lock:
+            if self._server:
+                self._server.close()
+            self._server = None
+
+    @property
+    def protection(self) -> Protection:
+        """What this platform protects from programs. Raises SandboxError."""
+        server = self._running_server()
+        return Protection(server.coverage, server.groups)
+
+    @property
+    def known_protection(self) -> Protection | None:
+        """The same, without waiting for the server to start; None until it has."""
+        server = self._server
+        return Protection(server.coverage, server.groups) if server else None
+
+    def run(
+        self,
+        program: Program,
+        project_dir: Path,
+        seeds: Sequence[int] = (0,),
+        limits: Limits = DEFAULT_LIMITS,
+        cancel: threading.Event | None = None,
+        mutations: Sequence[str] = (),
+        robot: str = "gripper",
+    ) -> tuple[Report, RunRecord | None]:
+        """Build and roll out the program for each seed, and run its checks on the first seed's rollout.
+
+        Args:
+            program: Simulation and checks; with empty checks it is only rolled out.
+            project_dir: Project folder with the scene.
+            seeds: Layouts to build.
+            limits: Limits of the run.
+            cancel: Cancels the run when set.
+            mutations: Names of mutations.MUTATIONS. If everything passes, the checks also run on each mutated task; if
+                none fails, that is a failed check "meaning ...".
+            robot: "gripper" or "arm".
+
+        Returns the report, and the record of the first seed's rollout or None if there was none. Raises SandboxError
+        if the sandbox itself failed, UnprotectedError if nobody agreed to run this program on a machine that cannot
+        confine it, RunCancelled if `cancel` was set.
+        """
+        self._require_protection(program)
+        run = _Run(self, program, Path(project_dir).resolve(), limits, cancel, robot)
+        arranged = run.arrange([int(seed) for seed in seeds])
+        complete = not arranged.has_fault and len(arranged.recipes) == len(seeds)
+        jobs = list(zip(seeds, arranged.recipes, strict=True)) if complete else []
+        performed = run.concurrently(
+            [partial(run.perform, recipe, seed, not i) for i, (seed, recipe) in enumerate(jobs)]
+        )
+        report = merge_reports(arranged, performed, run.seconds)
+        if report.clean and mutations:
+            results = run.concurrently([partial(run.mutate, arranged.recipes[0], kind) for kind in mutations])
+            caught = {kind: result for kind, result in zip(mutations, results, strict=True) if isinstance(result, str)}
+            missed = tuple(result for result in results if isinstance(result, CheckResult))
+            evidence = report.evidence | {"noticed": caught}
+            report = replace(report, checks=(*report.checks, *missed), evidence=evidence, seconds=run.seconds)
+        report = replace(report, protection=dict(self.protection.coverage))
+        return report, performed[0].record if performed else None
+
+    def run_job(self, job: dict, limits: Limits, cancel: threading.Event | None) -> ChildReport:
+        """Run a job in a confined child and return its report. Raises SandboxError."""
+        while not self._slots.acquire(timeout=0.05):
+            raise_if_set(cancel)
+        try:
+            return self._send(job, limits, cancel)
+        finally:
+            self._slots.release()
+
+    def _send(self, job: dict, limits: Limits, cancel: threading.Event | None) -> ChildReport:
+        """Return the child's report; restart the server once if it has died."""
+        line = json.dumps(job).encode() + b"\n"
+        for is_retry in (False, True):
+            reader = ChildReader(ChildReport(job["part"], layouts=len(job.get("seeds", ()))), limits)
+            server = self._running_server()
+            try:
+                if child_exit := exchange(server.connect(), line, limits.seconds + 5, cancel, reader):
+                    return reader.finish(child_exit)
+            except OSError as error:
+                if is_retry:
+                    raise SandboxError(f"The sandbox cannot be reached ({error}); restart the studio.") from error
+            with self._lock:
+                if self._server is server and not server.alive:
+                    server.close()
+                    self._server = None
+        raise SandboxError("The sandbox died twice while running this program; restart the studio.")
+
+    def _require_protection(self, program: Program) -> None:
+        """Raise UnprotectedError for a program that needs a person's consent here.
+
+        Texts that our own rules wrote in this process need none: they are made of the kit's calls. What a file says
+        about its author is not believed.
+        """
+        if self.unprotected or self.protection.confines:
+            return
+        texts = {program.simulation, program.checks} - {""}
+        if program.source == RULES:
+            self._reviewed |= texts
+        elif not texts <= self._reviewed:
+            raise UnprotectedError(self.protection.refusal)
+
+    def _running_server(self) -> ServerProcess:
+        with self._lock:
+            if self._server is None:
+                self._server = ServerProcess()
+            return self._server
+
+
+class _Run:
+    """One run of a program: its children share one time limit."""
+
+    def __init__(
+        self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, cancel: threading.Event | None,
+        robot: str,
+    ):  # fmt: skip
+        self.sandbox, self.program, self.project, self.limits, self.cancel = sandbox, program, project, limits, cancel
+        self.robot = robot
+        self.start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time so far."""
+        return time.monotonic() - self.start
+
+    def arrange(self, seeds: Sequence[int]) -> ChildReport:
+        """Let generated code build the simulations."""
+        limits = replace(self.limits, seconds=min(ARRANGE_SECONDS, self.limits.seconds))
+        return self._run_child("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, limits)
+
+    def perform(self, recipe: Recipe, seed: int, checks: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
+        """Roll out the oracle on a simulation, and run the checks."""
+        job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "robot": self.robot}
+        job["checks"] = (self.program.checks or None) if checks else None
+        return self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
+
+    def mutate(self, recipe: Recipe, kind: str) -> CheckResult | str | None:
+        """Return the check that catches a mutation, or a failed result; None if it does not apply or times out."""
+        child = self.perform(recipe, recipe.seed, True, kind, MUTATION_SECONDS)
+        mutation = child.evidence.get("mutation") or {}
+        if not mutation.get("applies") or (child.timed_out and not child.checking):
+            return None
+        if caught_by := next((check.name for check in child.checks if not check.passed), None):
+            return caught_by
+        if fault := child.crash or child.refused:
+            return fault
+        outcome = str(mutation.get("outcome"))[:200]
+        return CheckResult(f"meaning {kind}", False, f"every check passes although this happens instead: {outcome}")
+
+    def concurrently(self, jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:
+        """Run jobs in threads and return their results in order."""
+        if len(jobs) < 2:
+            return [job() for job in jobs]
+        with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
+            return list(pool.map(lambda job: job(), jobs))
+
+    def _run_child(self, part: Literal["arrange", "perform"], job: dict, limits: Limits) -> ChildReport:
+        job |= {"part": part, "project": str(self.project), "memory_mb": limits.memory_mb}
+        remaining = limits.seconds if job.get("mutation") else max(0.1, limits.seconds - self.seconds)
+        job |= {"seconds": remaining, "output_mb": limits.output_mb}
+        return self.sandbox.run_job(job, limits, self.cancel)

@@ -1,0 +1,164 @@
+"""Fork server and supervisors: a process that has imported MuJoCo and the kit once, and one supervisor per run.
+
+    studio ── socket ──> server ──fork──> supervisor ──fork──> child (confined; the program runs here)
+
+The server only forks. A supervisor enforces the limits of time and output: it kills the child with its control group
+when one is exceeded or when the studio disconnects. It forwards the child's output, which it does not parse, in frames
+as it comes; the last frame says in JSON how the child exited. The kernel kills each process when its parent ends.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import BinaryIO, NoReturn
+
+from pipeline.confinement import MEGABYTE, end_with_parent, namespaces, platform_coverage
+from pipeline.simulation.sandbox import cgroup
+
+GROUP_MARGIN_MB = 256
+"""Added to a run's memory limit for its control group, so that the resource limit, which reports itself, acts first."""
+FRAME = struct.Struct(">cI")
+"""Head of a frame: its kind and the number of bytes that follow."""
+OUTPUT, EXIT = b"o", b"x"
+SEND_TIMEOUT_S = 30.0
+"""How long a frame may wait for the studio to read it."""
+
+
+@dataclass(frozen=True)
+class ChildExit:
+    """How a child exited, as its supervisor observed it."""
+
+    cause: str
+    """How it ended: "done", by itself; "timeout" or "output", the limit exceeded; "cancelled", the studio disconnected;
+    "refused": the studio refused a message of it."""
+    code: int | None = None
+    """Exit code; None if a signal ended it."""
+    signal: int | None = None
+    """Number of that signal; None if it exited."""
+    seconds: float = 0.0
+    """Wall-clock time from fork to exit."""
+
+
+def serve(control_fd: int, studio: int) -> None:
+    """Fork a supervisor for every connection received on the control socket, until that closes.
+
+    `studio` is the process id of the studio, with which this process ends.
+    """
+    end_with_parent(studio)
+    control = socket.socket(fileno=control_fd)
+    try:
+        coverage = platform_coverage()
+        if coverage["namespaces"]:
+            namespaces.enter()  # once for all children
+        from pipeline.simulation.sandbox import worker
+
+        hello = {"coverage": coverage, "groups": cgroup.is_available()}
+    except Exception as error:  # report a broken installation to the studio
+        control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode() + b"\n")
+        return
+    cgroup.remove_abandoned()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped automatically
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C closes the control socket, which ends this process
+    gc.collect()
+    gc.freeze()  # children then share these pages
+    control.sendall(json.dumps(hello).encode() + b"\n")
+    server = os.getpid()
+    while True:
+        _, fds, _, _ = socket.recv_fds(control, 1, 1)
+        if not fds:
+            return
+        if os.fork() == 0:
+            end_with_parent(server)
+            control.close()
+            with contextlib.suppress(Exception):
+                _supervise(socket.socket(fileno=fds[0]), worker.run_job)
+            os._exit(0)
+        os.close(fds[0])
+
+
+def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    job = json.loads(studio.makefile("rb").readline())
+    studio.settimeout(SEND_TIMEOUT_S)
+    results, child_end = os.pipe()
+    start, supervisor = time.monotonic(), os.getpid()
+    group = cgroup.create_group((job["memory_mb"] + GROUP_MARGIN_MB) * MEGABYTE)
+    pid = os.fork()
+    if pid == 0:
+        end_with_parent(supervisor)
+        group.join()
+        _become_child(child_end, job, run_job)
+    os.close(child_end)
+    cause, code, signal_number = "cancelled", None, None
+    try:
+        cause = _forward(results, studio, start + job["seconds"], job["output_mb"] * MEGABYTE)
+    finally:
+        code, signal_number = _terminate(pid, grace=0.2 if cause == "done" else 0.0)
+        group.close()
+    child_exit = ChildExit(cause, code, signal_number, time.monotonic() - start)
+    _send(studio, EXIT, json.dumps(asdict(child_exit)).encode())
+
+
+def _send(studio: socket.socket, kind: bytes, data: bytes) -> None:
+    studio.sendall(FRAME.pack(kind, len(data)) + data)
+
+
+def _become_child(results: int, job: dict, run_job: Callable[[dict, BinaryIO], None]) -> NoReturn:
+    """Run the job with the result pipe as descriptor 3 and no other descriptor open."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(results, 3, inheritable=False)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.closerange(4, 1024)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+            score.write("1000")  # if memory runs out, the kernel kills this process first
+    code = 1
+    try:
+        run_job(job, os.fdopen(3, "wb"))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _forward(results: int, studio: socket.socket, deadline: float, max_bytes: int) -> str:
+    """Forward output until the child closes its pipe, a limit is exceeded, or the studio disconnects; return which."""
+    sent = 0
+    poller = select.poll()
+    poller.register(results, select.POLLIN)
+    poller.register(studio, select.POLLIN)
+    while (remaining := deadline - time.monotonic()) > 0:
+        for fd, _ in poller.poll(remaining * 1000):
+            if fd != results:
+                return "cancelled"
+            chunk = os.read(results, 1 << 16)
+            if not chunk:
+                return "done"
+            sent += len(chunk)
+            if sent > max_bytes:
+                return "output"
+            _send(studio, OUTPUT, chunk)
+    return "timeout"
+
+
+def _terminate(pid: int, grace: float) -> tuple[int | None, int | None]:
+    """Wait `grace` seconds for a child to exit, then kill it and its group; return exit code and signal."""
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline and not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        time.sleep(0.001)
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return (code, None) if code >= 0 else (None, -code)

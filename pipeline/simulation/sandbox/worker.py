@@ -1,0 +1,234 @@
+"""Jobs of the sandbox's confined children: build the simulations, or roll out the oracle and run the checks.
+
+There are two kinds of jobs. "arrange": generated code builds the simulation of every seed, and its calls are sent as
+data (recipe.py). "perform": the simulation is built again from that data only and the oracle acts; when the results
+have been sent and cannot be taken back, the code of checks.py runs. A process in which generated code has run never
+sends a reward.
+
+A child sends JSON lines as things happen, so that its progress is known if it is stopped: `{"doing": sentence}`,
+`{"recipe": {...}}` per seed, `{"reward": r}`, `{"evidence": {...}}` and `{"record": {...}}` of a rollout,
+`{"check": {...}}` per check, `{"crash": text}`, `{"refused": text}` (a violation), `{"broken": text}` (the sandbox
+itself failed), and `{"finished": true}`.
+"""
+
+import base64
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from pipeline.confinement import confine
+from pipeline.simulation import kit, mutations
+from pipeline.simulation.oracle.oracle import FloatingGripper
+from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
+from pipeline.simulation.rollout import Run
+from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
+from pipeline.simulation.world import set_robot
+
+Send = Callable[..., None]
+MAX_OVERHANG_M = 0.03
+"""How far a zone or a container may extend beyond the visible edge of the table."""
+
+
+def run_job(job: dict, out: BinaryIO) -> None:
+    """Run a job, "arrange" or "perform", and send its messages on `out`."""
+    doing = "starting"
+
+    def send(**message) -> None:
+        nonlocal doing
+        doing = message.get("doing", doing)
+        out.write(json.dumps(_to_json(message), allow_nan=False).encode() + b"\n")
+        out.flush()
+
+    project = Path(job["project"])
+    readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
+    robot = _robot(job.get("robot", "gripper"))
+    try:
+        confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
+    except Exception as error:  # never run a program with less confinement than reported
+        reason = f"{type(error).__name__}: {error}"
+        return send(broken=f"The sandbox cannot confine its child process ({reason}); nothing was run.")
+    interpreter = RestrictedInterpreter(readable, report=lambda text: send(refused=text))
+    try:
+        if job["part"] == "arrange":
+            _arrange(job, project, interpreter, send)
+        else:
+            _perform(job, project, interpreter, send, robot)
+    except ProgramViolation as violation:
+        send(refused=str(violation))
+    except MemoryError:
+        send(refused=f"the program used more than {job['memory_mb']} MB of memory")
+    except BaseException as error:
+        send(crash=describe_error(error, "checks.py" if "checks.py" in doing else "simulation.py"))
+    if interpreter.printed:
+        send(evidence={"printed": interpreter.printed})
+    send(finished=True)
+
+
+def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send) -> None:
+    """Let generated code build the simulation of each seed, and send its calls as data."""
+    send(doing="reading simulation.py")
+    build = interpreter.execute("simulation.py", job["simulation"]).get("build")
+    if not callable(build):
+        raise SyntaxError("simulation.py defines no build(scene, seed)")
+    for seed in job["seeds"]:
+        send(doing=f"building the simulation, seed {seed}")
+        np.random.seed(seed)
+        sim = build(kit.Scene.load(project), seed)
+        if type(sim) is not kit.Simulation:
+            raise kit.KitError(f"build returned {type(sim).__name__}; return the kit.Simulation it made")
+        interpreter.require_unmodified(sim)
+        if not sim.stages:
+            raise kit.KitError("there is no goal: call sim.goal(...) in build(scene, seed)")
+        send(recipe=recipe(sim).model_dump())
+
+
+def _robot(name: str) -> Robot:
+    """Return the robot; called before the process is confined, since its modules are imported here."""
+    if name == "arm":
+        from pipeline.simulation.arm.arm_robot import Arm
+
+        return Arm()
+    return FloatingGripper()
+
+
+def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send, robot: Robot) -> None:
+    """Roll out the oracle on the arranged simulation, then run the checks, if any."""
+    send(doing=f"rolling out the oracle, seed {job['seed']}")
+    arranged = Recipe.model_validate(job["recipe"])
+    sim = kit.Simulation(kit.Scene.load(project), arranged.seed)
+    replay(sim, arranged)
+    set_robot(sim, robot)
+    if job["mutation"]:
+        mutated = mutations.roll_out_mutated(sim, job["mutation"])
+        send(evidence={"mutation": mutated})
+        if not mutated["applies"]:
+            return
+    else:
+        run = sim.rollout()
+        send(reward=run.reward)
+        _send_run(send, sim, run)
+    if job["checks"] is not None:
+        send(doing="reading checks.py")
+        names = interpreter.execute("checks.py", job["checks"])
+        for name, check in list(names.items()):
+            if name.startswith("check_") and callable(check):
+                send(doing=f"running {name}")
+                result = _check(name, check, sim, interpreter, send)
+                send(check=result)
+                interpreter.require_unmodified(sim)
+                if job["mutation"] and not result["passed"]:
+                    return
+
+
+def _check(name: str, check: Callable, sim: kit.Simulation, interpreter: RestrictedInterpreter, send: Send) -> dict:
+    """Run one check and return its result. Any error other than a failed assertion is also a crash of checks.py."""
+    start = time.monotonic()
+    result: dict[str, Any] = {"name": name, "passed": False, "message": "", "instant": None, "line": None}
+    try:
+        instant = check(sim)
+        result["passed"] = True
+        if isinstance(instant, (int, float)) and not isinstance(instant, bool):
+            result["instant"] = float(instant)
+    except AssertionError as error:
+        # `assert ok, ("what is wrong", 2.4)` gives the simulated time of the failure.
+        message = error.args[0] if error.args else ""
+        if isinstance(message, tuple) and len(message) == 2:
+            message, result["instant"] = message[0], float(message[1])
+        result["line"] = interpreter.failing_line(error, "checks.py")
+        result["message"] = str(message)[:500] or f"does not hold: {interpreter.line_text('checks.py', result['line'])}"
+    except (MemoryError, ProgramViolation):
+        raise
+    except BaseException as error:
+        result["line"] = interpreter.failing_line(error, "checks.py")
+        result["message"] = describe_error(error, "checks.py")
+        send(crash=result["message"])
+    return result | {"seconds": time.monotonic() - start}
+
+
+def _send_run(send: Send, sim: kit.Simulation, run: Run) -> None:
+    """Send the evidence and the record of a rollout."""
+    try:
+        send(evidence=_evidence(sim, run))
+        send(record=_record(run))
+    except Exception as error:
+        send(broken=f"the rollout cannot be serialised: {type(error).__name__}: {error}")
+
+
+def _evidence(sim: kit.Simulation, run: Run) -> dict:
+    picked = {name for _, name in run.grasps}
+    return {
+        "why": run.why,
+        "at_rest": run.at_rest,
+        "goals": list(run.goals),
+        "asked": requested_goals(sim),
+        "reward_at_start": sim.reward_at_start(),
+        "events": [_event(event) for event in run.events],
+        "grasps": [list(grasp) for grasp in run.grasps],
+        "moved_before_touch": run.moved_before_touch,
+        "objects": {o.name: _motion(run, o.name, o.name in picked) for o in sim.objects},
+        "contacts": sorted(sorted(pair) for pair in run.state_at_end.touching if "table" not in pair),
+        "off_table": _off_table(sim),
+        "simulated_seconds": run.times[-1],
+    }
+
+
+def requested_goals(sim: kit.Simulation) -> dict:
+    """Return the goals as JSON and the centres of the zones."""
+    goals = [to_json(goal) for _, goals in sim.stages for goal in goals]
+    return {"goals": goals, "zones": {name: zone.xy for name, zone in sim.zones.items()}}
+
+
+def _off_table(sim: kit.Simulation) -> list[str]:
+    """Return the names of zones and containers that extend beyond the table's edge."""
+    table, added = sim.scene.table, {o.name for o in sim.objects} - {o.name for o in sim.scene.objects}
+    outlines = {name: zone.region.polygon for name, zone in sim.zones.items()}
+    outlines |= {name: sim[name].outline for name in added if sim[name].fixed}
+    return [name for name, outline in outlines.items() if table.depth(outline).min() < -MAX_OVERHANG_M]
+
+
+def _motion(run: Run, name: str, picked: bool) -> dict:
+    """Return an object's start and end, its tilt from upright in radians and, if never picked up, how far it moved."""
+    start, end = run.start(name), run.end(name)
+    ends = {"start": start.position, "end": end.position, "top": end.top}
+    upright = float(np.clip(start.rotation[:, 2] @ end.rotation[:, 2], -1, 1))
+    return ends | {"turned": float(np.arccos(upright)), "pushed": 0.0 if picked else run.moved(name)}
+
+
+def _event(event) -> dict:
+    return {key: getattr(event, key) for key in ("time", "verb", "object", "target", "ok", "message")}
+
+
+def _record(run: Run) -> dict:
+    return {
+        "times": _array(run.times),
+        "qpos": _array(run.qpos),
+        "actions": _array(run.actions),
+        "reward": run.reward,
+        "xml": run.xml,
+        "events": [_event(event) for event in run.events],
+        "goals": list(run.goals),
+    }
+
+
+def _array(values) -> dict:
+    values = np.ascontiguousarray(values, "<f8")
+    return {"shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode()}
+
+
+def _to_json(value: Any) -> Any:
+    """Return a value with numpy numbers and arrays as JSON values; what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _to_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, np.ndarray)):
+        return [_to_json(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

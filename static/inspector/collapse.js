@@ -1,0 +1,31 @@
+// Collapses the inspector on steps that are not about single objects, until a person opens or collapses it there.
+import { h } from "/static/studio/dom.js";
+import { onTab, openTabText } from "/static/studio/gradio_tabs.js";
+
+const COLLAPSED_STEPS = ["Task", "Review"];
+window.studioInspector ??= {};
+const choices = window.studioInspector;
+
+export function collapseButton(element, panel) {
+  const column = element.closest("#right");
+  if (!column) return null;
+  const collapsesByDefault = () => COLLAPSED_STEPS.some((name) => openTabText().startsWith(name));
+  const isCollapsed = () => choices[collapsesByDefault()] ?? collapsesByDefault();
+  const button = h("button.collapse", {
+    onclick: () => {
+      choices[collapsesByDefault()] = !isCollapsed();
+      update();
+    },
+  });
+  const update = () => {
+    column.classList.toggle("collapsed", isCollapsed());
+    panel.classList.toggle("collapsed", isCollapsed());
+    button.textContent = isCollapsed() ? "‹" : "›";
+    button.title = isCollapsed() ? "Show the inspector" : "Hide the inspector";
+    button.setAttribute("aria-label", button.title);
+    button.setAttribute("aria-expanded", String(!isCollapsed()));
+  };
+  onTab(update);
+  update();
+  return button;
+}

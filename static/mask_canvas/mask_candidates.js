@@ -1,0 +1,69 @@
+// Candidate masks of a click, or one of each segmenter, side by side to choose from.
+import { fill, h } from "/static/studio/dom.js";
+
+const SIZE_NAMES = ["whole", "part", "smaller part"];
+export const qualityWord = (value) =>
+  value === null || value === undefined ? null : value >= 0.9 ? "good" : value >= 0.75 ? "fair" : "poor";
+
+// A word and a bar; null if the segmenter predicts no quality.
+export function qualityMeter(value) {
+  const word = qualityWord(value);
+  return (
+    word &&
+    h(
+      `span.quality.${word}`,
+      { title: `Predicted quality: ${value.toFixed(2)}` },
+      word,
+      h("span.track", {}, h("span.fill", { style: `width:${Math.round(100 * value)}%` })),
+    )
+  );
+}
+
+const drawnState = new WeakMap();
+
+// Redrawn only if the candidates changed, because their pictures arrive later.
+export function drawCandidates(element, viewport, edit, onChoose) {
+  const step = edit?.last,
+    candidates = step?.candidates ?? [],
+    drawn = drawnState.get(element);
+  element.hidden = candidates.length < 2;
+  if (drawn?.candidates === candidates && drawn.chosen === step?.chosen) return;
+  drawnState.set(element, { candidates, chosen: step?.chosen });
+  if (element.hidden) return fill(element);
+  const boxes = candidates.map(({ mask }) => mask.box).filter((box) => box.width),
+    left = Math.min(...boxes.map((box) => box.left)),
+    top = Math.min(...boxes.map((box) => box.top));
+  const bounds = {
+    left,
+    top,
+    width: Math.max(...boxes.map((box) => box.left + box.width)) - left,
+    height: Math.max(...boxes.map((box) => box.top + box.height)) - top,
+  };
+  const areas = candidates.map(({ mask }) => mask.area),
+    rank = areas.map((area) => areas.filter((other) => other > area).length);
+  fill(
+    element,
+    candidates.map((candidate, i) => {
+      candidate.picture ??= thumbnailImage(viewport, candidate.mask, edit.colour, bounds);
+      return h(
+        `button.candidate${i === step.chosen ? ".on" : ""}`,
+        {
+          "aria-pressed": String(i === step.chosen),
+          title: candidate.title ? `Use the mask of ${candidate.title}` : "Use this mask",
+          onclick: () => onChoose(i),
+        },
+        candidate.picture,
+        h("span", {}, candidate.title ?? SIZE_NAMES[rank[i]] ?? "part", qualityMeter(candidate.quality)),
+      );
+    }),
+  );
+}
+
+function thumbnailImage(viewport, mask, colour, bounds) {
+  const image = h("img", { alt: "" });
+  image.addEventListener("load", () => URL.revokeObjectURL(image.src));
+  setTimeout(async () => {
+    image.src = await viewport.thumbnail(mask, colour, bounds);
+  }, 30);
+  return image;
+}

@@ -1,0 +1,64 @@
+// An edit of one object's mask, step by step, until it is accepted or discarded. Id 0 is a new object.
+import { Mask } from "/static/mask_canvas/mask.js";
+
+export class MaskEdit {
+  constructor(id, colour, mask) {
+    Object.assign(this, { id, colour, clicks: [], box: null, steps: [], undone: [] });
+    if (mask) this.steps.push({ clicks: [], box: null, candidates: [{ mask }], chosen: 0 });
+    this.initialSteps = this.steps.length;
+  }
+
+  get last() {
+    return this.steps.at(-1);
+  }
+  get mask() {
+    return this.last?.candidates[this.last.chosen].mask;
+  }
+  get isWaiting() {
+    return this.clicks.length > (this.last?.clicks.length ?? 0) || this.box !== (this.last?.box ?? null);
+  }
+  get isChanged() {
+    return this.steps.length > this.initialSteps || this.isWaiting;
+  }
+
+  // The clicks since the last step and the mask they correct. A new box starts over.
+  prompt() {
+    const box = this.box !== (this.last?.box ?? null) ? this.box : null,
+      newClicks = this.clicks.slice(this.last?.clicks.length ?? 0);
+    return {
+      points: newClicks.map(([x, y]) => [x, y]),
+      labels: newClicks.map((click) => click[2]),
+      box,
+      rle: box || !this.mask ? null : this.mask.encode(),
+    };
+  }
+
+  addStep(candidates) {
+    this.steps.push({ clicks: [...this.clicks], box: this.box, candidates, chosen: 0 });
+    this.undone = [];
+  }
+
+  // Drops clicks and boxes that have not been answered.
+  dropUnanswered() {
+    this.clicks = [...(this.last?.clicks ?? [])];
+    this.box = this.last?.box ?? null;
+  }
+
+  undo() {
+    if (!this.isWaiting && this.steps.length > this.initialSteps) this.undone.push(this.steps.pop());
+    this.dropUnanswered();
+  }
+
+  redo() {
+    if (this.undone.length) this.steps.push(this.undone.pop());
+    this.dropUnanswered();
+  }
+
+  paint(size, start, end, radius, value, isNewStroke) {
+    const mask = (this.mask ?? Mask.empty(...size)).withStroke(start, end, radius, value);
+    if (isNewStroke) {
+      this.dropUnanswered();
+      this.addStep([{ mask }]);
+    } else this.last.candidates = [{ mask }];
+  }
+}

@@ -1,0 +1,220 @@
+import { h } from "/static/studio/dom.js";
+
+const SERVICE_CHOICES = [
+  ["offline", "Rules (offline)", "No key, no network, no language model. Its answers are marked as rules."],
+  ["openai", "Model server", "OpenAI, or any server with its API: vLLM, Ollama, llama.cpp, LM Studio, Azure."],
+  ["replay", "Recorded run", "Replays answers from a trace.jsonl: no key, no network, no cost."],
+];
+const SERVERS = {
+  "": "OpenAI",
+  "http://127.0.0.1:11434/v1": "Ollama",
+  "http://127.0.0.1:1234/v1": "LM Studio",
+  "http://127.0.0.1:8000/v1": "vLLM",
+  "http://127.0.0.1:8080/v1": "llama.cpp",
+};
+const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"];
+const KEY_NOTES = {
+  typed: "A key is in memory. Type another to replace it.",
+  environment: "From OPENAI_API_KEY. Type another to override it.",
+  "": "Most local servers need none",
+};
+
+// Form with every model setting. `onChange` is called at each edit, `onForgetKey` by its button.
+export class SettingsForm {
+  constructor(onChange, onForgetKey, upload) {
+    Object.assign(this, { onChange, onForgetKey, upload, fields: {}, service: "offline" });
+    const field = (name, attributes) =>
+      (this.fields[name] = h("input", {
+        name,
+        autocomplete: "off",
+        spellcheck: false,
+        oninput: () => this.onChange(),
+        ...attributes,
+      }));
+    const number = (name, attributes) => field(name, { type: "number", step: "any", min: "0", ...attributes });
+    const row = (label, input, note) =>
+      h("label.row", {}, h("span.name", {}, label), input, note && h("span.hint", {}, note));
+    this.key = h("input", {
+      type: "password",
+      name: "key",
+      autocomplete: "new-password",
+      spellcheck: false,
+      oninput: () => this.onChange(),
+    });
+    this.dropKey = h(
+      "button.studio-button",
+      { type: "button", title: "Delete the key from memory", onclick: () => this.onForgetKey() },
+      "Forget",
+    );
+    this.keyNote = h("span.hint");
+    this.fields.reasoning_effort = h(
+      "select",
+      { name: "reasoning_effort", onchange: () => this.onChange() },
+      EFFORTS.map((effort) => h("option", { value: effort }, effort || "server default")),
+    );
+    this.fields.pictures = h("input", { type: "checkbox", name: "pictures", onchange: () => this.onChange() });
+    this.radios = Object.fromEntries(
+      SERVICE_CHOICES.map(([name]) => [
+        name,
+        h("input", {
+          type: "radio",
+          name: "service",
+          value: name,
+          onchange: () => {
+            this.service = name;
+            this.draw();
+            this.onChange();
+          },
+        }),
+      ]),
+    );
+    this.server = h(
+      "div.fields",
+      {},
+      row("Server", field("base_url", { type: "url", placeholder: "https://api.openai.com/v1", list: "model-places" })),
+      h(
+        "datalist",
+        { id: "model-places" },
+        Object.entries(SERVERS)
+          .filter(([url]) => url)
+          .map(([url, name]) => h("option", { value: url }, name)),
+      ),
+      h(
+        "div.row",
+        {},
+        h("label.name", { for: "model-key" }, "Key"),
+        h("span.pair", {}, Object.assign(this.key, { id: "model-key" }), this.dropKey),
+        this.keyNote,
+      ),
+      row("Model", field("model", { placeholder: "gpt-4o" }), "Describes and matches objects, proposes tasks"),
+      row("Model for code", field("code_model", { placeholder: "same as model" }), "Writes and repairs programs"),
+      h(
+        "label.tick",
+        {},
+        this.fields.pictures,
+        "Send object pictures",
+        h("span.hint", {}, "If off, objects are described and matched by measurement only"),
+      ),
+      h(
+        "div.pairs",
+        {},
+        row(
+          "Budget, USD",
+          number("ceiling_usd", { placeholder: "no limit" }),
+          "Per project; calls stop before it is exceeded",
+        ),
+        row("Timeout per call, s", number("timeout")),
+      ),
+      h(
+        "details",
+        {},
+        h("summary", {}, "Advanced"),
+        h(
+          "div.pairs",
+          {},
+          row("USD per million input tokens", number("usd_per_million_in", { placeholder: "price list" })),
+          row("USD per million output tokens", number("usd_per_million_out", { placeholder: "price list" })),
+          row("Temperature", number("temperature", { max: "2", placeholder: "server default" })),
+          row("Reasoning effort", this.fields.reasoning_effort),
+          row("Parallel calls", number("concurrency", { step: "1" })),
+          row("Retries when busy", number("retries", { step: "1" })),
+          row("Maximum answer, tokens", number("longest_answer", { step: "1" })),
+          row("Picture size, px", number("picture_side", { step: "1" })),
+          row("Pause after failures", number("give_up_after", { step: "1" })),
+          row("Pause, s", number("rest")),
+        ),
+      ),
+    );
+    this.recordName = h("span.hint");
+    this.replay = h(
+      "div.fields",
+      {},
+      h(
+        "div.row",
+        {},
+        h("span.name", {}, "Record"),
+        h(
+          "span.pair",
+          {},
+          h(
+            "button.studio-button",
+            { type: "button", onclick: () => this.ownRecord && this.chooseRecord(this.ownRecord, "this project") },
+            "Use this project",
+          ),
+          h(
+            "label.studio-button",
+            {},
+            "Choose file …",
+            h("input", {
+              type: "file",
+              accept: ".jsonl",
+              hidden: true,
+              onchange: async (event) => {
+                const [file] = event.target.files;
+                if (file) this.chooseRecord(await this.upload(file), file.name);
+              },
+            }),
+          ),
+          this.recordName,
+        ),
+      ),
+    );
+    this.element = h(
+      "form.form",
+      { autocomplete: "off", onsubmit: (event) => event.preventDefault() },
+      h(
+        "div.services",
+        { role: "radiogroup", "aria-label": "Model service" },
+        SERVICE_CHOICES.map(([name, title, about]) =>
+          h("label.service", {}, this.radios[name], h("span", {}, h("strong", {}, title), h("span.hint", {}, about))),
+        ),
+      ),
+      this.server,
+      this.replay,
+    );
+  }
+
+  chooseRecord(trace, name) {
+    this.trace = trace;
+    this.recordName.textContent = name;
+    this.onChange();
+  }
+
+  // Shows the settings in use and discards unsaved edits.
+  show(settings, keyFrom, ownRecord) {
+    this.service = settings.service;
+    this.trace = settings.trace ?? "";
+    this.ownRecord = ownRecord;
+    this.recordName.textContent = this.trace
+      ? this.trace === ownRecord
+        ? "this project"
+        : this.trace.split("/").at(-1)
+      : "none chosen";
+    for (const [name, input] of Object.entries(this.fields))
+      if (input.type === "checkbox") input.checked = Boolean(settings[name]);
+      else input.value = settings[name] ?? "";
+    this.key.value = "";
+    this.key.placeholder =
+      { typed: "••••••••  in memory", environment: "••••••••  from OPENAI_API_KEY" }[keyFrom] ?? "none";
+    this.keyNote.textContent =
+      keyFrom === "typed"
+        ? "In server memory only; deleted when the studio stops."
+        : (KEY_NOTES[keyFrom] ?? KEY_NOTES[""]);
+    this.dropKey.hidden = keyFrom !== "typed";
+    this.draw();
+  }
+
+  draw() {
+    for (const [name, radio] of Object.entries(this.radios)) radio.checked = name === this.service;
+    this.server.hidden = this.service !== "openai";
+    this.replay.hidden = this.service !== "replay";
+  }
+
+  // All settings as typed; the key only if one was typed.
+  get request() {
+    const settings = { service: this.service, trace: this.trace ?? "" };
+    for (const [name, input] of Object.entries(this.fields))
+      settings[name] = input.type === "checkbox" ? input.checked : input.value.trim();
+    return { settings, ...(this.key.value ? { key: this.key.value } : {}) };
+  }
+}

@@ -1,0 +1,88 @@
+import { h } from "/static/studio/dom.js";
+import { mutationCheckTitle } from "/static/round_timeline/mutation_table.js";
+
+const ROUTER_CHECKS = {
+  task: "Goals match the task",
+  objects: "Goals name every object of the task",
+  start: "Goals are not met at the start",
+  goals: "Tolerances are strict enough",
+  table: "Zones lie on the table",
+  reward: "Oracle reaches every goal",
+  layouts: "Oracle solves other layouts",
+};
+
+// Title of a check. Checks of the router begin with "meaning ": whether the program fits its task, and whether its
+// checks catch mutations of the solution.
+export function checkTitle(name) {
+  const kind = name.replace(/^meaning /, "");
+  return kind === name
+    ? name.replace(/^check_/, "").replaceAll("_", " ")
+    : (ROUTER_CHECKS[kind] ?? mutationCheckTitle(kind));
+}
+
+// Table of checks by round for the rounds of one task. A failed check plays its round at the moment of failure.
+export function checkMatrix(rounds, { chosen, choose, play }) {
+  const task = rounds.find((round) => round.number === chosen)?.task;
+  const shown = rounds.filter((round) => round.task === task);
+  const names = [...new Set(shown.flatMap((round) => round.checks.map((check) => check.name)))];
+  const cell = (round, name) => {
+    const check = round.checks.find((other) => other.name === name);
+    if (!check) return h("td.missing", { title: "Not in this round" }, "·");
+    return check.passed
+      ? h("td.passed", { title: "Passed" }, "✓")
+      : h(
+          "td.failed",
+          {},
+          h(
+            "button",
+            {
+              title: `${check.message} Click to replay.`,
+              "aria-label": `${name} failed in round ${round.number}: replay`,
+              onclick: () => {
+                choose(round.number);
+                play(round.number, check);
+              },
+            },
+            "✕",
+          ),
+        );
+  };
+  const heads = shown.map((round) =>
+    h(
+      `th${round.number === chosen ? ".on" : ""}`,
+      { scope: "col" },
+      h("button", { onclick: () => choose(round.number) }, `Round ${round.number}`),
+    ),
+  );
+  const rewards = shown.map((round) =>
+    h(
+      "td",
+      {},
+      round.reward.length
+        ? (round.reward.reduce((sum, other) => sum + other, 0) / round.reward.length).toFixed(2)
+        : "–",
+    ),
+  );
+  return h(
+    "div.matrix.panel",
+    {},
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Check"), heads)),
+      h(
+        "tbody",
+        {},
+        names.map((name) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, checkTitle(name)),
+            shown.map((round) => cell(round, name)),
+          ),
+        ),
+        h("tr.reward", {}, h("th", { scope: "row" }, "Reward"), rewards),
+      ),
+    ),
+  );
+}

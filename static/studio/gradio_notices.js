@@ -1,0 +1,51 @@
+// Keeps the texts of notices, so that they can be read after they have disappeared, while the browser tab is open.
+//
+// Needed of Gradio 6.31, and checked by tests/ui/test_gradio_page.py: a notice shows its text in an element with
+// data-testid="toast-text", which Gradio may reuse for another text; a lost connection is announced by a notice that
+// begins with "Connection to the server was lost".
+import { fill, h } from "/static/studio/dom.js";
+
+const STORAGE_KEY = "studioNotices",
+  MAX_NOTICES = 40;
+const CONNECTION_LOST = /^Connection to the server was lost/; // announced by the banner of the top bar
+const notices = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
+const shownTexts = new WeakMap(),
+  list = h("div.notices", { popover: "auto", role: "log", "aria-label": "Notices" });
+const button = h("button.studio-button.plain", {
+  title: "Show recent notices",
+  onclick: () => {
+    draw();
+    list.togglePopover();
+  },
+});
+document.body.append(list);
+
+function draw() {
+  button.hidden = !notices.length;
+  button.textContent = notices.length === 1 ? "1 notice" : `${notices.length} notices`;
+  fill(
+    list,
+    [...notices].reverse().map(({ at, text }) => h("p", {}, h("time", {}, at), text)),
+  );
+}
+
+function record(toast) {
+  const text = toast.textContent.trim();
+  if (!text || CONNECTION_LOST.test(text) || shownTexts.get(toast) === text) return;
+  shownTexts.set(toast, text);
+  notices.push({ at: new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false }), text });
+  notices.splice(0, notices.length - MAX_NOTICES);
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(notices));
+  draw();
+}
+
+new MutationObserver(() => document.querySelectorAll("[data-testid=toast-text]").forEach(record)).observe(
+  document.body,
+  {
+    childList: true,
+    subtree: true,
+  },
+);
+draw();
+
+export const noticesButton = button;

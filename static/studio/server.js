@@ -1,0 +1,12 @@
+// Requests to a component's `answer` in Python.
+const NO_ANSWER = { error: "The server does not answer. Is it still running?" };
+
+// Returns a function that sends a request, together with what `context()` returns, and gives the answer. An answer with
+// an error takes the place of one that never comes.
+export const asker =
+  (server, context = () => ({})) =>
+  (request) =>
+    server.ask({ ...request, ...context() }).then(
+      (answer) => answer ?? NO_ANSWER,
+      () => NO_ANSWER,
+    );

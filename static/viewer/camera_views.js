@@ -1,0 +1,198 @@
+// Camera presets: free, top, front, and the photograph's own camera with the photograph behind the twin.
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { quaternion } from "./geoms.js";
+
+const NEAR_M = 0.01,
+  FAR_M = 60,
+  FIELD_OF_VIEW = 42;
+const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] };
+
+export class CameraViews {
+  constructor(renderer, canvas, photo, difference) {
+    Object.assign(this, {
+      renderer,
+      canvas,
+      photo,
+      difference,
+      name: "free",
+      blend: 0.6,
+      blinking: null,
+      compare: "blend",
+      headroom: 0,
+    });
+    this.camera = new THREE.PerspectiveCamera(FIELD_OF_VIEW, 1, NEAR_M, FAR_M);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.18;
+    this.controls.zoomToCursor = true;
+    this.controls.addEventListener("change", () => renderer.requestDraw());
+    canvas.addEventListener("wheel", (event) => this.#zoomPhoto(event), { passive: false });
+    renderer.beforeDraw.push(() => this.name !== "photo" && this.controls.update());
+    renderer.camera = this.camera;
+  }
+
+  /** Sets a model's bounding sphere and photograph camera (or null). The view stays if the camera is the same. */
+  frame(sphere, photoCamera, picture) {
+    const same = photoCamera && JSON.stringify(photoCamera) === JSON.stringify(this.photoCamera);
+    Object.assign(this, { sphere, photoCamera });
+    if (same) {
+      if (picture) this.photo.src = picture;
+      return this.resize(...this.renderer.size);
+    }
+    Object.assign(this, { zoom: 1, pan: [0, 0] });
+    this.photo.hidden = true;
+    if (picture) this.photo.src = picture;
+    else this.photo.removeAttribute("src");
+    this.forward = photoCamera
+      ? new THREE.Vector3(0, 0, -1).applyQuaternion(quaternion(photoCamera.quat_wxyz))
+      : new THREE.Vector3(0, 1, 0);
+    this.show(this.name === "photo" && !photoCamera ? "free" : this.name);
+  }
+
+  show(name) {
+    if (name === "photo" && !this.photoCamera) return;
+    this.name = name;
+    this.blink(false);
+    this.controls.enabled = name !== "photo";
+    Object.assign(this, { zoom: 1, pan: [0, 0] });
+    if (name === "photo") this.#placeAtPhoto();
+    else this.#placeCamera(DIRECTIONS[name]);
+    this.resize(...this.renderer.size);
+    this.onShow?.(name);
+  }
+
+  /** Sets how twin and photograph are compared: "blend", "edges", "depth" (difference) or "beside". */
+  setCompare(mode) {
+    this.compare = mode === this.compare ? "blend" : mode;
+    Object.assign(this, { zoom: 1, pan: [0, 0] });
+    this.blink(false);
+    this.resize(...this.renderer.size);
+    this.onCompare?.(this.compare);
+  }
+
+  /** Whether the twin is drawn as outlines only. */
+  get lines() {
+    return this.name === "photo" && !this.photo.hidden && ["edges", "depth"].includes(this.compare);
+  }
+
+  resize(width, height) {
+    if (!width) return;
+    const isPhoto = this.name === "photo";
+    this.photo.hidden = !isPhoto || !this.photo.src;
+    this.difference.hidden = this.photo.hidden || this.compare !== "depth" || !this.difference.src;
+    if (isPhoto) this.#fitPhoto(width, height);
+    else {
+      this.camera.fov = FIELD_OF_VIEW;
+      this.camera.aspect = width / height;
+      this.camera.setViewOffset(width, height, 0, -this.headroom / 2, width, height); // the toolbar covers the top
+      this.camera.updateProjectionMatrix();
+    }
+    this.#mix();
+    this.renderer.requestDraw();
+  }
+
+  /** 0 shows the photograph, 1 the twin. */
+  setBlend(value) {
+    this.blend = value;
+    this.#mix();
+  }
+
+  blink(on = !this.blinking) {
+    clearInterval(this.blinking);
+    let twin = true;
+    const alternate = () => {
+      twin = !twin;
+      this.#mix(twin ? 1 : 0);
+    };
+    this.blinking = on ? setInterval(alternate, 600) : null;
+    this.#mix();
+    this.onBlink?.(on);
+  }
+
+  // The presets keep the photograph's heading, so that left stays left.
+  #placeCamera([right, back, up]) {
+    const { center, radius } = this.sphere;
+    const forward = this.forward.clone().setZ(0);
+    if (forward.length() < 0.05) forward.set(0, 1, 0).applyQuaternion(quaternion(this.photoCamera.quat_wxyz)).setZ(0);
+    forward.normalize();
+    const side = new THREE.Vector3(forward.y, -forward.x, 0);
+    const direction = side
+      .multiplyScalar(right)
+      .addScaledVector(forward, back)
+      .add(new THREE.Vector3(0, 0, up))
+      .normalize();
+    const [width, height] = this.renderer.size;
+    const visibleShare = Math.max(0.4, 1 - this.headroom / (height || 1)),
+      narrow = Math.min(1, (width || 1) / (height || 1)) * visibleShare;
+    const distance = (Math.max(radius, 0.08) / Math.sin(((this.camera.fov / 2) * Math.PI) / 180) / narrow) * 0.86;
+    this.controls.target.copy(center);
+    this.camera.position.copy(center).addScaledVector(direction, distance);
+    this.controls.update();
+  }
+
+  #placeAtPhoto() {
+    this.camera.position.fromArray(this.photoCamera.pos);
+    this.camera.quaternion.copy(quaternion(this.photoCamera.quat_wxyz));
+    this.camera.updateMatrixWorld();
+  }
+
+  // Fits the photograph into the canvas and widens the frustum to the canvas with the principal point kept exact.
+  #fitPhoto(width, height) {
+    const { photoCamera } = this;
+    const photoWidth = this.#photoWidth(width),
+      right = width - photoWidth; // left edge of the twin's half if side by side
+    const scale = Math.min(photoWidth / photoCamera.width, height / photoCamera.height) * this.zoom;
+    const [w, h] = [photoCamera.width * scale, photoCamera.height * scale];
+    const [at, y] = [(photoWidth - w) / 2 + this.pan[0], (height - h) / 2 + this.pan[1]];
+    const x = at + right;
+    for (const image of [this.photo, this.difference]) {
+      Object.assign(image.style, { left: `${at}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
+      image.style.clipPath = right ? `inset(0 ${Math.max(at + w - photoWidth, 0)}px 0 0)` : "";
+    }
+    const insets = [y, width - x - w, height - y - h, Math.max(x, right)].map((inset) => `${Math.max(inset, 0)}px`);
+    this.clip = `inset(${insets.join(" ")})`;
+    const [perPixelX, perPixelY] = [
+      (photoCamera.right - photoCamera.left) / w,
+      (photoCamera.top - photoCamera.bottom) / h,
+    ];
+    const left = photoCamera.left - x * perPixelX,
+      top = photoCamera.top + y * perPixelY;
+    this.camera.projectionMatrix.makePerspective(
+      left * NEAR_M,
+      (left + width * perPixelX) * NEAR_M,
+      top * NEAR_M,
+      (top - height * perPixelY) * NEAR_M,
+      NEAR_M,
+      FAR_M,
+    );
+    this.camera.projectionMatrixInverse.copy(this.camera.projectionMatrix).invert();
+    // The gizmo's size depends on it.
+    this.camera.fov = (2 * Math.atan(((photoCamera.top - photoCamera.bottom) * height) / h / 2) * 180) / Math.PI;
+  }
+
+  #photoWidth(width) {
+    return this.compare === "beside" ? width / 2 : width;
+  }
+
+  #zoomPhoto(event) {
+    if (this.name !== "photo") return;
+    event.preventDefault();
+    const before = this.zoom;
+    this.zoom = Math.min(12, Math.max(1, this.zoom * Math.exp(-event.deltaY * 0.0015)));
+    const [width, height] = this.renderer.size;
+    const grown = this.zoom / before;
+    const photoWidth = this.#photoWidth(width);
+    const at = [(event.offsetX % photoWidth) - photoWidth / 2, event.offsetY - height / 2];
+    this.pan = this.zoom === 1 ? [0, 0] : this.pan.map((p, i) => at[i] - (at[i] - p) * grown);
+    this.resize(width, height);
+  }
+
+  #mix(blend = this.blend) {
+    const over = this.name === "photo" && !this.photo.hidden;
+    const shown = this.compare === "blend" || this.blinking ? blend : 1;
+    this.canvas.style.opacity = over ? shown : 1;
+    this.canvas.style.clipPath = this.name === "photo" ? this.clip : "";
+  }
+}

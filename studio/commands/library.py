@@ -1,0 +1,241 @@
+"""`grs-studio library add|list|search|remove|undo|look|install`: the user's own assets, and packs."""
+
+import argparse
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import StudioError
+from studio.commands.options import BAD_INPUT, DONE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.assets.appearance.encoder import Encoder
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    """Add the subcommand and its own subcommands."""
+    library = commands.add_parser("library", help="assets of your own, and packs")
+    library.set_defaults(execute=list_assets)
+    library.add_argument("--to", type=Path, help="library folder (default GRS_LIBRARY, else the user's data folder)")
+    verbs = library.add_subparsers(title="what to do", parser_class=type(library))
+
+    add = verbs.add_parser("add", help="bring in meshes and models: a file, a folder or a zip")
+    add.add_argument("source", type=Path, help=".glb .obj .stl .ply, .urdf, MJCF .xml, a folder of them, or a .zip")
+    add.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    add.add_argument("--units", choices=("m", "cm", "mm", "in"), help="needed if the file does not give them")
+    add.add_argument("--up", choices=("x", "y", "z"), help="the file's axis that points up (default z; y for .glb)")
+    for key, text in (("id", "identifier"), ("name", "name"), ("category", "one noun: mug, box, can ..."),
+                      ("caption", "one sentence"), ("licence", "holder and terms")):  # fmt: skip
+        add.add_argument(f"--{key}", help=text)
+    add.add_argument("--mass", type=float, help="kg")
+    add.add_argument("--friction", type=float, help="sliding friction")
+    add.add_argument("--replace", action="store_true", help="replace an asset of the same id")
+    add.set_defaults(execute=add_assets)
+
+    listed = verbs.add_parser("list", help="list all assets")
+    listed.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    listed.set_defaults(execute=list_assets)
+
+    find = verbs.add_parser("search", help="find assets by words, by a picture, or both")
+    find.add_argument("words", nargs="*", help="as in: cabinet with three drawers")
+    find.add_argument("--like", type=Path, help="a picture of one object; similar assets come first")
+    find.add_argument("--size", type=float, nargs=2, metavar=("LOW", "HIGH"), help="longest side in cm")
+    find.add_argument("--category", help="one noun: mug, box, can ...")
+    find.add_argument("--licence", help="as listed")
+    find.add_argument("--articulated", action="store_true", help="only assets with joints")
+    find.add_argument("--limit", type=int, default=20, help="number of results (default %(default)s)")
+    find.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    find.set_defaults(execute=search)
+
+    remove = verbs.add_parser("remove", help="remove an asset of your own, or a pack")
+    remove.add_argument("id", nargs="?", help="id of an asset of your own; undo restores it")
+    remove.add_argument("--pack", help="name of a pack to remove instead")
+    remove.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    remove.set_defaults(execute=remove_assets)
+
+    undo = verbs.add_parser("undo", help="undo the last change of an asset of your own")
+    undo.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    undo.set_defaults(execute=undo_change)
+
+    look_at = verbs.add_parser(
+        "look", help="compute the features of every asset now, so that no project waits for them"
+    )
+    look_at.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    look_at.set_defaults(execute=compute_features)
+
+    packs = verbs.add_parser("install", help="install a pack of assets")
+    packs.add_argument("pack", help="libero, robosuite, menagerie, or objaverse:ID for one object of Objaverse")
+    packs.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    packs.add_argument("--wheels", type=Path, help="a folder of downloaded wheels")
+    packs.set_defaults(execute=install)
+
+
+def add_assets(arguments: argparse.Namespace) -> int:
+    """Import every asset in the source. One that fails is reported; the others are imported."""
+    from pipeline.assets.importers.isolated_import import import_isolated
+    from pipeline.assets.library import BUILTIN_LIBRARY, asset_folders, read_asset, user_library_folders
+
+    source = arguments.source
+    if not source.exists():
+        raise StudioError(f"{source} does not exist; give a mesh, a model, a folder or a zip")
+    keys = ("id", "name", "category", "caption", "units", "up", "mass", "friction", "replace")
+    stated = {key: getattr(arguments, key) for key in keys if getattr(arguments, key) is not None}
+    options = {"licence": arguments.licence or "", "provenance": f"added from {source.name}", **stated}
+    for key in ("mass", "friction"):
+        value = getattr(arguments, key)
+        if value is not None and not 0 < value < 1000:
+            raise StudioError(f"--{key} is {value}; give a number between 0 and 1000")
+    failed, own = 0, _folder(arguments) / "own"
+    others = [BUILTIN_LIBRARY, *(one for one in user_library_folders(_folder(arguments)) if one != own)]
+    taken = {folder.name for folder in asset_folders(others)}
+    if arguments.id in taken:
+        raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
+    root = source if source.is_dir() or source.suffix.lower() == ".zip" else source.absolute().parent
+    for step in import_isolated([source], root, own, options, threading.Event(), taken, rename=False):
+        if step.error:
+            failed += 1
+            print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
+        elif step.id:
+            asset = read_asset(own / step.id)
+            print(f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
+                  f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces")  # fmt: skip
+            for warning in step.warnings:
+                print(f"    {warning}")
+    return BAD_INPUT if failed else DONE
+
+
+def compute_features(arguments: argparse.Namespace) -> int:
+    """Compute and cache the features that the first match would compute: some seconds for ten assets."""
+    from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
+    from studio.server.services import Settings, open_services
+
+    services = open_services(Settings.from_environment(library=(BUILTIN_LIBRARY, *user_library_folders(arguments.to))))
+    count = sum(1 for _ in services.compute_features()) if services.compute_features else 0
+    print(f"{count} assets have features")
+    return DONE
+
+
+def install(arguments: argparse.Namespace) -> int:
+    """Install a pack and print its progress."""
+    from pipeline.assets.packs.install import install_pack
+
+    if arguments.pack.startswith("objaverse:"):
+        return install_from_objaverse(arguments)
+    count, failed = 0, False
+    for step in install_pack(arguments.pack, _folder(arguments), arguments.wheels):
+        count += bool(step.id)
+        failed = failed or bool(step.error and not step.total)
+        message = step.message or step.error
+        print(f"[{step.done}/{step.total}] {message}" if step.total else message, file=sys.stderr)
+    print(f"{count} assets added to {_folder(arguments) / arguments.pack}; each keeps its own licence in asset.json")
+    return BAD_INPUT if failed else DONE
+
+
+def install_from_objaverse(arguments: argparse.Namespace) -> int:
+    """Print the licence terms, then download and import the object."""
+    from pipeline.assets.library import read_asset
+    from pipeline.assets.packs.objaverse import parse_uid
+    from pipeline.assets.packs.objaverse_import import import_objaverse
+
+    uid, stop = parse_uid(arguments.pack.removeprefix("objaverse:")), threading.Event()
+    for agreed in (False, True):
+        for step in import_objaverse(uid, agreed, _folder(arguments), stop):
+            if step.error:
+                raise StudioError(step.error)
+            if step.offer:
+                terms = f"; {step.offer['terms']}" if step.offer["terms"] else ""
+                print(f"{step.offer['name']}: {step.offer['licence']}{terms}", file=sys.stderr)
+            if step.id:
+                asset = read_asset(_folder(arguments) / "objaverse" / step.id)
+                size = " x ".join(f"{100 * extent:.3g}" for extent in asset.size)
+                print(f"{asset.id}: {asset.caption} [{asset.licence}]; {size} cm according to its file, which is "
+                      "rarely right: correct the longest side on the library page")  # fmt: skip
+    return DONE
+
+
+def list_assets(arguments: argparse.Namespace) -> int:
+    from pipeline.assets import Library
+    from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
+
+    library = Library.open([BUILTIN_LIBRARY, *user_library_folders(arguments.to)])
+    for asset in library:
+        print(f"{asset.id:32} {asset.category:12} {asset.caption}{' [' + asset.licence + ']' if asset.licence else ''}")
+    for path, why in library.skipped:
+        print(f"grs-studio: {path} skipped: {why}", file=sys.stderr)
+    return DONE
+
+
+def search(arguments: argparse.Namespace) -> int:
+    """Print the best matches first. Views are rendered, once, only for a search by picture."""
+    from pipeline.assets import Library
+    from pipeline.assets.appearance.encoder import load_encoder
+    from pipeline.assets.index.asset_index import AssetIndex
+    from pipeline.assets.index.columns import AssetFilter
+    from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
+    from pipeline.assets.mesh_files import user_cache_folder
+
+    library = Library.open([BUILTIN_LIBRARY, *user_library_folders(arguments.to)])
+    encoder = load_encoder() if arguments.like else None
+    if arguments.like and encoder is None:
+        raise StudioError("searching by picture needs the embedded network; make setup installs it")
+    picture = _encode(arguments.like, encoder) if encoder else None
+    size = None if arguments.size is None else (arguments.size[0] / 100, arguments.size[1] / 100)
+    with AssetIndex.for_library(library, user_cache_folder(), encoder.name if encoder else "") as index:
+        for step in index.sync(library, user_cache_folder(), encoder):
+            print(f"[{step.done}/{step.total}] {step.message}", file=sys.stderr)
+        filters = AssetFilter(size, arguments.category, arguments.licence, True if arguments.articulated else None)
+        found = index.search(" ".join(arguments.words), picture, filters, arguments.limit)
+    if not found.matches_all_words:
+        print("grs-studio: no asset matches all these words; these match some", file=sys.stderr)
+    for id, score in zip(found.ids, found.scores, strict=True):
+        like = f"{score:5.2f}  " if encoder else ""
+        print(f"{like}{id:32} {library[id].category:12} {library[id].caption}")
+    print(f"{found.total} found, {len(found.ids)} shown", file=sys.stderr)
+    return DONE
+
+
+def _encode(picture: Path, encoder: "Encoder") -> "np.ndarray":
+    from studio.library.image_query import cut_out_object, square_crop
+
+    rgb, mask = square_crop(*cut_out_object(picture), encoder.pixels)
+    return encoder.encode(rgb[None], mask[None])[0]
+
+
+def remove_assets(arguments: argparse.Namespace) -> int:
+    import shutil
+
+    from pipeline.assets import Library, library_edits
+
+    folder = _folder(arguments)
+    if bool(arguments.id) == bool(arguments.pack):
+        raise StudioError("name one asset of your own, or a pack with --pack")
+    if arguments.id:
+        if not (folder / "own").is_dir():
+            raise StudioError(f"{folder} holds no assets of your own; grs-studio library add imports some")
+        library_edits.remove(Library.open([folder / "own"])[arguments.id], folder / "own")
+        print(f"{arguments.id} removed; grs-studio library undo restores it")
+        return DONE
+    pack = folder / arguments.pack
+    packs = sorted(f.name for f in folder.iterdir() if f.is_dir() and f.name != "own") if folder.is_dir() else []
+    if arguments.pack not in packs:
+        raise StudioError(f"no pack {arguments.pack} in {folder}; there are: {', '.join(packs) or 'none'}")
+    shutil.rmtree(pack)
+    print(f"the pack {arguments.pack} removed; grs-studio library install {arguments.pack} installs it again")
+    return DONE
+
+
+def undo_change(arguments: argparse.Namespace) -> int:
+    from pipeline.assets import library_edits
+
+    change = library_edits.undo(_folder(arguments) / "own")
+    print(f"undone: {change}" if change else "there is nothing to undo")
+    return DONE
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    from pipeline.assets.library import user_library_folder
+
+    return arguments.to or user_library_folder()

@@ -1,0 +1,53 @@
+"""`grs-studio`: open the studio in the browser."""
+
+import argparse
+import os
+from pathlib import Path
+
+from pipeline.errors import StudioError
+from studio.commands.options import DONE, model_setting
+from studio.server.access import Access, hostname, read_logins
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the studio itself to the top-level parser."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    parser.add_argument("--port", type=int, default=7860, help="port to listen on (default %(default)s)")
+    parser.add_argument("--workspace", type=Path, help="folder of projects (default GRS_WORKSPACE, else ./workspace)")
+    parser.add_argument("--auth", metavar="USER:PASS", help="require this login; others on this machine can see it")
+    parser.add_argument(
+        "--auth-file", type=Path, metavar="FILE", help="require a login: USER:PASS a line (or GRS_AUTH)"
+    )
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME",
+        help="name, or NAME:PORT, under which a reverse proxy publishes the studio; repeatable (or GRS_ALLOW_HOST)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workspaces",
+        choices=("shared", "own"),
+        default="shared",
+        help="whether all users share the workspace, or each has their own in WORKSPACE/users (default %(default)s)",
+    )
+    parser.set_defaults(execute=serve)
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    from studio.server import serve as server
+    from studio.server.services import Settings
+
+    settings = Settings.from_environment(workspace=arguments.workspace, model=model_setting(None, "kept"))
+    server.serve(settings, arguments.host, arguments.port, access_from(arguments))
+    return DONE
+
+
+def access_from(arguments: argparse.Namespace) -> Access:
+    """Return who may use the studio. Raises StudioError."""
+    proxies = arguments.allow_host or os.environ.get("GRS_ALLOW_HOST", "").split()
+    if unreadable := [name for name in proxies if hostname(name) is None]:
+        raise StudioError(f"--allow-host {unreadable[0]} is not a name; it takes NAME or NAME:PORT, as in lab.example")
+    return Access(
+        read_logins(arguments.auth, arguments.auth_file),
+        (*proxies, arguments.host),
+        behind_proxy=bool(proxies),
+        own_workspaces=arguments.workspaces == "own",
+    )

@@ -1,0 +1,1 @@
+"""The library in the app: search, previews, edits, imports and packs."""

@@ -1,0 +1,1 @@
+"""Masks in the app: segmenters, prompts, uploads, import and export."""

@@ -1,0 +1,118 @@
+"""What the mask canvas shows, and its requests: prompts, comparisons, the choice of a segmenter, export and import."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipeline.segmentation import Segment, SegmentationError, encode_rle
+from pipeline.segmentation.mask_review import predicted_quality, review_reasons
+from studio.masks.mask_exchange import export_masks, import_masks
+from studio.masks.prompt_requests import parse_mask, parse_prompt
+from studio.masks.segmenter_choice import parse_automatic_settings
+from studio.objects.object_records import object_records
+from studio.server.endpoints import Endpoint, session_context
+from studio.server.theme import object_colour
+from studio.sessions.decision_recorder import next_segment_id
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+
+
+def endpoint(sessions: SessionRegistry) -> Endpoint:
+    """Return the endpoint of MaskCanvas."""
+    return Endpoint(HANDLERS, session_context(sessions), default_kind="prompt")
+
+
+def replace_masks(session: Session, message: Mapping[str, Any]) -> None:
+    """Replace all masks by those of the segmenter {name, settings}. Raises SegmentationError."""
+    settings = message.get("settings")
+    settings = parse_automatic_settings(settings if isinstance(settings, dict) else {})
+    session.replace_masks(str(message.get("name")), settings)
+
+
+def canvas_record(session: Session | None) -> dict[str, Any]:
+    """Return MaskCanvas's value."""
+    if session is None:
+        return {}
+    project, k = session.project, session.project.frame.intrinsics
+    segments = session.cache.get("segments", "segments/masks.png", project.segments) or ()
+    masks = session.cache.get("masks", "segments/masks.png", lambda: {one.id: _mask_record(one) for one in segments})
+    records = {record["id"]: record for record in object_records(session)}
+    next_id = next_segment_id(project)
+    return {
+        "token": session.token,
+        "image": f"/project/{session.token}/colour.jpg",
+        "width": k.width,
+        "height": k.height,
+        "segments": [
+            {key: records[segment.id][key] for key in ("id", "name", "colour", "is_object")}
+            | masks[segment.id]
+            | {"review": _review(segment, masks[segment.id]["review"], records[segment.id])}
+            for segment in segments
+        ],
+        "next_id": next_id,
+        "next_colour": object_colour(next_id),
+        "can_undo": project.can_undo,
+        "can_redo": project.can_redo,
+    }
+
+
+def _mask_record(segment: Segment) -> dict[str, Any]:
+    return _reading(segment) | {"review": " ".join(review_reasons(segment))}
+
+
+def _review(segment: Segment, reasons: str, record: dict[str, Any]) -> str:
+    """Return why a person should review the mask; empty if a person drew it, and if nothing speaks against it."""
+    if segment.source == "human" or not record["is_object"]:
+        return ""
+    return " ".join(filter(None, (reasons, *record.get("warnings", ()))))
+
+
+def _reading(segment: Segment) -> dict[str, Any]:
+    return {"rle": encode_rle(segment.mask), "source": segment.source, "quality": predicted_quality(segment)}
+
+
+def _prompt(session: Session, request: dict) -> dict:
+    segments = session.segmenters.segment(parse_prompt(request, session.project.frame))
+    return {"candidates": [_reading(segment) for segment in segments]}
+
+
+def _compare(session: Session, request: dict) -> dict:
+    mask = parse_mask(request.get("rle"), session.project.frame)
+    if not mask.any():
+        raise SegmentationError("There is nothing to compare: the mask is empty.")
+    readings = session.segmenters.compare(mask)
+    return {
+        "candidates": [_reading(one) | {"title": title} for title, one in readings if isinstance(one, Segment)],
+        "missing": [f"{title}: {reason}" for title, reason in readings if isinstance(reason, str)],
+    }
+
+
+def _choose(session: Session, request: dict) -> dict:
+    session.segmenters.choose(str(request.get("name")))
+    return session.segmenters.states()
+
+
+def _install(session: Session, request: dict) -> dict:
+    session.segmenters.install(str(request.get("name")))
+    return session.segmenters.states()
+
+
+def _stop(session: Session, request: dict) -> dict:
+    session.segmenters.stop(str(request.get("name")))
+    return session.segmenters.states()
+
+
+def _export(session: Session, request: dict) -> dict:
+    names = {record["id"]: record["name"] for record in object_records(session)}
+    return export_masks(session, request.get("form"), names)  # type: ignore[arg-type]
+
+
+HANDLERS: dict[str, Callable[[Session, dict], dict]] = {
+    "prompt": _prompt,
+    "compare": _compare,
+    "choose": _choose,
+    "install": _install,
+    "stop": _stop,
+    "status": lambda session, _: session.segmenters.states(),
+    "export": _export,
+    "import": lambda session, request: {"message": import_masks(session, str(request.get("data", "")))},
+}

@@ -1,0 +1,1 @@
+"""Language models in the app: selection, calls, prompts and cost."""

@@ -1,0 +1,1 @@
+"""Objects in the app: records, candidates, matchers and images."""

@@ -1,0 +1,245 @@
+"""Records of the objects: everything known of each, as plain values for the components."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS
+from pipeline.description import Description
+from pipeline.matching import Candidate, Match, override_match
+from pipeline.project import safe_name
+from pipeline.scene import Placement
+from pipeline.scene.confidence import object_confidences
+from pipeline.scene.overrides import DECISION_KINDS, overrides_from_decisions
+from pipeline.segmentation import Segment
+from studio.objects.identical_objects import identical_groups
+from studio.objects.images import mask_stamp
+from studio.objects.merge_suggestions import add_merge_suggestions, likely_parents
+from studio.scene.fits import cached_fits, fidelities
+from studio.scene.pending_edits import PendingPlacement, pending_placements
+from studio.server.theme import object_colour
+from studio.sessions.session import Session
+
+
+@dataclass(frozen=True)
+class _ProjectState:
+    """What is known of a project's objects, by segment id."""
+
+    descriptions: dict[int, Description]
+    matches: dict[int, Match]
+    placements: dict[int, PendingPlacement]
+    is_object: dict[int, bool]
+    """A person's decisions."""
+    names: dict[int, str]
+    """A person's names."""
+    asset_overrides: dict[int, str | None]
+    methods: dict[int, str | None]
+    """Reconstruction methods that a person chose; None for an asset."""
+    moved: frozenset[int]
+    """Ids of the objects whose pose a person fixed."""
+    fits: dict[int, dict[str, Any]]
+    confidences: dict[int, dict[str, Any]]
+
+
+def object_records(session: Session | None) -> list[dict[str, Any]]:
+    """Return the record of each object, in the order of segment ids; components.page_frame.Inspector shows them all.
+
+    A decision shows at once; what follows from it shows when it has been computed.
+    """
+    if session is None:
+        return []
+    segments = session.cache.get("segments", "segments/masks.png", session.project.segments) or ()
+    state = _project_state(session)
+    records = [_record(session, segment, state) for segment in segments]
+    identical = identical_groups(records)
+    records = add_merge_suggestions(records, likely_parents(session))
+    return [record | {"identical": identical.get(record["id"], [])} for record in records]
+
+
+def object_list(session: Session | None) -> dict[str, Any]:
+    """Return ObjectList's value."""
+    return {
+        "token": session.token if session else "",
+        "objects": object_records(session),
+        "waiting": "Looking for objects …",
+    }
+
+
+def inspector_record(session: Session | None) -> dict[str, Any]:
+    """Return Inspector's value."""
+    return {"objects": object_records(session)}
+
+
+def object_cards(session: Session | None) -> dict[str, Any]:
+    """Return ObjectCards's value: objects first, then segments that are none."""
+    service = session.services.image_to_3d if session else None
+    titles = RECONSTRUCTION_METHODS | {
+        "provider": f"{service.name}: sends this object's picture to {service.address}" if service else ""
+    }
+    return {
+        "token": session.token if session else "",
+        "objects": sorted(object_records(session), key=lambda record: not record["is_object"]),
+        "methods": [{"method": method, "title": title} for method, title in titles.items() if title],
+        "waiting": "Nothing has been found yet. Objects show here as soon as the masks are done.",
+    }
+
+
+def _project_state(session: Session) -> _ProjectState:
+    project, cache = session.project, session.cache
+    descriptions = cache.get("descriptions", "descriptions.json", project.descriptions) or ()
+    matches = cache.get("matches", "matches.json", project.matches) or ()
+    overrides = overrides_from_decisions(project.active_decisions(*DECISION_KINDS))
+    return _ProjectState(
+        descriptions={description.segment_id: description for description in descriptions},
+        matches={match.segment_id: match for match in matches},
+        placements={pending.placement.segment_id: pending for pending in pending_placements(session)},
+        is_object={d.data["id"]: not d.data["value"] for d in project.active_decisions("not_object")},
+        names={d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")},
+        asset_overrides=project.asset_overrides(),
+        methods={d.data["id"]: d.data.get("way") for d in project.active_decisions("choose_asset", "make")},
+        moved=frozenset(id for id, override in overrides.items() if override.fixed_pose is not None),
+        fits=cached_fits(session),
+        confidences=_confidences(session),
+    )
+
+
+def _record(session: Session, segment: Segment, state: _ProjectState) -> dict[str, Any]:
+    id = segment.id
+    record = _described(session, segment, state.descriptions.get(id))
+    record["is_object"] = is_object = state.is_object.get(id, record["is_object"])
+    pending = state.placements.get(id) if is_object else None
+    if id in state.names or pending:
+        record["name"] = state.names.get(id) or (pending.placement.name if pending else "")
+    if is_object and id in state.matches:
+        match, overrides = state.matches[id], state.asset_overrides
+        record["match"] = _match(session, override_match(match, overrides[id]) if id in overrides else match)
+        record["asset_label"] = _asset_label(str(record["name"]), record["match"]["asset_name"])
+    record["method"] = state.methods.get(id)
+    if pending:
+        record["placed"] = _placed(pending.placement) | {"changed": pending.changed}
+    record["moved"] = id in state.moved
+    record["fit"] = state.fits.get(id)
+    record["confidence"] = _confidence(record, state.confidences.get(id))
+    if warnings := record.get("warnings"):
+        record |= {"mark": "!", "mark_note": " ".join(warnings)}
+    return record
+
+
+def _confidence(record: dict[str, Any], confidence: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the confidence with what it is about: only the pose of an automatic reconstruction, else everything."""
+    if confidence is None or "placed" not in record:
+        return None
+    is_pose_only = record["placed"]["asset_id"] is None and record.get("match", {}).get("source") != "human"
+    return confidence | {"about": "place" if is_pose_only else ""}
+
+
+def _confidences(session: Session) -> dict[int, dict[str, Any]]:
+    """Return {score, level, reason} of each object of the twin by segment id; the last known until recomputed."""
+    project = session.project
+
+    def compute() -> dict[int, dict[str, Any]]:
+        scene = project.scene()
+        if scene is None:
+            return {}
+        segments, matches = project.segments() or (), project.matches() or ()
+        confidences = object_confidences(project.frame, segments, scene, matches, fidelities(session))
+        return {c.segment_id: {"score": round(c.score, 3), "level": c.level, "reason": c.reason} for c in confidences}
+
+    return session.cache.get_later("confidence", "scene.json", compute) or {}
+
+
+def _described(session: Session, segment: Segment, description: Description | None) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": segment.id,
+        "name": f"object {segment.id}",
+        "caption": "not described yet",
+        "colour": object_colour(segment.id),
+        "is_object": True,
+        "source": segment.source,
+        "crop": f"/project/{session.token}/crop/{segment.id}.jpg?{mask_stamp(segment)}",
+    }
+    if description is None:
+        return record
+    measured = description.attributes
+    return record | {
+        "name": description.name,
+        "caption": description.caption,
+        "is_object": description.is_object,
+        "source": description.source,
+        "colour_name": measured.colour,
+        "rgb": ",".join(str(int(c)) for c in measured.rgb),
+        "shape": measured.shape,
+        "size": [float(x) for x in measured.size],
+        "warnings": list(description.warnings),
+    }
+
+
+def _match(session: Session, match: Match) -> dict[str, Any]:
+    return {
+        "asset_id": match.asset_id,
+        "asset_name": _asset_name(session, match.asset_id),
+        "scale": float(match.scale),
+        "reason": match.reason,
+        "source": match.source,
+        "asset": _asset(session, match.asset_id),
+        "machine": _machine(session, match),
+        "candidates": [_candidate(session, candidate) for candidate in match.candidates],
+    }
+
+
+def _asset(session: Session, id: str | None) -> dict[str, Any] | None:
+    """Return {asset_id, name, image} of the chosen asset, which need not be a candidate."""
+    return {"asset_id": id, "name": _asset_name(session, id), "image": _card(session, id)} if id else None
+
+
+def _machine(session: Session, match: Match) -> dict[str, Any]:
+    """Return {asset_id, name, source} of the machine's choice, whatever a person chose after it."""
+    id, source = match.machine or (match.asset_id, match.source)
+    return {"asset_id": id, "name": _asset_name(session, id), "source": source}
+
+
+def _asset_label(name: str, asset_name: str) -> str:
+    """Return the asset's name if it says more than the object's, else ""."""
+    words = set(name.lower().split("_"))
+    return "" if set(asset_name.lower().replace("_", " ").split()) <= words else asset_name.replace("_", " ")
+
+
+def _candidate(session: Session, candidate: Candidate) -> dict[str, Any]:
+    return {
+        "asset_id": candidate.asset_id,
+        "name": _asset_name(session, candidate.asset_id),
+        "image": _card(session, candidate.asset_id),
+        "score": float(candidate.score),
+        "scores": {name: float(score) for name, score in candidate.scores.items()},
+        "reason": candidate.reason,
+    }
+
+
+def _card(session: Session, id: str) -> str:
+    return f"/project/{session.token}/card/{id}.png"
+
+
+def _asset_name(session: Session, id: str | None) -> str:
+    return session.services.library[id].name if id and id in session.services.library else id or ""
+
+
+def _placed(placement: Placement) -> dict[str, Any]:
+    w, x, y, z = (float(q) for q in placement.world_from_object.quat_wxyz)
+    return {
+        "pos": [float(p) for p in placement.world_from_object.pos],
+        "quat_wxyz": [w, x, y, z],
+        "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+        "mass": float(placement.mass),
+        "scale": float(placement.scale),
+        "asset_id": placement.asset_id,
+        "reconstruction": _reconstruction(placement),
+    }
+
+
+def _reconstruction(placement: Placement) -> dict[str, str] | None:
+    """Return {shape, note} of an object reconstructed from the view, None for an asset."""
+    start = f"{PROVENANCE_PREFIX} as "
+    if placement.asset_id is not None or not placement.provenance.startswith(start):
+        return None
+    shape = placement.provenance.removeprefix(start).split(";")[0]
+    return {"shape": shape.removeprefix("a ").removeprefix("an "), "note": placement.provenance}

@@ -1,0 +1,217 @@
+"""What every page shares: the open project, which component shows what of it, and how events become actions."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import gradio as gr
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from gradio.blocks import Block
+
+from pipeline.errors import StudioError
+from studio.pages.page_streams import VALUE_THREADS, LatestValues, PageStreams
+from studio.server.current_user import current_user
+from studio.server.gradio_internals import event_data, is_listening
+from studio.server.notices import error_message, show_notice, with_notices
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+
+EVENT_SETTINGS: dict[str, Any] = {
+    "show_progress": "hidden",
+    "trigger_mode": "multiple",
+    "concurrency_limit": None,
+    "api_visibility": "private",
+}
+"""Settings of every Gradio event: no progress animation, no queue limit, no public API."""
+View = Callable[[Session | None], Any]
+"""Makes a component's value of the open session, or of None in the gallery."""
+Message = dict[str, Any]
+"""What a component's script sends along with an event."""
+ACTION_THREADS = 24
+"""Actions that run at the same time. Other requests have threads of their own."""
+
+
+@dataclass(frozen=True)
+class SentEvent:
+    """An event as a page sent it."""
+
+    request: gr.Request
+    message: Message
+    token: str
+    """Of the session that the page shows; empty in the gallery."""
+    values: tuple[Any, ...]
+    """Of the event's inputs."""
+
+
+class Shell:
+    """Registers which component shows what of a session, and which action an event triggers.
+
+    After every action all components are updated, and again for as long as work goes on. Gradio sends only what
+    differs, and the components draw only what changed. Events are made by `connect`, when all pages are built and all
+    components are known.
+    """
+
+    def __init__(self, sessions: SessionRegistry):
+        self.sessions = sessions
+        self.token = gr.State("")
+        """Of the open session; empty in the gallery."""
+        self._views: list[tuple[Any, View]] = []
+        self._opening_views: list[tuple[Any, View]] = []
+        self._connections: list[Callable[[], Any]] = []
+        self._streams = PageStreams()
+        self._latest: WeakKeyDictionary[Session, LatestValues] = WeakKeyDictionary()
+        self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
+
+    def show(self, component: Any, view: View) -> None:
+        """Keep the component's value up to date with what `view` returns."""
+        self._views.append((component, view))
+
+    def show_on_open(self, component: Any, view: View) -> None:
+        """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
+        self._opening_views.append((component, view))
+
+    def on(self, event: Callable[..., Any], act: Callable[..., Any], inputs: Sequence[Any] = ()) -> None:
+        """At the event, call `act` with the session and the inputs' values, then update all components."""
+        self._follow_on(event, lambda session, sent: act(session, *sent.values), inputs)
+
+    def on_message(self, event: Callable[..., Any], act: Callable[[Session, Message], Any]) -> None:
+        """At an event of one of our components, call `act` with the session and the message, then update all."""
+        self._follow_on(event, lambda session, sent: act(session, sent.message))
+
+    def refresh_on(self, event: Callable[..., Any]) -> None:
+        """At the event, update all components.
+
+        A component that is first drawn while work goes on needs this, for Gradio sends it only differences.
+        """
+        self._register(event, lambda sent: self.sessions.get(sent.token) if sent.token else None)
+
+    def reply_on(
+        self, event: Callable[..., Any], reply: Callable[[Session, Message], Any], outputs: Sequence[Any]
+    ) -> None:
+        """At an event of one of our components, set the outputs to what `reply` returns; nothing else is updated."""
+
+        def handle(request: gr.Request, event: gr.EventData, token: str) -> Any:
+            current_user.set(request.username or "")
+            return reply(self.sessions.get(token), event_data(event))
+
+        self._connections.append(lambda: event(with_notices(handle), [self.token], list(outputs), **EVENT_SETTINGS))
+
+    def open_on(self, event: Callable[..., Any], find: Callable[[], Session | None]) -> None:
+        """At the event, open the session that `find` returns, or the gallery for None. An error changes nothing."""
+        self._register(event, lambda _: find(), opens=True)
+
+    def open_on_message(self, event: Callable[..., Any], find: Callable[[Message], Session | None]) -> None:
+        """As `open_on`, for an event of one of our components; `find` gets its message."""
+        self._register(event, lambda sent: find(sent.message), opens=True)
+
+    def open_on_request(self, event: Callable[..., Any], find: Callable[[gr.Request], Session | None]) -> None:
+        """As `open_on`, for the event of loading the page; `find` gets the request."""
+        self._register(event, lambda sent: find(sent.request), opens=True)
+
+    def connect(self) -> None:
+        """Make the events. Call it once, when all pages are built."""
+        for connect in self._connections:
+            connect()
+
+    def _follow_on(
+        self, event: Callable[..., Any], act: Callable[[Session, SentEvent], Any], inputs: Sequence[Any] = ()
+    ) -> None:
+        def begin(sent: SentEvent) -> Session:
+            session = self.sessions.get(sent.token)
+            act(session, sent)
+            return session
+
+        self._register(event, begin, inputs)
+
+    def _register(
+        self,
+        event: Callable[..., Any],
+        begin: Callable[[SentEvent], Session | None],
+        inputs: Sequence[Any] = (),
+        opens: bool = False,
+    ) -> None:
+        """At the event, call `begin` in a thread and update the page for as long as work goes on in its session."""
+
+        async def handle(
+            request: gr.Request, event: gr.EventData, token: str, *values: Any
+        ) -> AsyncIterator[list[Any]]:
+            sent = SentEvent(request, event_data(event), token, values)
+            async with aclosing(self._updates(sent, begin, opens)) as updates:
+                async for update in updates:
+                    yield update
+
+        def connect() -> None:
+            outputs = self._all() if opens else self._shown()
+            event(handle, [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
+
+        self._connections.append(connect)
+
+    def _shown(self) -> list[Any]:
+        return [component for component, _ in self._views]
+
+    def _all(self) -> list[Any]:
+        return [self.token, *(component for component, _ in self._opening_views), *self._shown()]
+
+    async def _updates(
+        self, sent: SentEvent, begin: Callable[[SentEvent], Session | None], opens: bool
+    ) -> AsyncGenerator[list[Any]]:
+        """Yield the values of the event's outputs now, and again whenever something changes while work goes on."""
+        current_user.set(sent.request.username or "")
+        async with self._streams.open(sent.request.session_hash or "") as stream:
+            try:
+                session = await run_sync(begin, sent, limiter=self._action_threads)
+                opening = await run_sync(self._opening_values, session) if opens else []
+            except Exception as error:  # the page stays as it is and follows what it shows
+                show_notice(error_message(error))
+                session = self._find(sent.token)
+                if session is None:
+                    yield [gr.skip() for _ in (self._all() if opens else self._shown())]
+                    return
+                opening = [gr.skip() for _ in (self.token, *self._opening_views)] if opens else []
+            await stream.previous_ended()
+            if session is None:
+                yield [*opening, *await run_sync(self._values, None)]
+                return
+            latest = self._latest.setdefault(session, LatestValues(self._value_threads))
+            slot: AbstractAsyncContextManager[None] = nullcontext()
+            async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
+                async for _ in changes:
+                    async with slot:
+                        for text in await run_sync(session.log.take_notices) if session.log.has_notices else ():
+                            show_notice(text)
+                        yield [*opening, *await latest.get(partial(self._values, session))]
+                    slot, opening = self._streams.slot(), [gr.skip() for _ in opening]
+
+    def _find(self, token: str) -> Session | None:
+        with suppress(StudioError):
+            return self.sessions.get(token)
+        return None
+
+    def _opening_values(self, session: Session | None) -> list[Any]:
+        values = [_shown_value(component, view(session)) for component, view in self._opening_views]
+        return [session.token if session else "", *values]
+
+    def _values(self, session: Session | None) -> list[Any]:
+        return [_value(component, view, session) for component, view in self._views]
+
+
+def _value(component: Any, view: View, session: Session | None) -> Any:
+    """Return a component's value. If its view fails, the component stays as it is and the error is reported once."""
+    try:
+        return _shown_value(component, view(session))
+    except Exception as error:
+        if session is None:
+            show_notice(error_message(error))
+        else:
+            session.log.report_once(error)
+        return gr.skip()
+
+
+def _shown_value(component: Any, value: Any) -> Any:
+    """Return what Gradio sends for a value. It would do this itself, but with a change of threads for each component
+    of each page; here it is done once for all pages."""
+    return value if isinstance(value, Block) else component.postprocess(value)

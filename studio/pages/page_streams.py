@@ -1,0 +1,123 @@
+"""Streams of updates to pages: a page follows the work on its project in its newest stream, which holds no thread."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from studio.sessions.session import Session
+
+MAX_RATE = 8.0
+"""Updates of one page a second."""
+CHECK_SECONDS = 2.0
+"""How often a waiting stream looks whether its page is still open."""
+UPDATES_AT_ONCE = 2
+"""Followed updates that are being sent at the same time. The first update after an event does not wait for them."""
+VALUE_THREADS = 3
+
+
+class PageStream:
+    """The updates after one event of a page, until the page's next event."""
+
+    def __init__(self, previous: "PageStream | None"):
+        self._previous = previous
+        self._next_began, self._ended = asyncio.Event(), asyncio.Event()
+        if previous:
+            previous._next_began.set()
+
+    async def previous_ended(self) -> None:
+        """Wait for the end of the page's previous stream: the last update that it sends must not come after ours."""
+        if self._previous:
+            await self._previous._ended.wait()
+            self._previous = None
+
+    async def changes(self, session: Session, is_page_open: Callable[[], bool]) -> AsyncGenerator[None]:
+        """Yield now and whenever there is something new to show, until no work runs, the page's next event begins, or
+        the page is closed."""
+        changed, version = asyncio.Event(), -1
+        loop = asyncio.get_running_loop()
+        unwatch = session.log.watch(lambda: _call_in(loop, changed.set))
+        try:
+            while True:
+                changed.clear()
+                idle, is_new, version = session.idle, session.log.version != version, session.log.version
+                if is_new or idle:
+                    yield
+                if idle and session.idle:  # what was just shown may have started more work
+                    return
+                if await _first_of(1 / MAX_RATE, self._next_began):
+                    return
+                if await _first_of(CHECK_SECONDS, self._next_began, changed) is self._next_began or not is_page_open():
+                    return
+        finally:
+            unwatch()
+
+
+class PageStreams:
+    """The newest stream of each page. To be used in the event loop only."""
+
+    def __init__(self):
+        self._newest: dict[str, PageStream] = {}
+        self._slots = asyncio.Semaphore(UPDATES_AT_ONCE)
+
+    @asynccontextmanager
+    async def open(self, page: str) -> AsyncIterator[PageStream]:
+        """Begin a stream of that page, which tells the page's previous one to end."""
+        stream = self._newest[page] = PageStream(self._newest.get(page))
+        try:
+            yield stream
+        finally:
+            stream._ended.set()
+            if self._newest.get(page) is stream:
+                del self._newest[page]
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a slot for an update; after it, the slot stays free for as long as the update took, so that pages
+        that only follow work leave half of the time to people who ask for something."""
+        async with self._slots:
+            began = time.monotonic()
+            yield
+            await asyncio.sleep(time.monotonic() - began)
+
+    def __len__(self) -> int:
+        return len(self._newest)
+
+
+class LatestValues:
+    """The newest values of a session, computed in a thread once for all pages that ask in the meantime."""
+
+    def __init__(self, threads: CapacityLimiter):
+        self._threads, self._lock = threads, asyncio.Lock()
+        self._asked = self._began = 0
+        self._values: list[Any] = []
+
+    async def get(self, compute: Callable[[], list[Any]]) -> list[Any]:
+        """Return the values as they were at this call or later."""
+        self._asked = asked = self._asked + 1
+        async with self._lock:
+            if self._began < asked:  # what is known was begun before this call
+                began = self._asked
+                self._values = await run_sync(compute, limiter=self._threads)
+                self._began = began
+            return self._values
+
+
+async def _first_of(seconds: float, *events: asyncio.Event) -> asyncio.Event | None:
+    """Return the first of the events that is set, None after so many seconds."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+    return next((event for event in events if event.is_set()), None)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the server has ended, and its loop with it
+        loop.call_soon_threadsafe(call)

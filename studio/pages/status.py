@@ -1,0 +1,144 @@
+"""Values of the top bar and the status bar."""
+
+import time
+from typing import Any
+
+from pipeline.assets import Library
+from pipeline.models import label_of
+from pipeline.run import Services
+from pipeline.simulation.sandbox.sandbox import Sandbox
+from studio.masks.segmenter_catalogue import catalogue
+from studio.models import cost_estimates
+from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
+from studio.sessions.session import Session
+
+
+def top_bar_record(session: Session | None, services: Services) -> dict[str, Any]:
+    """Return TopBar's value."""
+    record: dict[str, Any] = {"ready": True, "services": service_records(services, session), "project": None}
+    if session is None:
+        return record
+    project = session.project
+    undo, redo = project.next_undo, project.next_redo
+    return record | {
+        "project": project.folder.name,
+        "title": project.name.replace("_", " "),
+        "saved": _saved(session),
+        "decided": len(project.decisions),
+        "can_undo": bool(undo),
+        "can_redo": bool(redo),
+        "undo": describe_decision(undo) if undo else "",
+        "redo": describe_decision(redo) if redo else "",
+    }
+
+
+def _saved(session: Session) -> str:
+    project = session.project
+    if not project.is_writer:
+        return "view only"
+    at = time.localtime(project.decisions[-1].at) if project.decisions else None
+    return f"saved {time.strftime('%H:%M', at)}" if at else "saved"
+
+
+def service_records(services: Services, session: Session | None = None) -> list[dict[str, Any]]:
+    """Return {what, name, live, note, opens} of the segmenter, the model and the library in use.
+
+    `live` is false for a stand-in; the note says what it stands in for.
+    """
+    return [
+        _segmenter_record(session.segmenters.chosen if session else services.segmenter.name),
+        _model_record(label_of(services.model), session is None or session.allowed_services.model is services.model),
+        _library_record(services.library),
+    ]
+
+
+def _segmenter_record(name: str) -> dict[str, Any]:
+    info = catalogue().get(name)
+    if info is None:
+        return {"what": "segmenter", "name": name, "live": True, "note": f"Outlines come from {name}."}
+    title = f"{info.title} (stand-in for SAM 2)" if info.is_stand_in else info.title
+    return {"what": "segmenter", "name": title, "live": not info.is_stand_in, "note": info.note}
+
+
+def _model_record(label: str, is_allowed: bool) -> dict[str, Any]:
+    if not is_allowed:
+        note = f"Offline rules answer: this project is not sent to {label}'s server."
+        return {"what": "model", "name": f"rules ({label} not asked)", "live": False, "note": note, "opens": "model"}
+    is_planner = label == "rules"
+    source = "offline rules" if is_planner else label
+    return {
+        "what": "model",
+        "name": "rules (no language model)" if is_planner else label,
+        "live": not is_planner,
+        "note": f"Tasks, programs and repairs come from {source}.",
+        "opens": "model",
+    }
+
+
+def _library_record(library: Library) -> dict[str, Any]:
+    skipped = f" {len(library.skipped)} folders could not be read." if library.skipped else ""
+    return {
+        "what": "library",
+        "name": f"{len(library.assets)} assets",
+        "live": True,
+        "note": f"Browse all assets and add more.{skipped}",
+        "opens": "library",
+    }
+
+
+def status_bar_record(session: Session | None) -> dict[str, Any]:
+    """Return StatusBar's value."""
+    if session is None:
+        return {}
+    lines = [
+        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": line.text, "kind": line.kind}
+        for line in list(session.log.lines)
+    ]
+    work = session.runner.current
+    record: dict[str, Any] = {
+        "log": lines,
+        "running": work is not None,
+        "calls": len(session.calls.read()),
+        "protection": _protection_record(session.services.sandbox),
+        "message": _capitalised(_idle_message(session, lines[-1]["text"] if lines else "")),
+    }
+    if work:
+        record["stopping"] = work.stopping
+        if lines and lines[-1]["kind"] == "bad":  # an error of earlier work
+            record["message"] = "Starting"
+    if work and work.last:
+        record |= {"message": progress_line(work.last), "done": work.last.done, "of": work.last.total}
+    return record
+
+
+def _protection_record(sandbox: Sandbox) -> dict[str, str]:
+    """Return whether programs are confined on this machine; empty until that is known."""
+    protection = sandbox.known_protection
+    if protection is None:
+        return {}
+    state = "confined" if protection.confines else "agreed" if sandbox.unprotected else "refused"
+    return {"state": state, "title": "\n".join(protection.sentences), "question": protection.refusal}
+
+
+def agree_to_run_unconfined(session: Session) -> None:
+    """Run programs from now on although this machine cannot confine them, until the studio ends."""
+    session.services.sandbox.unprotected = True
+    session.log.add("Programs run unconfined until the studio is restarted.", "person")
+
+
+def _idle_message(session: Session, last: str) -> str:
+    """Return the message while nothing runs; `last` is the last line of the log."""
+    prepared = (f"{STAGE_TITLES['task']} · ", f"{STAGE_TITLES['scene']} · ")
+    if last.startswith(prepared) and (tasks := session.project.tasks()) is not None:
+        count = f"{len(tasks)} {'task is' if len(tasks) == 1 else 'tasks are'}"
+        estimate = cost_estimates.generation_estimate(getattr(session.allowed_services.model, "settings", None), 0)
+        return f"Ready. {count} proposed: choose one, or write your own. {estimate}".strip()
+    if last.startswith(f"{STAGE_TITLES['solution']} · ") and (solution := session.project.solution()):
+        verdict = "Solved" if solution.solved else "Not solved"
+        count = f"{sum(solution.success)} of {len(solution.success)} seeds"
+        return f"{verdict}: {count}. Watch it in Review and export."
+    return last or "Ready."
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

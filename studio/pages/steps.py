@@ -1,0 +1,69 @@
+"""The six steps on the screen, and the pipeline's stages that belong to each."""
+
+from dataclasses import dataclass
+
+from pipeline.project import Stage
+from studio.sessions.session import Session
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    title: str
+    stages: tuple[Stage, ...]
+
+
+STEPS = (
+    Step("frame", "Frame", ("frame",)),
+    Step("masks", "Masks", ("segments",)),
+    Step("objects", "Objects", ("descriptions", "matches")),
+    Step("scene", "Scene", ("scene",)),
+    Step("task", "Task and simulation", ("task", "rounds")),
+    Step("review", "Review and export", ("solution",)),
+)
+
+STATE_LABELS = {
+    "todo": "○ to do",
+    "running": "◐ running",
+    "done": "✓ done",
+    "attention": "! check",
+    "stale": "↻ out of date",
+}
+"""A glyph and a word each, so that no state is shown by colour alone."""
+
+
+def step_state(step: Step, session: Session | None) -> str:
+    """Return one of the keys of STATE_LABELS."""
+    if session is None:
+        return "todo"
+    stages = session.project.stages()
+    states = [stages[stage] for stage in step.stages]
+    work = session.runner.current
+    if work and work.last and work.last.stage in step.stages:
+        return "running"
+    if "failed" in states or _needs_attention(step, session):
+        return "attention"
+    if "stale" in states:
+        return "stale"
+    return "done" if set(states) == {"done"} else "todo"
+
+
+def _needs_attention(step: Step, session: Session) -> bool:
+    if step.name == "task":
+        rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
+        return bool(rounds) and rounds[-1].route in ("give_up", "ask")
+    if step.name == "review":
+        solution = session.cache.get("solution", "solution.json", session.project.solution)
+        return solution is not None and not solution.solved
+    return False
+
+
+def tab_label(step: Step, session: Session | None) -> str:
+    """Return the two lines of the step's tab."""
+    return f"{step.title}\n{STATE_LABELS[step_state(step, session)]}"
+
+
+def furthest_step(session: Session | None) -> str:
+    """Return the name of the last step that was reached, at which a project is opened."""
+    reached = [step.name for step in STEPS if session and step_state(step, session) in ("done", "attention", "stale")]
+    return reached[-1] if reached else STEPS[0].name

@@ -1,0 +1,93 @@
+"""Words on the screen for stages, their sources and a person's decisions."""
+
+from pipeline.decisions import Decision
+from pipeline.matching import MODEL_MATCHERS
+from pipeline.project import Stage
+from pipeline.run import Progress
+from studio.masks.segmenter_catalogue import origin_of_masks
+
+STAGE_TITLES: dict[Stage, str] = {
+    "frame": "Frame",
+    "segments": "Masks",
+    "descriptions": "Objects",
+    "matches": "Assets",
+    "scene": "Scene",
+    "task": "Task",
+    "rounds": "Simulation",
+    "solution": "Solving",
+}
+REPAIR_MODES = {
+    "route": "the router repairs both sides",
+    "repair": "only the simulation is repaired",
+    "none": "nothing is repaired",
+}
+MATCHER_EVIDENCE = {
+    "all": "size, shape, colour and appearance",
+    "embedding": "the image embedding alone",
+    "text": "descriptions",
+    "image": "pictures",
+    "image+text": "pictures and descriptions",
+}
+"""What each matcher compares."""
+ROBOT_PHRASES = {"gripper": "with a floating gripper", "arm": "with a UR5e arm and a 2F-85 gripper"}
+
+
+def progress_line(step: Progress) -> str:
+    """Return a line of the log."""
+    return f"{STAGE_TITLES[step.stage]} · {step.message}"
+
+
+def describe_source(stage: Stage, made_with: str | None) -> str:
+    """Return who or what made a stage's result; `made_with` is the name that the project stores for it."""
+    name, _, more = (made_with or "").partition(", ")
+    by = "offline rules" if name == "rules" else f"the language model {name}"
+    return {
+        "frame": "measured: the table is fitted to the depth",
+        "segments": f"segmented by {origin_of_masks(name)}",
+        "descriptions": "measured: colour, shape and size of each object",
+        "matches": _matched(more),
+        "scene": "measured: placed on the depth, then settled in MuJoCo",
+        "task": f"proposed by {by}",
+        "rounds": f"written and repaired by {by}; {REPAIR_MODES.get(more, more)}",
+        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES['arm' if more == 'arm' else 'gripper']}",
+    }[stage]
+
+
+def _matched(by: str) -> str:
+    """Return how the objects were matched; `by` is "MATCHER by ENCODER", and ", MODEL" if a model was asked."""
+    matcher, _, rest = by.partition(" by ")
+    model = rest.partition(", ")[2]
+    if matcher in MODEL_MATCHERS:
+        return f"matched by {model} from {MATCHER_EVIDENCE[matcher]}"
+    return f"matched by {MATCHER_EVIDENCE.get(matcher, MATCHER_EVIDENCE['all'])}" + f", chosen by {model}" * bool(model)
+
+
+def describe_decision(decision: Decision) -> str:
+    """Return a decision in a few words, for the log and the titles of Undo and Redo."""
+    data = decision.data
+    return {
+        "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
+        "found": lambda: f"all masks replaced: {len(data['masks'])} found",
+        "mask": lambda: f"mask of {data['id']} drawn",
+        "delete_segment": lambda: f"{data['id']} deleted",
+        "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
+        "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
+        "rename": lambda: f"{data['id']} named {data['name']}",
+        "choose_asset": lambda: f"{data['asset_id'] or 'reconstruction from the view'} chosen for {data['id']}",
+        "make": lambda: f"{data['id']} reconstructed from the view: {data['way']}",
+        "move": lambda: f"{data['id']} moved",
+        "resize": lambda: f"{data['id']} resized to {data['scale'] * 100:.0f} % of its asset",
+        "refit": lambda: f"{data['id']} {'fitted again' if 'pos' in data else 'reset to the fitted pose'}",
+        "physics": lambda: f"mass and friction of {data['id']} set",
+        "task": lambda: f"task: {data['instruction']}",
+        "fork": lambda: f"code of round {data['parent']} edited",
+        "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",
+        "send": lambda: f"sending to {data['server']} {'allowed' if data['allow'] else 'declined'}",
+        "robot": lambda: f"task solved {ROBOT_PHRASES[data['name']]}",
+        "accept": lambda: f"{data['stage']} accepted",
+        "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
+        "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
+        "use_measured": lambda: f"measured answer used for {data['about']}",
+        "undo": lambda: "undo",
+        "redo": lambda: "redo",
+    }[decision.kind]()

@@ -1,0 +1,198 @@
+"""Adjustment of one object of the twin by hand: its fit while it is dragged, what settling changed, its weight."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.geometry import Pose
+from pipeline.models import AnswerOverride, label_of
+from pipeline.models.model import has_language
+from pipeline.models.trace.recorder import TracingModel
+from pipeline.run import tracing_model
+from pipeline.scene.fidelity import ObjectFidelity
+from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
+from pipeline.scene.placement import Placement, SceneError
+from pipeline.scene.preview.pose_preview import PosePreview
+from studio.masks.prompt_requests import parse_decision
+from studio.scene.fits import cached_fits, pose_preview
+from studio.scene.pending_edits import PendingPlacement, pending_placements
+from studio.server.endpoints import Endpoint, session_context
+from studio.server.errors import RequestError
+from studio.server.theme import object_colour
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+
+MIN_SETTLING = 0.002
+"""Metres, or radians times ten, that settling must have moved an object to be mentioned."""
+MIN_COST_CHANGE = 0.015
+"""Difference of `_cost` that makes a fit better or worse."""
+MAX_DEPTH_ERROR_M = 0.05
+"""Depth error that costs as much as a mask that does not overlap at all."""
+
+
+def endpoint(sessions: SessionRegistry) -> Endpoint:
+    """Return the endpoint of Adjuster."""
+    return Endpoint({"fit": _fit_at}, session_context(sessions), default_kind="fit")
+
+
+def _fit_at(session: Session, request: dict) -> dict[str, Any]:
+    """Return the fit of an object at a pose and scale, and the fit where the machine placed it."""
+    message = {"kind": "resize"} | {key: request.get(key) for key in ("id", "pos", "quat_wxyz", "scale")}
+    _, data = parse_decision(message, session.project.frame)
+    if not (data["scale"] > 0 and any(data["quat_wxyz"])):
+        raise SceneError("A rotation and a size above 0 are needed; write ordinary numbers.")
+    preview, id = pose_preview(session), data["id"]
+    segment = next((s for s in session.project.segments() or () if s.id == id), None)
+    if segment is None:
+        raise SceneError("That object no longer exists; choose another.")
+    pose = Pose(np.array(data["pos"], float), _normalised(data["quat_wxyz"]))
+    fidelity = preview.fidelity_at(segment, pose, float(data["scale"]))
+    machine = preview.machine_fidelity(segment)
+    return {**_fit(fidelity), "machine_fit": _fit(machine), "change": _change(fidelity, machine)}
+
+
+def _normalised(quat: list[float]) -> np.ndarray:
+    values = np.array(quat, float)
+    return values / np.linalg.norm(values)
+
+
+def _fit(fidelity: ObjectFidelity) -> dict[str, Any]:
+    return {"iou": fidelity.mask_iou, "depth_error": fidelity.depth_error}
+
+
+def _change(now: ObjectFidelity, before: ObjectFidelity) -> str:
+    """Return "better", "worse" or "the same"."""
+    gain = _cost(before) - _cost(now)
+    return "better" if gain > MIN_COST_CHANGE else "worse" if gain < -MIN_COST_CHANGE else "the same"
+
+
+def _cost(fidelity: ObjectFidelity) -> float:
+    error = MAX_DEPTH_ERROR_M if fidelity.depth_error is None else min(fidelity.depth_error, MAX_DEPTH_ERROR_M)
+    return 1 - fidelity.mask_iou + error / MAX_DEPTH_ERROR_M
+
+
+# ---------------------------------------------------------------------- asking a model
+
+
+def ask_physical_properties(session: Session, message: Mapping[str, Any], again: bool = False) -> None:
+    """Ask the model for mass and friction of the object {id} in the background and record its answer as a decision.
+
+    An earlier answer is used again unless `again` is true. Raises RequestError.
+    """
+    if not has_language(session.services.model):
+        raise RequestError("No language model is in use; choose one at the top, then ask again.")
+    scene = session.project.scene()
+    placement = next((p for p in scene.placements if p.segment_id == message.get("id")), None) if scene else None
+    if placement is None:
+        raise RequestError("That object is not in the twin; choose another.")
+    subject = f"object {placement.segment_id}"
+    overrides = {(QUESTION_KIND, subject): AnswerOverride(_times_asked(session, subject))} if again else {}
+    model = tracing_model(session.project, session.services, session.calls.watch(), overrides)
+    session.tasks.start(
+        "physical properties",
+        lambda: _record_physical_properties(session, model, placement),
+        session.log.report_once,
+    )
+
+
+def _times_asked(session: Session, subject: str) -> int:
+    return sum(call.kind == QUESTION_KIND and call.subject == subject for call in session.calls.read())
+
+
+def _record_physical_properties(session: Session, model: TracingModel, placement: Placement) -> None:
+    captions = {d.segment_id: d.caption for d in session.project.descriptions() or ()}
+    estimate = estimate_physical_properties(model, placement, captions.get(placement.segment_id, ""))
+    session.decisions.record(
+        "physics",
+        id=placement.segment_id,
+        mass=estimate.mass,
+        friction=estimate.friction,
+        mass_range=estimate.mass_range,
+        friction_range=estimate.friction_range,
+        source=estimate.source,
+        reason=estimate.reason,
+    )
+
+
+# ---------------------------------------------------------------------- what is shown
+
+
+def adjuster_record(session: Session | None) -> dict[str, Any]:
+    """Return Adjuster's value."""
+    placements = pending_placements(session) if session else ()
+    if session is None or not placements:
+        return {"token": session.token if session else "", "objects": [], "busy": False}
+    model = session.allowed_services.model
+    inertias = session.cache.get_later("inertias", "scene.json", lambda: _inertias(pose_preview(session))) or {}
+    fits = cached_fits(session)
+    return {
+        "token": session.token,
+        "busy": session.runner.current is not None and session.project.stages()["scene"] != "done",
+        "version": session.cache.stamp("scene.json"),
+        "model": label_of(model) if has_language(model) else "",
+        "pending": [call.subject for call in session.calls.in_flight() if call.kind == QUESTION_KIND],
+        "objects": [
+            _object_record(session, pending)
+            | {"fit": fits.get(pending.built.segment_id), "inertia": inertias.get(pending.built.segment_id)}
+            for pending in placements
+        ],
+    }
+
+
+def _object_record(session: Session, pending: PendingPlacement) -> dict[str, Any]:
+    p, fixed_pose = pending.placement, pending.override.fixed_pose
+    note = "" if pending.changed or fixed_pose is None else settling_note(fixed_pose, p.world_from_object)
+    return {
+        "id": p.segment_id,
+        "name": p.name,
+        "colour": object_colour(p.segment_id),
+        "pos": p.world_from_object.pos.tolist(),
+        "quat_wxyz": p.world_from_object.quat_wxyz.tolist(),
+        "scale": float(p.scale),
+        "made_scale": float(pending.built.scale),
+        "size": pending.built.size.tolist(),
+        "changed": pending.changed,
+        "reconstructed": p.asset_id is None,
+        "adjusted": p.machine_pose is not None,
+        "settle_note": note,
+        "mass": _property(p.mass, p.mass_range, p.mass_source),
+        "friction": _property(p.friction, p.friction_range, p.friction_source),
+        "files": f"/project/{session.token}/object/{p.segment_id}",
+    }
+
+
+def _property(value: float, plausible: tuple[float, float], source: str) -> dict[str, Any]:
+    return {"value": float(value), "range": [float(bound) for bound in plausible], "source": source}
+
+
+def settling_note(chosen: Pose, settled: Pose) -> str:
+    """Return a sentence on how settling changed the pose that a person chose; "" if it hardly did."""
+    offset = settled.pos - chosen.pos
+    distance, angle = float(np.linalg.norm(offset)), _angle(chosen, settled)
+    if max(distance, angle / 10) < MIN_SETTLING:
+        return ""
+    sideways = float(np.hypot(*offset[:2]))
+    changes = []
+    if abs(offset[2]) >= MIN_SETTLING / 2:
+        changes.append(f"{_length(abs(offset[2]))} {'down' if offset[2] < 0 else 'up'}")
+    if sideways >= MIN_SETTLING / 2:
+        changes.append(f"{_length(sideways)} sideways")
+    if angle >= math.radians(1):
+        changes.append(f"turned it {math.degrees(angle):.0f}°")
+    return f"Settling moved it {', '.join(changes)} from where you put it." if changes else ""
+
+
+def _angle(a: Pose, b: Pose) -> float:
+    return float(Rotation.from_matrix(a.rotation.T @ b.rotation).magnitude())
+
+
+def _length(metres: float) -> str:
+    return f"{metres * 1000:.0f} mm" if metres < 0.01 else f"{metres * 100:.1f} cm"
+
+
+def _inertias(preview: PosePreview) -> dict[int, list[float]]:
+    """Return the principal moments of inertia of each object in kg m^2, by segment id."""
+    return {p.segment_id: preview.model.body(p.name).inertia.tolist() for p in preview.scene.placements}

@@ -1,0 +1,47 @@
+"""The table of fits on the scene page, and the labels of the twin's objects in the viewer."""
+
+from typing import Any
+
+from pipeline.scene import Placement
+from pipeline.scene.articulation import moving_parts
+from studio.objects.object_records import object_records
+from studio.sessions.session import Session
+
+NOT_COMPARED = {"iou": None, "depth_error": None, "verdict": "not compared yet", "ok": True}
+
+
+def fit_table(session: Session | None) -> dict[str, Any]:
+    """Return FitTable's value: how each object of the twin agrees with the photograph, and notes about the twin."""
+    rows = [
+        {key: record[key] for key in ("id", "name", "colour", "confidence")} | (record["fit"] or NOT_COMPARED)
+        for record in object_records(session)
+        if record.get("placed")
+    ]
+    scene = session.cache.get("scene", "scene.json", session.project.scene) if session else None
+    return {
+        "rows": rows,
+        "notes": [note for placement in scene.placements for note in _notes(placement)] if scene else [],
+        "waiting": session.project.error("scene") if session else "",
+    }
+
+
+def viewer_labels(session: Session) -> dict[str, Any]:
+    """Return {palette, parts}: each object's colour, and the names of its moving parts by joint."""
+    scene = session.cache.get("scene", "scene.json", session.project.scene)
+    articulated = [placement for placement in scene.placements if placement.joints] if scene else []
+    return {
+        "palette": {record["name"]: record["colour"] for record in object_records(session) if record["is_object"]},
+        "parts": {p.name: {part.joint: part.name for part in moving_parts(p)} for p in articulated},
+    }
+
+
+def _notes(placement: Placement) -> list[str]:
+    name = placement.name
+    notes = []
+    if placement.foot:
+        notes.append(f"{name} would have toppled; it was given a flat foot.")
+    if placement.prop:
+        notes.append(
+            f"Nothing was found under {name}: a fixed block holds it up. Add a mask for what holds it, or split one."
+        )
+    return notes

@@ -1,0 +1,64 @@
+"""The frame as the frame page shows it: picture, depth, camera, table and facts."""
+
+from functools import partial
+from typing import Any
+
+from gradio.components.plot import PlotData
+
+from pipeline.frame import Frame
+from studio.objects import images
+from studio.scene.camera_correction import camera_record
+from studio.server.theme import object_colour
+from studio.sessions.session import Session
+
+
+def frame_record(session: Session | None) -> dict[str, Any] | None:
+    """Return FrameView's value, computed in the background once for each camera; None until it is there."""
+    if session is None:
+        return None
+    frame = session.project.frame
+    name = f"frame {hash(frame.intrinsics)}"
+    return session.cache.get_later(name, "frame/camera.json", partial(_frame_record, session, frame))
+
+
+def point_cloud(session: Session | None) -> Any:
+    """Return gr.Plot's value: the point cloud with tinted objects; None until it is there."""
+    if session is None:
+        return None
+    return session.cache.get_later("cloud", "segments/masks.png", partial(_point_cloud, session))
+
+
+def depth_coverage(frame: Frame) -> str:
+    """Return the share of pixels whose depth is known, as a percentage."""
+    return f"{float((frame.depth > 0).mean()):.0%}"
+
+
+def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
+    project, support, k = session.project, session.support, frame.intrinsics
+    camera = camera_record(frame, project.original_frame, support)
+    table = f"{camera['table'][0]:.2f} × {camera['table'][1]:.2f} m visible" if camera["table"] else "not found"
+    error = project.error("frame")
+    return {
+        "image": f"/project/{session.token}/colour.jpg",
+        "depth": f"/project/{session.token}/depth.bin",
+        "width": k.width,
+        "height": k.height,
+        "intrinsics": {"fx": k.fx, "fy": k.fy, "cx": k.cx, "cy": k.cy},
+        "camera": camera,
+        "plane": images.plane_in_camera(support) if support else None,
+        "table": images.table_outline(frame, support) if support else [],
+        "facts": [
+            ["from", frame.source or "a frame"],
+            ["camera", f"{k.width} × {k.height} pixels, focal length {k.fx:.0f} × {k.fy:.0f}"],
+            ["depth known", f"{depth_coverage(frame)} of the pixels"],
+            ["table", table],
+            ["camera pose", "given with the frame" if frame.world_from_camera is not None else "from the table"],
+        ],
+        "notes": [*frame.notes, *getattr(support, "notes", ()), *([error] if error else [])],
+    }
+
+
+def _point_cloud(session: Session) -> Any:
+    segments = [(segment, object_colour(segment.id)) for segment in session.project.segments() or ()]
+    figure = images.point_cloud_figure(session.project.frame, session.support, segments)
+    return PlotData(type="plotly", plot=figure.to_json())  # as gr.Plot makes of a figure, at every update

@@ -1,0 +1,136 @@
+"""What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from pipeline.errors import StudioError
+from pipeline.project import Project
+from pipeline.rehearsal import without_gripper
+from pipeline.router import Round
+from pipeline.scene.fidelity import depth_difference
+from pipeline.simulation.program import CheckResult
+from pipeline.simulation.sandbox.protocol import RunRecord
+from pipeline.solving import save_model
+from studio.sessions.session import Session
+from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewerError, ViewRegistry
+
+
+class ViewerContent:
+    """Opens views of projects, one of each kind, and new ones when what they show has changed."""
+
+    def __init__(self, views: ViewRegistry):
+        self._views = views
+        self._open: dict[tuple[str, str], tuple[str, str]] = {}
+        """Stamp and token of a view, by the session's token and the kind of view."""
+        self._handled: dict[str, int] = {}
+        """Serial of the replay request that was handled last, by the session's token."""
+
+    def twin(self, session: Session) -> str:
+        """Return the token of a view of the settled twin, "" before there is one."""
+        stamp = session.cache.stamp("scene.json")
+        if stamp == "0":
+            return ""
+        return self._view(session, "twin", stamp, lambda: self._twin(session.project))
+
+    def solution(self, session: Session) -> str:
+        """Return the token of a replay of the solution, "" before there is one."""
+        stamp = session.cache.stamp("solution.json")
+        if stamp == "0":
+            return ""
+        if not (session.project.folder / "scene" / "solution.xml").exists():
+            return ""  # no rollout was completed
+        return self._view(session, "solution", stamp, lambda: self._solution(session.project))
+
+    def round(self, session: Session) -> str:
+        """Return the token of the replay that a person asked for, "" before the round has been run again."""
+        request = session.replay.request
+        record = session.replay.rollout() if request else None
+        if request is None or record is None:
+            return ""
+        shown = next(one for one in session.project.rounds() if one.number == request.number)
+        if request.arranging:
+            stamp = f"{request.number} {request.serial}"
+            return self._view(session, "layout", stamp, lambda: self._layout(session.project, shown, record))
+        stamp = f"{request.number} {session.cache.stamp('scene.json')}"
+        token = self._view(session, "round", stamp, lambda: self._round(session.project, shown, record))
+        if self._handled.get(session.token) != request.serial:  # once for each request
+            self._handled[session.token] = request.serial
+            view = self._views.get(token)
+            view.enqueue({"op": "pause"} if request.instant is not None else {"op": "play"})
+            view.enqueue({"op": "seek", "time": request.instant or 0.0})
+        return token
+
+    def dragged_positions(self, session: Session) -> dict[str, tuple[float, float]]:
+        """Return world x and y in metres, by name, of the objects that were dragged in the layout shown."""
+        known = self._open.get((session.token, "layout"))
+        return self._views.get(known[1]).dragged_positions if known else {}
+
+    def _layout(self, project: Project, shown: Round, record: RunRecord) -> str:
+        """Open the end of a round to be arranged, without the gripper."""
+        model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{shown.number:03d}")))
+        return self._views.open(model, layout=without_gripper(model, record.qpos[-1]), **_photograph(project))
+
+    def _round(self, project: Project, shown: Round, record: RunRecord) -> str:
+        model = save_model(record.xml, project.folder, f"round_{shown.number:03d}")
+        return self._views.open(
+            model,
+            trajectory=Trajectory(record.times, record.qpos),
+            marks=timeline_marks(record.events, shown.report.checks, float(record.times[-1])),
+            **_photograph(project),
+        )
+
+    def _view(self, session: Session, kind: str, stamp: str, open_view: Callable[[], str]) -> str:
+        """Return the token of the open view of that kind; open a new one if its stamp differs or it was closed."""
+        known = self._open.get((session.token, kind))
+        if known and known[0] == stamp:
+            try:
+                self._views.get(known[1])
+                return known[1]
+            except ViewerError:
+                pass
+        token = open_view()
+        self._open[session.token, kind] = (stamp, token)
+        return token
+
+    def _twin(self, project: Project) -> str:
+        scene = project.scene()
+        assert scene is not None  # its file exists
+        photograph = _photograph(project, lambda: depth_difference(project.frame, scene))
+        return self._views.open(project.folder / "scene" / "scene.xml", **photograph)
+
+    def _solution(self, project: Project) -> str:
+        solution = project.solution()
+        if solution is None or len(solution.times) == 0:
+            raise StudioError("There is no recording of the task yet.")
+        return self._views.open(
+            project.folder / "scene" / "solution.xml",
+            trajectory=Trajectory(solution.times, solution.qpos),
+            marks=timeline_marks(solution.events),
+            **_photograph(project),
+        )
+
+
+def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = None) -> dict[str, Any]:
+    """Return the arguments of a view that come from the frame and the twin: {photo, names}."""
+    scene = project.scene()
+    if scene is None:
+        return {}
+    image = next(path for name in ("rgb.png", "rgb.jpg") if (path := project.folder / "frame" / name).exists())
+    camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, scene.world_from_camera)
+    photo = Photograph(image, camera, difference)
+    return {"photo": photo, "names": [placement.name for placement in scene.placements]}
+
+
+def timeline_marks(
+    events: Iterable[dict[str, Any]], checks: Iterable[CheckResult] = (), end: float = 0.0
+) -> list[Mark]:
+    """Return marks for the gripper's actions and for failed checks, which are at `end` if they name no time."""
+    actions = [
+        Mark(float(e["time"]), str(e["message"] or f"{e['verb']} {e['object']}"), "event" if e["ok"] else "failed")
+        for e in events
+    ]
+    failed = [c for c in checks if not c.passed]
+    return actions + [Mark(end if c.instant is None else c.instant, f"{c.name}: {c.message}", "failed") for c in failed]

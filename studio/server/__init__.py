@@ -1,0 +1,1 @@
+"""The web server: routes, endpoints, background threads and notices."""

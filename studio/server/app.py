@@ -1,0 +1,151 @@
+"""The studio's single page and the ASGI app that serves it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from components.component import STATIC
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
+os.environ["GRADIO_ANALYTICS_MAX_EVENTS"] = "1"  # else it keeps 10,000 events, and computes statistics after each
+os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)
+
+import gradio as gr
+from fastapi import FastAPI
+
+from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
+from pipeline.errors import StudioError
+from pipeline.run import Services
+from studio import viewer
+from studio.library import thumbnails
+from studio.library.shared_library import SharedLibrary
+from studio.masks.object_decisions import apply_decision
+from studio.models.model_choice import ModelSelection
+from studio.objects.object_records import inspector_record, object_list
+from studio.pages import frame, gallery, library, masks, models, objects, review, scene, task
+from studio.pages.page_shell import Shell
+from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
+from studio.pages.steps import STEPS, furthest_step, tab_label
+from studio.scene.viewer_content import ViewerContent
+from studio.server import file_routes, page_states
+from studio.server.access import Access
+from studio.server.gate import Gate
+from studio.server.gradio_internals import allow_streams, gradio_app, logged_in_user
+from studio.server.notices import error_message, show_notice
+from studio.server.theme import theme
+from studio.server.upload_folder import UploadFolder
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+
+HEAD = '<link rel="icon" href="/static/studio/icon.svg">' + "".join(
+    f'<script type="module" src="/static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")
+)
+
+MAX_STREAMS = 1000
+"""Pages that follow work at the same time. Each costs some memory, and no thread."""
+
+
+def build_app(services: Services, workspace: Path, access: Access | None = None) -> FastAPI:
+    """Return the app: Gradio's page at "/", beside it files and the viewer, all behind one gate."""
+    access = access or Access()
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Gate, access=access, find_user=lambda connection: logged_in_user(app, connection))
+    own = access.own_workspaces
+    sessions, views = SessionRegistry(workspace, services, own=own), viewer.ViewRegistry(own=own)
+    shared_library = SharedLibrary(sessions, views)
+    viewer.mount(app, views)
+    file_routes.mount(app, sessions)
+    thumbnails.mount(app, shared_library.thumbnails)
+    uploads = UploadFolder()
+    gr.mount_gradio_app(
+        app,
+        build_page(sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library),
+        path="/",
+        auth=access.accepts if access.logins else None,
+        auth_message="After five wrong passwords, wait a few minutes before you try again.",
+        theme=theme(),
+        css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
+        js="() => document.body.classList.remove('dark')",
+        head=HEAD,
+        footer_links=[],
+        run_history=False,
+        ssr_mode=False,
+        enable_monitoring=False,
+        show_error=True,
+        max_file_size="400mb",
+    )
+    page_states.install(gradio_app(app))
+    app.state.uploads = uploads
+    return app
+
+
+def build_page(
+    sessions: SessionRegistry, content: ViewerContent, selection: ModelSelection, shared_library: SharedLibrary
+) -> gr.Blocks:
+    """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
+    shell = Shell(sessions)
+    with gr.Blocks(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
+        shell.token.render()
+        with gr.Column(elem_id="studio"):
+            top_bar = TopBar()
+            with gr.Column(elem_id="home", visible=False) as home:
+                gallery.build(shell)
+            with gr.Row(elem_id="bench", visible=False) as bench:
+                with gr.Column(elem_id="left"):
+                    objects_left = ObjectList()
+                with gr.Column(elem_id="centre"), gr.Tabs(elem_id="steps") as tabs:
+                    for step in STEPS:
+                        with gr.Tab(tab_label(step, None), id=step.name) as tab:
+                            STEP_BUILDERS[step.name](shell, content)
+                        shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
+                        shell.refresh_on(tab.select)
+                with gr.Column(elem_id="right"):
+                    inspector = Inspector()
+            with gr.Column(visible=False, elem_id="below") as below:
+                models.build_failures(shell)
+                status_bar = StatusBar()
+            models.build(shell, selection)
+            library.build(shell, shared_library)
+
+        shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
+        shell.show(home, lambda session: gr.Column(visible=session is None))
+        shell.show(bench, lambda session: gr.Row(visible=session is not None))
+        shell.show(below, lambda session: gr.Column(visible=session is not None))
+        shell.show(status_bar, status_bar_record)
+        shell.show(objects_left, object_list)
+        shell.show(inspector, inspector_record)
+        shell.show_on_open(tabs, lambda session: gr.Tabs(selected=furthest_step(session)))
+
+        shell.on_message(inspector.decide, apply_decision)
+        shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
+        shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
+        shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
+        shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session))
+        shell.refresh_on(top_bar.refresh)
+        shell.open_on(top_bar.home, lambda: None)
+        shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request))
+        shell.connect()
+    allow_streams(blocks, MAX_STREAMS)
+    return blocks
+
+
+STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {
+    "frame": lambda shell, _: frame.build(shell),
+    "masks": lambda shell, _: masks.build(shell),
+    "objects": lambda shell, _: objects.build(shell),
+    "scene": scene.build,
+    "task": task.build,
+    "review": review.build,
+}
+
+
+def session_of_address(sessions: SessionRegistry, request: gr.Request) -> Session | None:
+    """Open the project that the page's address names, so that reloading the page finds it again."""
+    name = request.query_params.get("project")
+    if not name:
+        return None
+    try:
+        return sessions.open(name)
+    except StudioError as error:
+        show_notice(error_message(error))
+        return None

@@ -1,0 +1,75 @@
+"""Endpoints: requests that a page sends outside Gradio's queue, so that they are answered at once."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import StudioError
+from studio.server.errors import RequestError
+from studio.server.notices import error_message
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Answers requests {kind, seq, ...}: calls the handler of that kind.
+
+    The answer is what the handler returns, or {error} with one line if it raised. It repeats the request's `seq`, and
+    `ms` says how long it took.
+    """
+
+    handlers: Mapping[str, Callable[..., Answer]]
+    """By kind. Each is called with the context and the request."""
+    context: Callable[[Request], tuple[Any, ...]]
+    """Checks whether the page may send the request; returns the handlers' first arguments. Raises StudioError."""
+    default_kind: str = ""
+    """The kind of requests that name none, or one that there is not."""
+    format_error: Callable[[str], str] = str
+
+    def __call__(self, request: Request) -> Answer:
+        began = time.perf_counter()
+        echo = {"seq": request["seq"]} if "seq" in request else {}
+        try:
+            context = self.context(request)
+            answer = self._handler(request)(*context, request)
+        except (StudioError, OSError) as error:
+            return {**echo, "error": self.format_error(error_message(error))}
+        return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
+
+    def _handler(self, request: Request) -> Callable[..., Answer]:
+        handler = self.handlers.get(str(request.get("kind"))) or self.handlers.get(self.default_kind)
+        if handler is None:
+            raise RequestError("The studio does not know this request; reload the page.")
+        return handler
+
+
+class PageToken:
+    """A secret that a page gets when it loads, so that requests of other pages can be told apart."""
+
+    def __init__(self):
+        self.value = secrets.token_urlsafe(24)
+
+    def context(self, *arguments: Any) -> Callable[[Request], tuple[Any, ...]]:
+        """Return a context for an `Endpoint` that checks the request's token and gives its handlers `arguments`."""
+
+        def check(request: Request) -> tuple[Any, ...]:
+            if request.get("page_token") != self.value:
+                raise RequestError("The studio was restarted after this page was loaded; reload the page.")
+            return arguments
+
+        return check
+
+
+def session_context(sessions: SessionRegistry, *arguments: Any) -> Callable[[Request], tuple[Any, ...]]:
+    """Return a context for an `Endpoint` whose handlers get the request's session, then `arguments`."""
+
+    def find(request: Request) -> tuple[Session, *tuple[Any, ...]]:
+        return (sessions.get(request.get("token")), *arguments)
+
+    return find

@@ -1,0 +1,53 @@
+"""The parts of Gradio that have no public interface and that the studio needs.
+
+Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
+`access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
+`Blocks._queue` with `max_thread_count`, and with `pending_messages_per_session`, from which a page is removed when it
+closes its stream of events.
+gradio_fast_import.py and components/component.py say what they need themselves.
+tests/studio/server/test_gradio_internals.py fails when one of them changes.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI
+from gradio.utils import get_upload_folder
+from starlette.requests import HTTPConnection
+
+LOGIN_COOKIES = ("access-token-{}", "access-token-unsecure-{}")
+
+
+def event_data(event: gr.EventData) -> dict[str, Any]:
+    """Return the data that a component's script sent along with an event."""
+    return dict(event._data or {})
+
+
+def is_listening(request: gr.Request) -> bool:
+    """Whether the page that sent an event still waits for what follows from it."""
+    queue: Any = request.request.app.get_blocks()._queue  # type: ignore[union-attr]
+    return request.session_hash in queue.pending_messages_per_session
+
+
+def allow_streams(blocks: gr.Blocks, count: int) -> None:
+    """Let that many events be answered at the same time. Gradio counts streams that only wait as threads."""
+    blocks._queue.max_thread_count = count
+
+
+def gradio_app(app: FastAPI) -> Any:
+    """Return the Gradio app that was mounted last on `app`."""
+    return app.routes[-1].app  # type: ignore[attr-defined]
+
+
+def logged_in_user(app: FastAPI, connection: HTTPConnection) -> str | None:
+    """Return the name of the person who logged in to the Gradio app that was mounted last on `app`, else None."""
+    mounted = gradio_app(app)
+    tokens = (connection.cookies.get(name.format(mounted.cookie_id), "") for name in LOGIN_COOKIES)
+    return next((mounted.tokens[token] for token in tokens if token in mounted.tokens), None)
+
+
+def uploaded_file(path: object) -> Path | None:
+    """Return the path of a file that a browser uploaded; None for any other path, and for one that does not exist."""
+    file = Path(str(path)).resolve()
+    return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None

@@ -1,0 +1,180 @@
+"""Settings of the studio and the services they select: flags first, then the environment, then the defaults."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pipeline import plugins
+from pipeline.errors import StudioError
+from pipeline.models.settings import service_from_name
+
+if TYPE_CHECKING:
+    from pipeline.assets import Library
+    from pipeline.assets.appearance.encoder import Encoder
+    from pipeline.models import ModelSettings
+    from pipeline.run import Services
+    from pipeline.segmentation import Segmenter
+
+
+T = TypeVar("T")
+
+
+class Lazy(Generic[T]):
+    """A value that is computed at the first call; other threads wait for it."""
+
+    def __init__(self, compute: Callable[[], T]):
+        self._compute, self._lock = compute, threading.Lock()
+        self._value: list[T] = []
+
+    @property
+    def is_ready(self) -> bool:
+        return bool(self._value)
+
+    def __call__(self) -> T:
+        with self._lock:
+            if not self._value:
+                self._value.append(self._compute())
+            return self._value[0]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every choice a user has at start-up. API keys are not among them; they are read where they are used."""
+
+    model: str = "offline"
+    """"offline" (the planner's rules), "openai" (any server with that API), "replay:TRACE", or "kept": the choice made
+    in the app."""
+    segmenter: str = "depth"
+    """Name of an installed segmenter: "depth", "sam2" or a plug-in's."""
+    library: tuple[Path, ...] = ()
+    """Folders to search instead of the default library, unless empty."""
+    sam2: str = "facebook/sam2.1-hiera-tiny"
+    """A checkpoint file, or a hub name."""
+    device: str = "cpu"
+    """Where SAM 2 runs: "cpu", "cuda", "cuda:1", "mps", or "auto" for the fastest available."""
+    encoder: str = "embedded"
+    """Image encoder of the matcher: "embedded", "none", or the name of a transformers model."""
+    matcher: str = "all"
+    """One of pipeline.matching.MODES: "all" evidence, "embedding", "text", "image" or "image+text"."""
+    timeout: float = 60.0
+    """Seconds for one model call."""
+    workspace: Path = Path("workspace")
+    """Folder that holds the projects."""
+    seeds: int = 8
+    """Number of seeds that a task is solved on."""
+    mode: Literal["route", "repair", "none"] = "route"
+    """What is repaired after a failed round: what the router says, the simulation only, or nothing."""
+    robot: Literal["gripper", "arm"] = "gripper"
+    """The robot of the solve check."""
+    unprotected: bool = False
+    """Whether a person agreed to run programs where this machine cannot confine them."""
+
+    @staticmethod
+    def from_environment(**flags: object) -> "Settings":
+        """Return the settings: flags that are not None, then GRS_SAM2, GRS_SAM2_DEVICE, GRS_ENCODER, GRS_MATCHER,
+        GRS_TIMEOUT and GRS_WORKSPACE, then the defaults. Raises StudioError."""
+        environment = {
+            "sam2": os.environ.get("GRS_SAM2"),
+            "encoder": os.environ.get("GRS_ENCODER"),
+            "matcher": os.environ.get("GRS_MATCHER"),
+            "device": os.environ.get("GRS_SAM2_DEVICE"),
+            "timeout": os.environ.get("GRS_TIMEOUT"),
+            "workspace": os.environ.get("GRS_WORKSPACE"),
+        }
+        chosen = {k: v for k, v in environment.items() if v} | {k: v for k, v in flags.items() if v is not None}
+        try:
+            chosen["timeout"] = float(chosen.get("timeout", Settings.timeout))  # type: ignore[arg-type]
+        except ValueError:
+            raise StudioError(f"GRS_TIMEOUT is '{chosen['timeout']}'; it takes seconds, as in GRS_TIMEOUT=60") from None
+        chosen["workspace"] = Path(str(chosen.get("workspace", Settings.workspace)))
+        return Settings(**chosen)  # type: ignore[arg-type]
+
+
+def open_services(settings: Settings, first_seed: int = 0) -> "Services":
+    """Open everything the pipeline needs. Raises a StudioError that says which part is missing and what would work."""
+    from pipeline.assets.appearance.encoder import load_encoder
+    from pipeline.assets.image_to_3d import provider_from_environment as image_to_3d
+    from pipeline.assets.library import BUILTIN_LIBRARY, Library, user_library_folders
+    from pipeline.models import open_model
+    from pipeline.models.destination import policy_from_environment
+    from pipeline.planner import PlannerModel
+    from pipeline.run import Services
+    from pipeline.simulation.sandbox.sandbox import Sandbox
+
+    library = Library.open(list(settings.library) or [BUILTIN_LIBRARY, *user_library_folders()])
+    encoder = load_encoder(settings.encoder)
+    plugins.load("matchers", settings.matcher)
+    return Services(
+        segmenter=open_segmenter(settings),
+        model=open_model(model_settings(settings), PlannerModel, prompts=settings.workspace / "prompts"),
+        encoder=encoder,
+        **library_services(library, encoder),
+        matcher=settings.matcher,  # type: ignore[arg-type]
+        sandbox=Sandbox(settings.unprotected),
+        mode=settings.mode,
+        seeds=tuple(range(first_seed, first_seed + settings.seeds)),
+        robot=settings.robot,
+        send=policy_from_environment(),
+        image_to_3d=image_to_3d(),
+        cards_folder=cache_folder() / "cards",
+    )
+
+
+def library_services(library: "Library", encoder: "Encoder | None") -> dict[str, Any]:
+    """Return the fields of Services that depend on the library; its features are computed when first needed."""
+    from pipeline.assets.appearance.features import asset_features
+    from pipeline.matching import LibraryFeatures
+
+    folder = cache_folder()
+    features = Lazy(lambda: LibraryFeatures.compute(library, folder, encoder=encoder))
+
+    def compute_features() -> Iterable[object]:
+        return iter(()) if features.is_ready else asset_features(library, folder, encoder)
+
+    return {"library": library, "features": features, "compute_features": compute_features}
+
+
+def model_settings(settings: Settings) -> "ModelSettings":
+    """Return the settings of the model. Unusable ones of a workspace count as none; the Models panel reports them."""
+    from pipeline.models import ModelError, ModelSettings, open_model
+    from pipeline.planner import PlannerModel
+
+    if settings.model == "kept":
+        try:
+            saved = ModelSettings.from_environment(settings.workspace)
+            open_model(saved, PlannerModel)
+            return saved
+        except ModelError:
+            return ModelSettings()
+    chosen = service_from_name(settings.model)
+    if settings.model == "openai":
+        del chosen["model"]  # the environment names it
+    return ModelSettings.from_environment(None, timeout=settings.timeout, **chosen)
+
+
+def warm_up(services: "Services") -> None:
+    """Compute what the first project would wait for: the library's features and the sandbox's confinement.
+
+    Errors are ignored. They occur again, and are reported, where the result is needed.
+    """
+    with contextlib.suppress(Exception):
+        services.features()
+    with contextlib.suppress(Exception):
+        _ = services.sandbox.protection
+
+
+def open_segmenter(settings: Settings) -> "Segmenter":
+    """Make the segmenter that the settings name. Raises SegmentationError if something is missing."""
+    from studio.masks.segmenter_catalogue import create_segmenter
+
+    return create_segmenter(settings.segmenter, settings)
+
+
+def cache_folder() -> Path:
+    """Return the folder of renderings and features that are kept between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "grs-studio"

@@ -1,0 +1,1 @@
+"""Open projects: one session each, made of parts that can be used alone."""

@@ -1,0 +1,138 @@
+"""Work that a person starts on a project, each kind as a generator of Progress."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pipeline.decisions import Decision
+from pipeline.project import Stage
+from pipeline.router import write_program
+from pipeline.run import Progress, Services, find_segments, run_stage, run_stages, tracing_model
+from pipeline.segmentation import Segment, SegmentationError, encode_rle
+from pipeline.segmentation.automatic import assign_ids
+from pipeline.segmentation.sam2 import AutomaticSettings
+from pipeline.simulation.kit import Scene
+from pipeline.tasks import Task, task_to_json
+from studio.masks.segmenter_catalogue import title_of
+from studio.pages.wording import describe_decision
+from studio.scene.fits import cached_fits, compute_fits
+from studio.server.background import computing
+from studio.sessions.decision_recorder import next_segment_id
+
+if TYPE_CHECKING:
+    from studio.sessions.session import Session
+
+PREPARED: Stage = "task"
+"""The stage that a project is computed to without being asked: tasks are proposed, none is programmed."""
+
+
+@dataclass(frozen=True)
+class EditedRound:
+    """A person's edit of a round, to continue from."""
+
+    parent: int
+    """Number of the round that was edited."""
+    simulation: str
+    checks: str
+    task_text: str = ""
+    """The task in other words, or empty."""
+
+
+def prepare(session: "Session", services: Services) -> Iterator[Progress]:
+    """Compute what is missing or out of date, up to the proposed tasks."""
+    project = session.project
+    yield from run_stages(project, services, "segments")
+    yield from run_stages(project, services, "scene")
+    if not cached_fits(session):
+        yield Progress("scene", "comparing the twin with the photograph")
+        with computing:
+            session.cache.put("fits", "scene.json", compute_fits(session))
+    yield from run_stages(project, services, PREPARED)
+    with computing:
+        session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
+
+
+def replace_masks(session: "Session", name: str, settings: AutomaticSettings, services: Services) -> Iterator[Progress]:
+    """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""
+    project = session.project
+    is_first = project.segments() is None  # the first segmentation was stopped
+    yield from run_stages(project, services, "segments")
+    if not (is_first and name == services.segmenter.name):
+        found = yield from find_segments(project, session.segmenters.segmenter(name), settings)
+        _record_found(session, name, found)
+    yield from prepare(session, services)
+
+
+def _record_found(session: "Session", name: str, found: Sequence[Segment]) -> None:
+    project = session.project
+    before = project.segments() or ()
+    if not found:
+        raise SegmentationError(f"{title_of(name)} found nothing on the table; the masks stay as they are.")
+    masks = [
+        {"id": segment.id, "mask": encode_rle(segment.mask), "score": segment.score}
+        for segment in assign_ids(found, before, next_segment_id(project))
+    ]
+    project.decide("found", source=name, masks=masks)
+    session.log.add(f"{len(masks)} masks found, which replace {len(before)}", "person")
+
+
+def generate(session: "Session", text: str, services: Services) -> Iterator[Progress]:
+    """Write a program for the task and let the router repair it, then solve every seed."""
+    yield from run_stages(session.project, services, "scene")
+    yield from _set_task(session, text, services)
+    yield from _run_rounds(session, services)
+
+
+def continue_from(session: "Session", edit: EditedRound, services: Services) -> Iterator[Progress]:
+    """Continue from a person's edit of a round; the earlier rounds stay."""
+    project = session.project
+    text = edit.task_text.strip()
+    data = {"parent": edit.parent, "simulation": edit.simulation, "checks": edit.checks}
+    had_text = next((one.task for one in project.rounds() if one.number == edit.parent), "") or text
+    yield from _set_task(session, text, services)
+    project.decide("fork", **(_rewritten(session, data, services) if text != had_text else data))
+    session.log.add(describe_decision(Decision("fork", data)), "person")
+    yield from _run_rounds(session, services)
+
+
+def continue_with_layout(session: "Session", number: int, task: Task, services: Services) -> Iterator[Progress]:
+    """Continue from a round with a task whose goal is a layout that a person arranged; the earlier rounds stay."""
+    project = session.project
+    program = write_program(task, Scene.load(project.folder), tracing_model(project, services))
+    project.decide("task", **task_to_json(task))
+    project.decide("fork", parent=number, simulation=program.simulation, checks=program.checks)
+    session.log.add(f"goal of round {number} arranged by hand", "person")
+    yield from _run_rounds(session, services)
+
+
+def _rewritten(session: "Session", data: dict[str, Any], services: Services) -> dict[str, Any]:
+    """Return the code for a reworded task: the person's if they changed it too, else newly written code."""
+    before = next(one.program for one in session.project.rounds() if one.number == data["parent"])
+    unchanged = [data[side].split() == getattr(before, side).split() for side in ("simulation", "checks")]
+    task = session.project.task()
+    if not all(unchanged) or task is None:
+        return data
+    program = write_program(task, Scene.load(session.project.folder), tracing_model(session.project, services))
+    return data | {"simulation": program.simulation, "checks": program.checks}
+
+
+def _set_task(session: "Session", text: str, services: Services) -> Iterator[Progress]:
+    """Make the text the project's task if there is one and it differs from the present task."""
+    project = session.project
+    text, task = project.text_in_current_names(text), project.task()
+    if text and (task is None or task.instruction != text):
+        proposed = {one.instruction: one for one in project.tasks() or ()}
+        if text in proposed:
+            project.decide("task", **task_to_json(proposed[text]))
+        else:
+            yield from run_stage(project, services, "task", text)
+
+
+def _run_rounds(session: "Session", services: Services) -> Iterator[Progress]:
+    yield from run_stage(session.project, services, "rounds")
+    yield from run_stage(session.project, services, "solution")
+
+
+def with_mode(services: Services, mode: str) -> Services:
+    """Return the services with another mode of repair: "route", "repair" or "none"."""
+    return replace(services, mode=mode)  # type: ignore[arg-type]

@@ -1,0 +1,192 @@
+"""An open project: its log, cache, decisions, work and model calls, held together under one token."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from pipeline.decisions import Decision
+from pipeline.errors import StudioError
+from pipeline.frame import FrameError, Support
+from pipeline.project import STAGES, Project, Stage
+from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
+from pipeline.segmentation.sam2 import AutomaticSettings
+from pipeline.tasks import TaskError, arrangement_task
+from studio.masks.segmenter_choice import FrameSegmenters
+from studio.pages.wording import describe_decision
+from studio.server.background import TaskGroup
+from studio.sessions import project_work
+from studio.sessions.cache import Cache
+from studio.sessions.decision_recorder import DecisionRecorder
+from studio.sessions.event_log import EventLog, LogLine
+from studio.sessions.model_calls import ModelCalls
+from studio.sessions.project_work import PREPARED, EditedRound
+from studio.sessions.round_replay import RoundReplay
+from studio.sessions.work import StoppableSandbox, WorkRunner
+
+LOGGED_DECISIONS = 100
+"""Earlier decisions that the log of a newly opened project begins with."""
+
+
+class Session:
+    """One open project. May be used from any thread."""
+
+    def __init__(self, project: Project, services: Services):
+        self.project, self.services = project, services
+        self.token = secrets.token_urlsafe(24)
+        self.last_used = time.monotonic()
+        self.log = EventLog(
+            LogLine(decision.at, describe_decision(decision), "person")
+            for decision in project.decisions[-LOGGED_DECISIONS:]
+        )
+        self.tasks = TaskGroup(self.log.mark_changed)
+        """What runs beside the stage work."""
+        self.cache = Cache(project.folder, self.log, self.tasks)
+        self.calls = ModelCalls(project.folder / "trace.jsonl", self.log)
+        self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated)
+        self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
+        self.runner = WorkRunner(self.log, self._stop_rehearsals)
+        self.compared_rounds: tuple[int, int] | None = None
+        """Numbers of the two rounds that are shown side by side."""
+        self.rehearsing = ""
+        """Instruction of the proposed task that is being tried."""
+        self.rehearsal_stop = threading.Event()
+        """Ends the rehearsals; set when other work begins."""
+        self._segmenters: FrameSegmenters | None = None
+
+    # ------------------------------------------------------------------ work on the stages
+
+    def prepare(self) -> None:
+        """Compute what is missing or out of date, up to the proposed tasks, if this process may write the project."""
+        if self.may_write():
+            self._start(lambda services: project_work.prepare(self, services), PREPARED)
+
+    def use(self, services: Services) -> None:
+        """Work with these services from now on; recompute what they make differently."""
+        self.services = services
+        if self.project.segments() is not None:
+            self.prepare()
+
+    def replace_masks(self, segmenter: str, settings: AutomaticSettings) -> None:
+        """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""
+        self._start(lambda services: project_work.replace_masks(self, segmenter, settings, services), PREPARED)
+
+    def generate(self, text: str, mode: str) -> None:
+        """Write a program for the task and let the router repair it, then solve every seed. Raises TaskError."""
+        task = self.project.task()
+        text = text.strip() or (task.instruction if task else "")
+        if not text:
+            raise TaskError("There is no task yet: choose a proposed one, or write one.")
+        if self.project.segments() is None:
+            raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
+        self._start(
+            lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
+        )
+
+    def continue_from(self, edit: EditedRound, mode: str) -> None:
+        """Continue from a person's edit of a round; the earlier rounds stay."""
+        self._start(
+            lambda services: project_work.continue_from(self, edit, project_work.with_mode(services, mode)), "solution"
+        )
+
+    def continue_with_layout(self, number: int, positions: dict[str, tuple[float, float]]) -> None:
+        """Continue from a round with a goal that a person arranged: world x and y in m by name. Raises TaskError."""
+        task = arrangement_task(positions)
+        self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
+        self.replay.hide()
+
+    def solve(self, robot: str) -> None:
+        """Solve every seed again with this robot. Raises TaskError."""
+        if not self.project.rounds():
+            raise TaskError("There is no program to run yet; generate one in the step before.")
+        self.decisions.record("robot", name=robot)
+        self._start(self._solution, "solution")
+
+    def pin(self, number: int) -> None:
+        """Take that round as the task's program, whichever passed last, and solve its seeds."""
+        self.project.decide("pin", round=number)
+        self.log.add(describe_decision(Decision("pin", {"round": number})), "person")
+        self._start(self._solution, "solution")
+
+    def _solution(self, services: Services) -> Iterator[Progress]:
+        return run_stage(self.project, services, "solution")
+
+    def _start(self, make_steps: Callable[[Services], Iterator[Progress]], until: Stage) -> None:
+        """Start work in place of the current one, with services that the stop of the work cancels.
+
+        Raises StudioError if the project can only be looked at.
+        """
+        self.project.begin_writing()
+
+        def steps(stop: threading.Event) -> Iterator[Progress]:
+            calls = self.calls.watch(stop)
+            sandbox = StoppableSandbox(self.services.sandbox, stop)
+            services = replace(self.services, sandbox=sandbox, live=calls)  # type: ignore[arg-type]
+            return make_steps(allowed_services(self.project, services))
+
+        self.runner.start(steps, until)
+
+    def _prepare_if_outdated(self) -> None:
+        if self.project.segments() is None:
+            return
+        if not all(is_current(self.project, self.services, stage) for stage in STAGES[: STAGES.index(PREPARED) + 1]):
+            self.prepare()
+
+    def _stop_rehearsals(self) -> None:
+        self.rehearsal_stop.set()
+        self.rehearsal_stop = threading.Event()
+
+    # ------------------------------------------------------------------ one writer
+
+    def may_write(self) -> bool:
+        """Become the project's writer if nobody else is; else report why it can only be looked at."""
+        if self.project.is_writer:
+            return True
+        try:
+            self.project.begin_writing()
+        except StudioError as error:
+            self.project.read_again()
+            self.log.report_once(error)
+            return False
+        for line in self.project.warnings:
+            self.log.report(StudioError(line))
+        return True
+
+    def close(self) -> None:
+        """Let other processes write the project."""
+        self.project.close()
+
+    # ------------------------------------------------------------------ state
+
+    @property
+    def allowed_services(self) -> Services:
+        """The services, with the offline rules in place of a model that the project may not be sent to."""
+        return allowed_services(self.project, self.services)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being computed."""
+        return self.runner.current is None and not self.tasks
+
+    @property
+    def support(self) -> Support | None:
+        """The table, or None if none was found; the stage "frame" says why."""
+        try:
+            return self.project.support
+        except FrameError:
+            return None
+
+    @property
+    def segmenters(self) -> FrameSegmenters:
+        """The segmenters of the frame, and which one answers clicks. New ones after a change of the camera."""
+        frame = self.project.frame
+        with self.log.changed:
+            if self._segmenters is None or self._segmenters.frame is not frame:
+                chosen = self._segmenters.chosen if self._segmenters else None
+                self._segmenters = FrameSegmenters(frame, self.services.segmenter, chosen=chosen)
+            return self._segmenters
+
+    def touch(self) -> None:
+        """Note that the project is in use."""
+        self.last_used = time.monotonic()

@@ -1,0 +1,103 @@
+"""The open projects of the server."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline import plugins
+from pipeline.project import Project, is_free
+from pipeline.run import Services
+from studio.server.current_user import current_user
+from studio.server.errors import RequestError
+from studio.sessions.session import Session
+
+USERS_FOLDER = "users"
+"""Of a workspace, with the workspace of each user."""
+
+
+class SessionRegistry:
+    """The open projects of a workspace, each under a token that cannot be guessed.
+
+    If each user has an `own` workspace, only those of the current user are found.
+    """
+
+    def __init__(self, workspace: Path, services: Services, idle_seconds: float = 8 * 3600, own: bool = False):
+        self._workspace, self.services, self._own = workspace, services, own
+        self._idle_seconds = idle_seconds
+        self._open: dict[str, Session] = {}
+        self._lock = threading.Lock()
+        self._reported_plugins: set[str] = set()
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of the current user's projects. Raises RequestError if each has their own and nobody asks."""
+        if not self._own:
+            return self._workspace
+        if not (user := current_user.get()):
+            raise RequestError("Log in to the studio first.")
+        return self._workspace / USERS_FOLDER / user
+
+    def create(self, make: Callable[[Path], Project], name: str) -> Session:
+        """Make a project in a new folder, called `name` or `name_2`, `name_3` ... if that is taken, and open it."""
+        stem, number = name, 2
+        with self._lock:
+            while (self.workspace / name).exists() and not is_free(self.workspace / name):
+                name, number = f"{stem}_{number}", number + 1
+            return self._add(make(self.workspace / name))
+
+    def open(self, name: str) -> Session:
+        """Open the project in that folder of the workspace; all who open it share a session. Raises ProjectError."""
+        if Path(name).name != name or name in ("", ".", "..") or not (self.workspace / name).is_dir():
+            raise RequestError(f'There is no project "{name[:80]}" in this workspace; choose one from the gallery.')
+        with self._lock:
+            for session in self._open.values():
+                if session.project.folder == self.workspace / name:
+                    session.touch()
+                    session.may_write()  # the process that kept it from being written may have ended
+                    return session
+            return self._add(Project.open(self.workspace / name))
+
+    def get(self, token: str | None) -> Session:
+        """Return the session of that token. Raises RequestError if it was closed."""
+        with self._lock:
+            session = self._open.get(token or "")
+        if session is None or (self._own and session.project.folder.parent != self.workspace):
+            raise RequestError("This project is no longer open. It is saved; open it again from the gallery.")
+        session.touch()
+        return session
+
+    def use(self, services: Services) -> None:
+        """Use these services for every project, open or not, and recompute the open ones."""
+        with self._lock:
+            self.services, sessions = services, list(self._open.values())
+        for session in sessions:
+            session.use(services)
+
+    def use_library(self, services: Services, recompute: bool) -> tuple[int, int]:
+        """Use services with another library for every project. Work that runs goes on with the former library.
+
+        Returns the numbers of open projects that take it up at their next change, and of those that, with `recompute`,
+        were idle and started to recompute.
+        """
+        with self._lock:
+            self.services, sessions = services, list(self._open.values())
+        started = 0
+        for session in sessions:
+            session.services = services
+            if recompute and session.runner.current is None and session.project.segments() is not None:
+                session.prepare()
+                started += 1
+        return len(sessions) - started, started
+
+    def _add(self, project: Project) -> Session:
+        for token, session in list(self._open.items()):
+            if session.runner.current is None and time.monotonic() - session.last_used > self._idle_seconds:
+                self._open.pop(token).close()
+        session = Session(project, self.services)
+        for reason in set(plugins.failures()) - self._reported_plugins:
+            self._reported_plugins.add(reason)
+            session.log.report(plugins.PluginError(reason))
+        self._open[session.token] = session
+        session.prepare()
+        return session

@@ -1,0 +1,1 @@
+"""Tasks in the app: proposals, rounds and results."""

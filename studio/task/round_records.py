@@ -1,0 +1,104 @@
+"""Rounds as the timeline shows them: their branches, the differences of any two, and the pinned one."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from pipeline.router import Round
+from studio.server.errors import RequestError
+from studio.sessions.session import Session
+from studio.task.text_diff import program_diff
+
+
+def timeline_record(session: Session | None) -> dict[str, Any]:
+    """Return RoundTimeline's value."""
+    if session is None:
+        return {}
+    rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
+    by_number = {shown.number: shown for shown in rounds}
+    best, pinned = session.project.best_round(), session.project.active_decisions("pin")
+    return {
+        "rounds": [
+            _round_record(shown, None if shown.parent is None else by_number.get(shown.parent)) for shown in rounds
+        ],
+        "lanes": branches(rounds, [fork.data["round"] for fork in session.project.active_decisions("fork")]),
+        "best": best.number if best else None,
+        "pinned": bool(best and pinned and pinned[-1].data["round"] == best.number),
+        "comparing": _comparison(by_number, session.compared_rounds),
+        "running": bool(session.runner.current and session.runner.current.until == "solution"),
+        "replayed_round": session.replay.request.number if session.replay.request else None,
+        "arranging": bool(session.replay.request and session.replay.request.arranging),
+        "replaying": session.replay.running,
+    }
+
+
+def branches(rounds: Sequence[Round], edited: Collection[int] = ()) -> list[list[int]]:
+    """Return the numbers of the rounds of each branch, which begins with an edit or continues an earlier round.
+
+    `edited` are the numbers of the rounds that began with an edit.
+    """
+    numbers: list[list[int]] = []
+    for shown in rounds:
+        if numbers and shown.parent == numbers[-1][-1] and shown.number not in edited:
+            numbers[-1].append(shown.number)
+        else:
+            numbers.append([shown.number])
+    return numbers
+
+
+def compare(session: Session, message: Mapping[str, Any]) -> None:
+    """Show the differences of the rounds {a, b}, or none if one of them is None."""
+    a, b = message.get("a"), message.get("b")
+    session.compared_rounds = None if a is None or b is None else (int(a), int(b))
+
+
+def pin(session: Session, message: Mapping[str, Any]) -> None:
+    """Take the round {number} as the task's program and solve its seeds; with None, unpin. Raises RequestError."""
+    number = message.get("number")
+    if number is None:
+        session.decisions.record("pin", round=None)
+    else:
+        find_round(session, number)
+        session.pin(int(number))
+
+
+def find_round(session: Session, number: Any) -> Round:
+    """Return the round of that number. Raises RequestError if there is none."""
+    found = next((one for one in session.project.rounds() if one.number == number), None)
+    if found is None:
+        raise RequestError("That round no longer exists; choose another.")
+    return found
+
+
+def _comparison(by_number: dict[int, Round], pair: tuple[int, int] | None) -> dict[str, Any] | None:
+    if pair is None or not all(number in by_number for number in pair):
+        return None
+    a, b = (by_number[number] for number in pair)
+    reasons = [f"Round {shown.number}: {shown.reason}" for shown in (a, b) if shown.reason]
+    return {"a": a.number, "b": b.number, "changes": program_diff(a.program, b.program), "reasons": reasons}
+
+
+def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
+    report = shown.report
+    return {
+        "number": shown.number,
+        "task": shown.task,
+        "parent": shown.parent,
+        "clean": report.clean,
+        "checks": [
+            {"name": c.name, "passed": c.passed, "message": c.message, "line": c.line, "instant": c.instant}
+            for c in report.checks
+        ],
+        "mutations": dict(report.evidence.get("noticed") or {}),
+        "passed": sum(c.passed for c in report.checks),
+        "reward": list(report.reward),
+        "crash": report.crash,
+        "timed_out": report.timed_out,
+        "violation": report.violation,
+        "route": shown.route,
+        "reason": shown.reason,
+        "confidence": shown.confidence,
+        "change": shown.change,
+        "seconds": shown.seconds,
+        "changes": program_diff(parent.program, shown.program) if parent else {},
+        "code": {"simulation.py": shown.program.simulation, "checks.py": shown.program.checks},
+    }

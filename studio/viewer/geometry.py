@@ -1,0 +1,157 @@
+"""The shapes of a MuJoCo model, packed once for the browser.
+
+The pack is a little-endian uint32 with the length of a JSON header, the header, padding to 4 bytes, then the arrays
+that the header refers to by [offset, count]: float32 vertices, normals and texture coordinates, uint32 faces, PNG
+textures.
+"""
+
+import json
+import struct
+from collections.abc import Sequence
+
+import cv2
+import mujoco
+import numpy as np
+
+from studio.viewer.joints import movable_joints
+from studio.viewer.photo_camera import PhotoCamera
+
+_MAX_TEXTURE_SIDE = 1024
+_SHOWN_GROUPS = 4  # 0-2 are visual, 3 is collision, as in MuJoCo's own viewer; 4 and 5 are never sent
+_GREY = np.array([0.5, 0.5, 0.5, 1], np.float32)
+
+
+class _Arrays:
+    """Byte blobs one after the other, each on a 4-byte boundary."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, blob: bytes, count: int | None = None) -> list[int]:
+        """Append a blob and return [offset, count]; the count is its number of bytes if not given."""
+        offset = self._length
+        padded = blob + b"\0" * (-len(blob) % 4)
+        self._parts.append(padded)
+        self._length += len(padded)
+        return [offset, len(blob) if count is None else count]
+
+    def floats(self, values: np.ndarray) -> list[int]:
+        return self.add(np.ascontiguousarray(values, "<f4").tobytes(), values.size)
+
+    def integers(self, values: np.ndarray) -> list[int]:
+        return self.add(np.ascontiguousarray(values, "<u4").tobytes(), values.size)
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def moving_bodies(model: mujoco.MjModel) -> np.ndarray:
+    """Return the indices of the bodies that can move in the world, of shape (N,); poses are sent in this order."""
+    return np.flatnonzero((model.body_weldid != 0) | (model.body_mocapid >= 0))
+
+
+def free_bodies(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Return the names of the bodies with a free joint, the objects."""
+    joints = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+    return tuple(name for j in joints if (name := model.body(model.jnt_bodyid[j]).name))
+
+
+def pack(model: mujoco.MjModel, objects: Sequence[str], camera: PhotoCamera | None, picture: bool) -> bytes:
+    """Return everything of the model that does not change while it runs.
+
+    Args:
+        objects: names of the bodies that a click can select; their child bodies belong to them.
+        camera: of the photograph.
+        picture: whether there is a photograph to show behind the model.
+    """
+    arrays = _Arrays()
+    geoms = [g for g in range(model.ngeom) if model.geom_group[g] < _SHOWN_GROUPS]
+    meshes = sorted({int(model.geom_dataid[g]) for g in geoms if _shape(model, g) == "mesh"})
+    textures = sorted({t for g in geoms if (t := _texture(model, g)) >= 0})
+    header = {
+        "bodies": _bodies(model, objects),
+        "joints": movable_joints(model, objects),
+        "geoms": [_geom(model, g, meshes, textures) for g in geoms],
+        "meshes": [_mesh(model, m, arrays) for m in meshes],
+        "textures": [{"png": arrays.add(_png(model, t))} for t in textures],
+        "camera": camera and camera.to_json(),
+        "picture": picture,
+        "centre": model.stat.center.tolist(),
+        "extent": float(model.stat.extent),
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + arrays.joined()
+
+
+def _bodies(model: mujoco.MjModel, objects: Sequence[str]) -> list[dict]:
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    moving = {int(body): at for at, body in enumerate(moving_bodies(model))}
+    owners = [""] * model.nbody
+    bodies = []
+    for b in range(model.nbody):
+        name = model.body(b).name
+        owners[b] = name if name in objects else owners[model.body_parentid[b]]
+        pose = {"pos": data.xpos[b].tolist(), "quat_wxyz": data.xquat[b].tolist()}
+        bodies.append({"name": name, "object": owners[b], "moving": moving.get(b, -1), **pose})
+    return bodies
+
+
+def _shape(model: mujoco.MjModel, geom: int) -> str:
+    return mujoco.mjtGeom(model.geom_type[geom]).name.removeprefix("mjGEOM_").lower()
+
+
+def _texture(model: mujoco.MjModel, geom: int) -> int:
+    """Return the index of the 2D colour texture of a geom, or -1."""
+    material = model.geom_matid[geom]
+    texture = int(model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]) if material >= 0 else -1
+    return texture if texture >= 0 and model.tex_type[texture] == mujoco.mjtTexture.mjTEXTURE_2D else -1
+
+
+def _geom(model: mujoco.MjModel, g: int, meshes: list[int], textures: list[int]) -> dict:
+    material, texture, shape = model.geom_matid[g], _texture(model, g), _shape(model, g)
+    own = material < 0 or not np.array_equal(model.geom_rgba[g], _GREY)
+    return {
+        "body": int(model.geom_bodyid[g]),
+        "group": int(model.geom_group[g]),
+        "shape": shape,
+        "size": model.geom_size[g].tolist(),
+        "pos": model.geom_pos[g].tolist(),
+        "quat_wxyz": model.geom_quat[g].tolist(),
+        "rgba": (model.geom_rgba[g] if own else model.mat_rgba[material]).tolist(),
+        "mesh": meshes.index(int(model.geom_dataid[g])) if shape == "mesh" else -1,
+        "texture": textures.index(texture) if texture >= 0 else -1,
+        "repeat": model.mat_texrepeat[material].tolist() if texture >= 0 else [1, 1],
+        "repeat_is_per_metre": bool(texture >= 0 and model.mat_texuniform[material]),
+    }
+
+
+def _mesh(model: mujoco.MjModel, m: int, arrays: _Arrays) -> dict:
+    """Return a mesh with one index per corner; MuJoCo stores three (position, normal, texture)."""
+    vertex, normal, coordinate = model.mesh_vertadr[m], model.mesh_normaladr[m], model.mesh_texcoordadr[m]
+    rows = slice(model.mesh_faceadr[m], model.mesh_faceadr[m] + model.mesh_facenum[m])
+    corners = [model.mesh_face[rows].ravel() + vertex, model.mesh_facenormal[rows].ravel() + normal]
+    if coordinate >= 0:
+        corners.append(model.mesh_facetexcoord[rows].ravel() + coordinate)
+    vertices, faces = np.unique(np.stack(corners, 1), axis=0, return_inverse=True)
+    return {
+        "vertices": arrays.floats(model.mesh_vert[vertices[:, 0]]),
+        "normals": arrays.floats(model.mesh_normal[vertices[:, 1]]),
+        "uvs": arrays.floats(model.mesh_texcoord[vertices[:, 2]]) if coordinate >= 0 else None,
+        "faces": arrays.integers(faces),
+    }
+
+
+def _png(model: mujoco.MjModel, t: int) -> bytes:
+    height, width, channels = int(model.tex_height[t]), int(model.tex_width[t]), int(model.tex_nchannel[t])
+    start = model.tex_adr[t]
+    image = model.tex_data[start : start + height * width * channels].reshape(height, width, channels)
+    if (side := max(height, width)) > _MAX_TEXTURE_SIDE:
+        scale = _MAX_TEXTURE_SIDE / side
+        image = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    order = {3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}.get(channels)
+    if order is not None:
+        image = cv2.cvtColor(image, order)
+    return cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()

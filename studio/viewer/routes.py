@@ -1,0 +1,142 @@
+"""Routes of the viewer: its page, the geometry and photograph of a view, and the WebSocket of its poses."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+
+import anyio
+from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
+from fastapi.responses import PlainTextResponse, RedirectResponse
+
+from components.component import STATIC
+from studio.server.static_files import RevalidatedFiles
+from studio.viewer.motion import ViewerError
+from studio.viewer.view_registry import ViewRegistry
+from studio.viewer.view_session import ViewSession
+
+_MAX_WATCHERS = 8
+_MAX_REFUSALS = 8
+"""Refused commands of a page that wait to be answered; earlier ones are dropped."""
+_NO_STORE = {"Cache-Control": "no-store"}
+
+
+def mount(app: FastAPI, views: ViewRegistry) -> None:
+    """Add the viewer to an app. Call it before Gradio is mounted at "/", which takes every other address.
+
+    Whoever knows the token of a view may watch and move it; studio/server/gate.py checks who may send requests at all.
+    """
+    page = (STATIC / "viewer" / "index.html").read_text()
+    headers = {"Content-Security-Policy": _policy(page), "Cache-Control": "no-cache"}
+
+    @app.get("/viewer/", include_in_schema=False)
+    def viewer_page() -> Response:
+        return Response(page, media_type="text/html", headers=headers)
+
+    @app.get("/viewer", include_in_schema=False)
+    def viewer_without_slash() -> Response:
+        return RedirectResponse("viewer/")
+
+    @app.get("/viewer/{token}/geometry", include_in_schema=False)
+    def geometry(token: str) -> Response:
+        return _answer(lambda: views.get(token).geometry, "application/octet-stream")
+
+    @app.get("/viewer/{token}/photo.png", include_in_schema=False)
+    def photograph(token: str) -> Response:
+        return _answer(lambda: views.get(token).photograph, "image/png")
+
+    @app.get("/viewer/{token}/difference.png", include_in_schema=False)
+    def difference(token: str) -> Response:
+        return _answer(lambda: views.get(token).depth_difference, "image/png")
+
+    def _answer(read: Callable[[], bytes | None], media_type: str) -> Response:
+        try:
+            content = read()
+        except ViewerError as error:
+            return PlainTextResponse(str(error), 404)
+        if content is None:
+            return PlainTextResponse("This view has no photograph.", 404)
+        return Response(content, media_type=media_type, headers=_NO_STORE)
+
+    @app.websocket("/viewer/{token}/ws")
+    async def stream(socket: WebSocket, token: str) -> None:
+        try:
+            session = views.get(token)
+        except ViewerError:
+            session = None
+        if session is None or session.watchers >= _MAX_WATCHERS:
+            await socket.close(4403)  # before accepting: the browser sees a refused connection
+            return
+        await socket.accept()
+        await _stream(socket, session)
+
+    for folder in ("viewer", "vendor"):
+        app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
+
+
+async def _stream(socket: WebSocket, session: ViewSession) -> None:
+    """Send changes and receive commands until the page or the view is closed."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    refusals: deque[str] = deque(maxlen=_MAX_REFUSALS)
+    unwatch = session.watch(lambda: loop.call_soon_threadsafe(changed.set))
+    try:
+        async with anyio.create_task_group() as group:
+
+            async def until_closed(exchange: Coroutine) -> None:
+                with suppress(WebSocketDisconnect):
+                    await exchange
+                group.cancel_scope.cancel()
+
+            group.start_soon(until_closed, _send(socket, session, changed, refusals))
+            group.start_soon(until_closed, _receive(socket, session, changed, refusals))
+    finally:
+        unwatch()
+        with suppress(ViewerError):
+            session.enqueue({"op": "release"})
+    if session.closed:
+        await socket.close(4410, "closed")
+
+
+async def _send(socket: WebSocket, session: ViewSession, changed: asyncio.Event, refusals: deque[str]) -> None:
+    sent_status = sent_snapshot = None
+    changed.set()
+    while not session.closed:
+        await changed.wait()
+        changed.clear()
+        while refusals:
+            await socket.send_text(json.dumps({"type": "error", "text": refusals.popleft()}))
+        status, snapshot = session.status, session.snapshot
+        if status is not sent_status:
+            if status != sent_status:
+                await socket.send_text(status)
+            sent_status = status
+        if snapshot != sent_snapshot:
+            await socket.send_bytes(snapshot)
+            sent_snapshot = snapshot
+
+
+async def _receive(socket: WebSocket, session: ViewSession, changed: asyncio.Event, refusals: deque[str]) -> None:
+    """Queue the page's commands. A refused one is answered to this page only."""
+    while True:
+        try:
+            session.enqueue(await socket.receive_text())
+        except ViewerError as error:
+            refusals.append(str(error))
+        except KeyError:  # bytes instead of text
+            refusals.append("The viewer takes commands as text; reload the page.")
+        changed.set()
+
+
+def _policy(page: str) -> str:
+    """Return the page's Content-Security-Policy: only our own files, its own import map, framed only by our app."""
+    inline = re.findall(r"<script type=\"importmap\">(.*?)</script>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline]
+    scripts = " ".join(["'self'", *(f"'sha256-{h}'" for h in hashes)])
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+        "frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+    )

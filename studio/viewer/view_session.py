@@ -1,0 +1,341 @@
+"""One open view: a thread that moves its model, a queue of commands, and a snapshot of the newest poses."""
+
+import json
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+import cv2
+import mujoco
+import numpy as np
+
+from studio.server.background import BackgroundTask
+from studio.server.notices import error_message
+from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
+from studio.viewer.depth_difference import colourise
+from studio.viewer.geometry import free_bodies, moving_bodies, pack
+from studio.viewer.joints import movable_joints
+from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError
+from studio.viewer.photo_camera import PhotoCamera, Photograph
+
+MAX_FPS = 30
+"""Snapshots a second."""
+_MAX_COMMANDS = 256
+_MAX_CONTACTS = 100
+_SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark on the timeline."""
+
+    time: float
+    """Seconds."""
+    text: str
+    kind: str = "event"
+    """"event" or "failed"."""
+
+
+class ViewSession:
+    """Moves a model in a thread for as long as it is watched.
+
+    `enqueue` may be called from any thread: commands are queued and executed between two slices of physics. Watchers
+    are notified of a change and read `snapshot` and `status` when they are ready, so that they always get the newest.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel | Path | str,
+        trajectory: Trajectory | None = None,
+        photo: Photograph | None = None,
+        names: Sequence[str] | None = None,
+        marks: Sequence[Mark] = (),
+        layout: np.ndarray | None = None,
+    ):
+        """
+        Args:
+            model: a compiled model, a file of MJCF, or MJCF text.
+            trajectory: is replayed instead of running the physics.
+            names: bodies that a click selects; None for those with a free joint.
+            marks: shown on the timeline.
+            layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
+        """
+        self.model = _compile(model)
+        self.names = free_bodies(self.model) if names is None else tuple(names)
+        self._photo = photo
+        self._camera = (photo and photo.camera) or PhotoCamera.from_model(self.model)
+        self.marks = tuple(marks)
+        self._motion: LivePhysics | RecordedMotion | Layout = LivePhysics(self.model)
+        if layout is not None:
+            self._motion = Layout(self.model, layout)
+        elif trajectory is not None:
+            self._motion = RecordedMotion(self.model, trajectory)
+        self._moving = moving_bodies(self.model)
+        self._joints = [joint["number"] for joint in movable_joints(self.model, self.names)]
+        self._playing, self._speed, self._contacts = False, 1.0, False
+        self._remainder = 0.0  # simulated seconds that did not fill a whole step yet
+        self._notice, self._notice_count = "", 0
+        self._commands: Queue[Command] = Queue()
+        self._watchers: list[Callable[[], object]] = []
+        self._wake, self._lock = threading.Event(), threading.Lock()
+        self._closed = False
+        self._task: BackgroundTask | None = None
+        self.last_used = time.monotonic()
+        self._publish()
+
+    # What a watcher reads
+
+    @cached_property
+    def geometry(self) -> bytes:
+        """The model's shapes, as `geometry.pack` returns them."""
+        return pack(self.model, self.names, self._camera, self._photo is not None)
+
+    @cached_property
+    def photograph(self) -> bytes | None:
+        """The photograph as a picture file, or None."""
+        if self._photo is None:
+            return None
+        if isinstance(self._photo.image, Path):
+            return self._photo.image.read_bytes()
+        return cv2.imencode(".png", cv2.cvtColor(self._photo.image, cv2.COLOR_RGB2BGR))[1].tobytes()
+
+    @cached_property
+    def depth_difference(self) -> bytes | None:
+        """The difference in depth of twin and photograph as a PNG to show over the photograph, or None."""
+        measure = self._photo and self._photo.depth_difference
+        return colourise(measure()) if measure else None
+
+    @property
+    def snapshot(self) -> bytes:
+        """The newest poses, little-endian.
+
+        float64 time, first and last time to seek to, uint32 bodies, uint32 contacts; then per moving body float32
+        position (3) and quaternion wxyz (4), per contact float32 position (3) and force in N (3).
+        """
+        return self._snapshot
+
+    @property
+    def status(self) -> str:
+        """The part of the state that changes rarely, as JSON text."""
+        return self._status
+
+    @property
+    def playing(self) -> bool:
+        return self._playing
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return self._motion.time
+
+    @property
+    def dragged_positions(self) -> dict[str, tuple[float, float]]:
+        """World x and y in metres, by name, of the objects that were dragged in a layout."""
+        return self._motion.dragged_positions if isinstance(self._motion, Layout) else {}
+
+    @property
+    def watchers(self) -> int:
+        return len(self._watchers)
+
+    def watch(self, on_change: Callable[[], object]) -> Callable[[], None]:
+        """Call `on_change` from the view's thread at every new snapshot; return a function that ends that."""
+        with self._lock:
+            if self._closed:
+                raise ViewerError("This view was closed. Open it again from the project.")
+            self._watchers.append(on_change)
+            if self._task is None:
+                self._task = BackgroundTask("viewer", self._run, wake=self._wake.set).start()
+        self._wake.set()
+        return lambda: self._unwatch(on_change)
+
+    def _unwatch(self, on_change: Callable[[], object]) -> None:
+        with self._lock:
+            self._watchers.remove(on_change)
+        self.last_used = time.monotonic()
+
+    def enqueue(self, message: Mapping[str, Any] | str) -> None:
+        """Queue a command of `commands`. Raises ViewerError for one that makes no sense for this view."""
+        command = parse_command(message)
+        self._check(command)
+        if self._commands.qsize() > _MAX_COMMANDS:
+            if command.op == "push":
+                return  # too many mouse moves; a newer one will come
+            raise ViewerError("The viewer is still busy with earlier commands; try again in a moment.")
+        self._commands.put(command)
+        self._wake.set()
+
+    def _check(self, command: Command) -> None:
+        match command:
+            case Push(body=body):
+                if isinstance(self._motion, RecordedMotion):
+                    raise ViewerError("This is a recording, which cannot be pushed. Open the scene to push objects.")
+                if body not in self._moving:
+                    raise ViewerError("That body is fixed. Push one of the objects.")
+            case Joint(number=number):
+                if isinstance(self._motion, RecordedMotion):
+                    raise ViewerError("This is a recording, whose joints cannot be moved. Open the scene to move them.")
+                if number not in self._joints:
+                    raise ViewerError("That is not a joint of an object. Select an object with joints.")
+
+    def close(self) -> None:
+        """End the thread. Watchers are notified a last time."""
+        self._closed = True
+        self._wake.set()
+        if self._task is not None:
+            self._task.join(timeout=2)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    # The thread
+
+    def _run(self, stop: threading.Event) -> None:
+        next_snapshot = before = time.perf_counter()
+        while not (self._closed or stop.is_set()):
+            changed = self._execute_commands()
+            now = time.perf_counter()
+            if self._playing and self._watchers:
+                self._advance(min(now - before, 0.05))
+                changed = True
+            before = now
+            self._outdated = self._outdated or changed
+            if self._outdated and now >= next_snapshot:
+                self._publish()
+                next_snapshot = max(next_snapshot + 1 / MAX_FPS, now)
+            spent = time.perf_counter() - now
+            idle = not (self._playing and self._watchers)
+            if idle and not self._outdated:
+                self._wake.wait()
+            elif spent < _SLICE:
+                self._wake.wait(_SLICE - spent)
+            self._wake.clear()
+        self._notify_watchers()
+
+    def _advance(self, elapsed: float) -> None:
+        """Advance by the elapsed wall-clock time, as far as one slice of computing allows."""
+        wanted, deadline = elapsed * self._speed + self._remainder, time.perf_counter() + 1.5 * _SLICE
+        step = self.model.opt.timestep
+        try:
+            if isinstance(self._motion, RecordedMotion):
+                self._motion.advance(wanted)
+                wanted = 0.0
+            while wanted >= step and time.perf_counter() < deadline:
+                chunk = min(wanted, 16 * step)
+                start = self._motion.time
+                self._motion.advance(chunk)
+                wanted -= self._motion.time - start
+        except ViewerError as error:
+            self._playing, wanted = False, 0.0
+            self._set_notice(str(error))
+        self._remainder = wanted if wanted < step else 0.0
+        if isinstance(self._motion, RecordedMotion) and self._motion.finished:
+            self._playing = False
+
+    def _execute_commands(self) -> bool:
+        """Execute the queued commands; return whether there were any."""
+        executed = False
+        while True:
+            try:
+                command = self._commands.get_nowait()
+            except Empty:
+                return executed
+            executed = True
+            try:
+                self._execute(command)
+            except ViewerError as error:
+                self._set_notice(str(error))
+            except Exception as error:  # a fault of ours must not end the view of all who watch
+                self._set_notice(error_message(error))
+
+    def _execute(self, command: Command) -> None:
+        motion = self._motion
+        match command:
+            case Control(op="play"):
+                if isinstance(motion, RecordedMotion) and motion.finished:
+                    motion.reset()
+                self._playing = not isinstance(motion, Layout)
+            case Control(op="pause"):
+                self._playing = False
+            case Control(op="reset"):
+                self._playing, self._remainder = False, 0.0
+                motion.reset()
+            case Control(op="release"):
+                if not isinstance(motion, RecordedMotion):
+                    motion.release()
+            case Step(count=count):
+                self._playing = False
+                motion.step(count)
+            case Speed(value=value):
+                self._speed = value
+            case Seek(time=time):
+                self._playing = False
+                motion.seek(time)
+            case Contacts(on=on):
+                self._contacts = on
+            case Push() if not isinstance(motion, RecordedMotion):
+                motion.push(command.body, np.array(command.point), np.array(command.target))
+                self._playing = isinstance(motion, LivePhysics)
+            case Joint() if not isinstance(motion, RecordedMotion):
+                motion.articulate(command.number, command.value)
+
+    def _set_notice(self, text: str) -> None:
+        self._notice, self._notice_count = text, self._notice_count + 1
+
+    # What is sent
+
+    def _publish(self) -> None:
+        data, contacts = self._motion.data, self._contact_rows()
+        mujoco.mj_kinematics(self.model, data)  # mj_step leaves the poses from before its last step
+        poses = np.hstack([data.xpos[self._moving], data.xquat[self._moving]]).astype("<f4")
+        head = struct.pack("<dddII", self._motion.time, *self._motion.span, len(poses), len(contacts))
+        self._snapshot = head + poses.tobytes() + contacts.tobytes()
+        status = {
+            "type": "status",
+            "playing": self._playing,
+            "speed": self._speed,
+            "contacts": self._contacts,
+            "recording": self._motion.recorded,
+            "layout": isinstance(self._motion, Layout),
+            "timestep": self.model.opt.timestep,
+            "joints": data.qpos[self.model.jnt_qposadr[self._joints]].round(4).tolist() if self._joints else [],
+            "marks": [asdict(mark) for mark in self.marks],
+            "notice": {"number": self._notice_count, "text": self._notice},
+        }
+        self._status = json.dumps(status)
+        self._outdated = False
+        self._notify_watchers()
+
+    def _contact_rows(self) -> np.ndarray:
+        data, rows, force = self._motion.data, [], np.zeros(6)
+        for i in range(min(data.ncon, _MAX_CONTACTS) if self._contacts else 0):
+            contact = data.contact[i]
+            mujoco.mj_contactForce(self.model, data, i, force)
+            first, second = self.model.geom_bodyid[contact.geom]
+            # On the later body, as MuJoCo draws it. A recording has poses but no forces.
+            sign = 0 if self._motion.recorded else 1 if first < second else -1
+            rows.append(np.concatenate([contact.pos, sign * contact.frame.reshape(3, 3).T @ force[:3]]))
+        return np.array(rows, "<f4").reshape(-1, 6)
+
+    def _notify_watchers(self) -> None:
+        for on_change in tuple(self._watchers):
+            on_change()
+
+
+def _compile(model: mujoco.MjModel | Path | str) -> mujoco.MjModel:
+    if isinstance(model, mujoco.MjModel):
+        return model
+    try:
+        if isinstance(model, Path):
+            return mujoco.MjModel.from_xml_path(str(model))
+        return mujoco.MjModel.from_xml_string(model)
+    except ValueError as error:
+        name = model.name if isinstance(model, Path) else "The model"
+        reason = " ".join(str(error).split())
+        raise ViewerError(f"{name} cannot be shown. MuJoCo: {reason}. Build the scene again.") from error

@@ -1,0 +1,58 @@
+"""Hollow meshes stay hollow when they collide, and their handles can be reached through."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.assets import Library, load_mesh
+from pipeline.assets.collision.hollow_shapes import HEIGHT_BANDS, hollow_parts
+from pipeline.assets.solids import RING_SECTORS
+
+LIBRARY = Library.open()
+
+
+@pytest.mark.parametrize("id", ["white_bowl", "blue_mug", "yellow_cup", "white_bin"])
+def test_the_parts_of_a_hollow_mesh_leave_room_inside_and_close_the_wall(id):
+    asset = LIBRARY[id]
+    parts = hollow_parts(load_mesh(asset))
+    middle = trimesh.load_mesh(asset.collision[0]).bounds.mean(axis=0) * [1, 1, 0]
+    for part in parts:
+        assert part.volume > 0 and part.is_watertight
+        assert not part.contains(middle + np.array([[0, 0, 0], [0, 0, asset.size[2] / 2 - 0.001]])).any(), (
+            "its mouth is shut"
+        )
+    low, high = np.min([p.bounds[0] for p in parts], axis=0), np.max([p.bounds[1] for p in parts], axis=0)
+    np.testing.assert_allclose([low[2], high[2]], [-asset.size[2] / 2, asset.size[2] / 2], atol=1e-3)
+    np.testing.assert_allclose([low[1], high[1]], [-asset.size[1] / 2, asset.size[1] / 2], rtol=0.1)
+
+
+@pytest.mark.parametrize("id", ["red_cube", "cracker_box", "mustard_bottle", "banana"])
+def test_a_solid_mesh_has_no_pit(id):
+    assert hollow_parts(load_mesh(LIBRARY[id])) == []
+
+
+@pytest.mark.parametrize("degrees", [0, 40, 215])
+@pytest.mark.parametrize("id", ["red_mug", "blue_mug", "white_mug", "frying_pan"])
+def test_a_handle_has_parts_and_its_hole_stays_open(id, degrees):
+    mesh = load_mesh(LIBRARY[id]).copy()
+    own = [trimesh.load_mesh(file) for file in LIBRARY[id].collision]
+    turn = trimesh.transformations.rotation_matrix(np.deg2rad(degrees), [0, 0, 1])
+    mesh.apply_transform(turn)
+    parts = hollow_parts(mesh)
+    corners = np.vstack([part.bounds for part in parts])
+    np.testing.assert_allclose(np.ptp(corners, axis=0), mesh.extents, rtol=0.05, err_msg="its handle is not touched")
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (3000, 3)) * LIBRARY[id].size
+    empty = points[~_inside(own, points, 0.004)]
+    filled = _inside(parts, trimesh.transform_points(empty, turn), 0)
+    assert np.mean(filled) < 0.03, "the handle's hole or the cup is filled"
+
+
+@pytest.mark.parametrize("id", ["white_bowl", "yellow_cup", "white_bin", "grey_tray", "blue_plate"])
+def test_a_rim_is_not_a_handle(id):
+    assert len(hollow_parts(load_mesh(LIBRARY[id]))) == 1 + RING_SECTORS * HEIGHT_BANDS
+
+
+def _inside(parts: list[trimesh.Trimesh], points: np.ndarray, near: float) -> np.ndarray:
+    """Return whether points (N, 3) are inside a convex part, or within `near` metres of one."""
+    planes = [(part.face_normals, part.triangles_center) for part in parts]
+    return np.any([(points @ n.T <= (c * n).sum(axis=1) + near).all(axis=1) for n, c in planes], axis=0)

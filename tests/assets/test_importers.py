@@ -1,0 +1,256 @@
+"""Imported files of any kind become metric, upright assets, and their problems are reported."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+from trimesh.transformations import rotation_matrix
+
+from pipeline.assets import AssetError, Library, library_edits, solids
+from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
+from pipeline.assets.importers.asset_import import ImportOptions, find_sources, import_asset, open_sources
+from pipeline.assets.importers.model_import import read_model
+
+CABINET = """<mujoco model="cabinet">
+  <compiler inertiagrouprange="0 0" texturedir="lost"/>
+  <asset>
+    <texture name="wood" type="2d" file="/nowhere/wood.png"/>
+    <texture name="grey" type="2d" builtin="flat" rgb1="0.5 0.5 0.5" width="4" height="4"/>
+    <texture name="grey" type="2d" builtin="flat" rgb1="0.5 0.5 0.5" width="4" height="4"/>
+    <material name="wood" texture="wood" rgba="0.6 0.4 0.2 1"/>
+    <mesh name="knob" file="knob.stl" scale="0.001 0.001 0.001"/>
+  </asset>
+  <worldbody>
+    <body name="case">
+      <geom type="box" size="0.1 0.1 0.02" pos="0 0 0.02" material="wood"/>
+      <geom type="box" size="0.1 0.1 0.02" pos="0 0 0.18" material="wood"/>
+      <region name="top"/>
+      <body name="drawer" pos="0 0 0.1">
+        <joint name="drawer_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true"/>
+        <geom type="box" size="0.09 0.09 0.05" rgba="0.2 0.3 0.8 1"/>
+        <geom type="mesh" mesh="knob" pos="0 -0.1 0"/>
+      </body>
+    </body>
+  </worldbody>
+  <region name="bottom"/>
+</mujoco>"""
+
+
+def saved(mesh: trimesh.Trimesh, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mesh.export(path)
+    return path
+
+
+@pytest.fixture
+def cabinet(tmp_path):
+    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
+    model = tmp_path / "files" / "cabinet.xml"
+    model.write_text(CABINET)
+    return model
+
+
+@pytest.mark.parametrize("kind", ["obj", "stl", "ply", "glb"])
+def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
+    high = [0, 0.3, 0] if kind == "glb" else [0, 0, 0.3]  # y is up in glTF
+    extents = np.array([0.1, 0.1, 0.1]) + np.array(high) - 0.1 * (np.array(high) > 0)
+    source = saved(trimesh.creation.box(extents).apply_translation([1, 2, 3]), tmp_path / f"tall_box.{kind}")
+    added = import_asset(source, tmp_path / "library")
+    assert not added.warnings and added.asset.category == "box" and not added.asset.collision
+    np.testing.assert_allclose(added.asset.size, [0.1, 0.1, 0.3], atol=1e-4)
+    (reread,) = Library.open([tmp_path / "library"])
+    np.testing.assert_allclose(reread.size, added.asset.size, atol=1e-6)
+
+
+def test_ambiguous_units_are_asked_for(tmp_path):
+    source = saved(trimesh.creation.box([80, 60, 120]), tmp_path / "carton.stl")
+    with pytest.raises(AssetError, match=r"cm \(1.20 m\) or mm \(12 cm\).*--units"):
+        import_asset(source, tmp_path / "library")
+    added = import_asset(source, tmp_path / "library", ImportOptions(units="mm"))
+    np.testing.assert_allclose(added.asset.size, [0.08, 0.06, 0.12], atol=1e-4)
+
+
+def test_mesh_faults_are_reported_and_an_inside_out_mesh_is_flipped(tmp_path):
+    box = trimesh.creation.box([0.1, 0.1, 0.1])
+    inside_out = box.copy()
+    inside_out.invert()
+    added = import_asset(saved(inside_out, tmp_path / "a.obj"), tmp_path / "library")
+    assert added.warnings == ("it was inside out and was turned",)
+    assert trimesh.load_mesh(added.asset.mesh).volume > 0
+    torn = trimesh.Trimesh(box.vertices, box.faces[:-2])
+    assert "holes" in " ".join(import_asset(saved(torn, tmp_path / "b.obj"), tmp_path / "library").warnings)
+    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "c.obj")
+    assert "absurd" in " ".join(import_asset(tiny, tmp_path / "library").warnings)
+
+
+def test_a_concave_mesh_gets_convex_parts(tmp_path):
+    outline = np.array([[0, 0], [0.2, 0], [0.2, 0.04], [0.04, 0.04], [0.04, 0.2], [0, 0.2]])
+    corner = solids.extrude(outline, 0.04, solids.plain_texture((90, 90, 90))).mesh
+    asset = import_asset(saved(corner, tmp_path / "bracket.obj"), tmp_path / "library").asset
+    parts = [trimesh.load_mesh(file) for file in asset.collision]
+    assert len(parts) >= 2
+    assert sum(part.volume for part in parts) < 0.7 * corner.convex_hull.volume
+
+
+def mug() -> trimesh.Trimesh:
+    """A cup with walls of 3 mm and a ring for a handle, its opening at z."""
+    outline = np.array([[0, 0], [0.04, 0], [0.04, 0.09], [0.037, 0.09], [0.037, 0.004], [0, 0.004]])
+    ring = trimesh.creation.torus(0.022, 0.005).apply_transform(rotation_matrix(np.pi / 2, [1, 0, 0]))
+    return trimesh.util.concatenate([trimesh.creation.revolve(outline), ring.apply_translation([0.045, 0, 0.045])])
+
+
+@pytest.mark.parametrize(("turn", "opens"), [(-1, "z"), (0, "-y"), (1, "-z")])
+def test_a_mug_stays_hollow_however_it_lies_and_is_a_container_only_upright(turn, opens, tmp_path):
+    source = mug().apply_transform(rotation_matrix(turn * np.pi / 2, [1, 0, 0]))  # a file in which y is up
+    added = import_asset(saved(source, tmp_path / "tea_mug.glb"), tmp_path / "own")
+    asset = added.asset
+    assert library_edits.opening_side(asset) == opens and asset.container == (opens == "z")
+    assert ("opening faces" in " ".join(added.warnings)) == (opens != "z")
+    assert sum(trimesh.load_mesh(file).volume for file in asset.collision) < 0.5 * source.convex_hull.volume
+    axis, quarters = QUARTER_TURNS_UP[opens]
+    if quarters:
+        library_edits.rotate(asset, tmp_path / "own", axis, quarters)
+    (upright,) = Library.open([tmp_path / "own"])
+    assert upright.container and library_edits.opening_side(upright) == "z"
+    library_edits.rotate(upright, tmp_path / "own", "y")
+    (on_its_side,) = Library.open([tmp_path / "own"])
+    assert (
+        not on_its_side.container
+        and library_edits.opening_side(on_its_side) == "x"
+        and len(on_its_side.collision) == len(asset.collision)
+    )
+
+
+def test_a_solid_mesh_named_mug_is_not_a_container(tmp_path):
+    source = saved(trimesh.creation.cylinder(0.04, 0.09), tmp_path / "tea_mug.obj")
+    asset = import_asset(source, tmp_path / "library").asset
+    assert not asset.collision and not asset.container
+
+
+def test_captions_put_colour_before_a_category_and_after_a_name(tmp_path):
+    files = [saved(mug(), tmp_path / name) for name in ("mug.stl", "my_mug.stl")]
+    captions = [import_asset(file, tmp_path / "library").asset.caption for file in files]
+    assert captions == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]
+
+
+def test_a_faulty_model_is_repaired_and_keeps_its_joints(cabinet, tmp_path):
+    added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
+    asset, warnings = added.asset, " ".join(added.warnings)
+    assert all(word in warnings for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
+    (joint,) = asset.joints
+    assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
+    assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4
+    np.testing.assert_allclose(asset.size[2], 0.2, atol=1e-3)
+
+
+def test_the_model_of_an_articulated_asset_loads_alone_where_its_mesh_is(cabinet, tmp_path):
+    asset = import_asset(cabinet, tmp_path / "library").asset
+    moved = tmp_path / "elsewhere"
+    asset.mesh.parent.rename(moved)
+    (tmp_path / "files" / "meshes" / "knob.stl").unlink()
+    model = mujoco.MjModel.from_xml_path(str(moved / "model" / "model.xml"))
+    assert model.njnt == 1
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    case = [data.geom_xpos[g][2] for g in range(model.ngeom) if model.geom_bodyid[g] == model.body("case").id]
+    np.testing.assert_allclose(np.mean(case), 0, atol=1e-3)  # the origin is the middle of its box
+
+
+def test_a_zip_a_folder_and_a_file_import_the_same_objects(cabinet, tmp_path):
+    with zipfile.ZipFile(tmp_path / "things.zip", "w") as packed:
+        for file in cabinet.parent.rglob("*"):
+            packed.write(file, Path("cabinet") / file.relative_to(cabinet.parent))
+    with open_sources(tmp_path / "things.zip") as found:
+        assert [f.name for f in found] == ["cabinet.xml"]
+        assert read_model(found[0]).joints
+    assert [f.name for f in find_sources(cabinet.parent)] == ["cabinet.xml"]
+
+
+def test_a_failed_import_leaves_no_partial_asset_in_the_library(tmp_path, monkeypatch):
+    source = saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "box.obj")
+    library = tmp_path / "library"
+    monkeypatch.setattr("pipeline.assets.importers.asset_import._measured_caption", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        import_asset(source, library)
+    assert not list(library.iterdir())
+    (library / ".box.4194305.part").mkdir()  # what a kill leaves behind
+    assert len(Library.open([library])) == 0 and not Library.open([library]).skipped
+    monkeypatch.undo()
+    import_asset(source, library)
+    with pytest.raises(AssetError, match="has an asset"):
+        import_asset(source, library)
+    heavier = import_asset(source, library, ImportOptions(mass=2.0, replace=True)).asset
+    facts = json.loads((heavier.mesh.parent / "asset.json").read_text())
+    assert facts["mass_from"] == "person" and heavier.mass == 2.0
+    assert facts["mass_range"][0] < 2 < facts["mass_range"][1]
+
+
+def test_a_texture_is_kept_and_reduced_to_the_maximum_size(tmp_path):
+    mesh = trimesh.creation.box([0.1, 0.1, 0.1])
+    image = Image.new("RGB", (2000, 1500), (200, 30, 30))
+    mesh.visual = trimesh.visual.TextureVisuals(uv=np.random.default_rng(0).uniform(size=(8, 2)), image=image)
+    asset = import_asset(saved(mesh, tmp_path / "thing.glb"), tmp_path / "library").asset
+    assert "red" in asset.caption
+    (picture,) = asset.mesh.parent.glob("*.png")
+    assert max(Image.open(picture).size) <= 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.xml", "<html/>", "starts with <mujoco>"),
+        ("a.xml", "<mujoco", "not readable XML"),
+        ("a.xml", "<mujoco><asset><mesh file='m.obj'/></asset></mujoco>", "m.obj is missing"),
+        ("a.obj", "nothing", "a.obj cannot be read: it holds no triangles"),
+        ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
+        ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
+        ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; import the two"),
+        ("a.txt", "nothing", "not supported"),
+        ("a.zip", "nothing", "cannot be unpacked"),
+    ],
+)
+def test_an_unreadable_file_is_refused_in_one_line(name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AssetError, match=message) as refused, open_sources(tmp_path / name) as found:
+        import_asset(found[0], tmp_path / "library")
+    assert "\n" not in str(refused.value)
+
+
+BRINGER = """
+import sys, pathlib
+sys.path.insert(0, sys.argv[2])
+from pipeline.assets.importers.asset_import import ImportOptions, import_asset
+for number in range(10_000):
+    options = ImportOptions(id=f"box_{number % 4}", name=f"box {number}", caption="a box", replace=True)
+    import_asset(pathlib.Path(sys.argv[1]) / "box.obj", pathlib.Path(sys.argv[1]) / "library", options)
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_during_an_import_loses_no_imported_asset(tmp_path, request):
+    saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "box.obj")
+    command = [sys.executable, "-c", BRINGER, str(tmp_path), str(request.config.rootpath)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as bringer:
+        assert bringer.stdout
+        for _ in range(10):
+            last = int(bringer.stdout.readline())
+        time.sleep(0.004)
+        bringer.send_signal(signal.SIGKILL)
+    for number in range(4):  # the one that was under way is swept up by the next import of it
+        if not (tmp_path / "library" / f"box_{number}").exists():
+            import_asset(tmp_path / "box.obj", tmp_path / "library", ImportOptions(id=f"box_{number}", name="box 9999"))
+    library = Library.open([tmp_path / "library"])
+    assert not library.skipped and [asset.id for asset in library] == [f"box_{k}" for k in range(4)]
+    assert all(int(asset.name.split()[1]) >= last - 3 for asset in library)
+    for asset in library:
+        import_asset(tmp_path / "box.obj", tmp_path / "library", ImportOptions(id=asset.id, replace=True))
+    assert len(list((tmp_path / "library").iterdir())) == 4  # nothing half made lies about

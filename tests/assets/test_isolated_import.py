@@ -1,0 +1,106 @@
+"""Isolated imports report one line per file, hostile ones too, and leave no files behind."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.assets import Library
+from pipeline.assets.importers.isolated_import import MEMORY_LIMIT_MB, ImportProgress, import_isolated
+from pipeline.assets.library import BUILTIN_LIBRARY
+
+IMPORTED_IDS = {"ball", "ball_2", "holed_2", "red_cube"}
+"""Ids of the imported assets; another library already has "holed"."""
+
+
+def import_events(tmp_path: Path, *files: Path, **options) -> list[ImportProgress]:
+    steps = import_isolated(
+        files, tmp_path / "given", tmp_path / "library", options, threading.Event(), taken=("holed",)
+    )
+    return [step for step in steps if step.id or step.error]
+
+
+def input_file(tmp_path: Path, name: str) -> Path:
+    (tmp_path / "given").mkdir(exist_ok=True)
+    return tmp_path / "given" / name
+
+
+def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
+    large = trimesh.creation.box([80, 60, 120])
+    large.export(input_file(tmp_path, "carton.stl"))
+    trimesh.creation.icosphere(2, 0.04).export(input_file(tmp_path, "ball.ply"))
+    input_file(tmp_path, "broken.glb").write_bytes(b"glTF" + bytes(40))
+    input_file(tmp_path, "nothing.obj").write_text("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n")
+    input_file(tmp_path, "thief.xml").write_text(
+        '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset><worldbody/></mujoco>'
+    )
+    with (
+        zipfile.ZipFile(input_file(tmp_path, "bomb.zip"), "w", zipfile.ZIP_DEFLATED) as bomb,
+        bomb.open("a.obj", "w") as one,
+    ):
+        for _ in range(320):
+            one.write(bytes(1 << 20))
+    with zipfile.ZipFile(input_file(tmp_path, "out.zip"), "w") as out:
+        out.writestr("../out.obj", "v 0 0 0")
+    holed = trimesh.creation.box([0.1, 0.1, 0.1])
+    holed.update_faces(np.arange(len(holed.faces)) > 1)
+    holed.export(input_file(tmp_path, "holed.obj"))
+    shutil.copytree(BUILTIN_LIBRARY / "red_cube", input_file(tmp_path, "red_cube"))
+    (tmp_path / "given" / "more").mkdir()
+    shutil.copy(input_file(tmp_path, "ball.ply"), tmp_path / "given" / "more")
+    files = sorted((tmp_path / "given").iterdir())
+    steps = import_events(tmp_path, *files, provenance="a friend")
+    assert {one.id for one in steps if one.id} == IMPORTED_IDS, "an id that is taken is not taken again"
+    errors = {one.source: one for one in steps if one.error}
+    assert set(errors) == {"broken.glb", "nothing.obj", "thief.xml", "bomb.zip", "out.zip", "carton.stl"}
+    assert not [one for one in errors.values() if "\n" in one.error or len(one.error) > 250]
+    assert errors["carton.stl"].longest == pytest.approx(120)
+    assert "hundreds of times" in errors["bomb.zip"].error and "leads out" in errors["out.zip"].error
+    assert {folder.name for folder in (tmp_path / "library").iterdir()} == IMPORTED_IDS
+    assert not [one for one in tmp_path.rglob("*") if one.name in ("out.obj", "a.obj")]
+    library, (before,) = Library.open([tmp_path / "library"]), Library.open([BUILTIN_LIBRARY / "red_cube"])
+    assert any("holes" in warning for warning in library["holed_2"].warnings), "what is wrong is kept with the asset"
+    cube = library["red_cube"]
+    assert cube.provenance == "a friend" and cube.folder == tmp_path / "library" / "red_cube"
+    assert (cube.name, cube.caption, cube.licence) == (before.name, before.caption, before.licence)
+    np.testing.assert_allclose(cube.size, before.size, atol=1e-4)
+
+
+def test_a_stop_ends_the_import_at_once_and_leaves_no_files(tmp_path):
+    stop, mesh = threading.Event(), trimesh.creation.annulus(0.05, 0.1, 0.03)
+    mesh.export(input_file(tmp_path, "ring.obj"))
+    steps = import_isolated([input_file(tmp_path, "ring.obj")], tmp_path / "given", tmp_path / "library", {}, stop)
+    events = []
+    for step in steps:
+        events.append(step)
+        if step.total:
+            stop.set()
+    assert not any(step.id for step in events)
+    assert not (tmp_path / "library").exists() or not list((tmp_path / "library").iterdir())
+
+
+def test_an_import_ends_with_its_parent_process(tmp_path):
+    os.mkfifo(input_file(tmp_path, "endless.zip"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from pipeline.assets.importers.import_worker import main; main()"],
+        stdin=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE, start_new_session=True, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    (tmp_path / "staging").mkdir()
+    given, staging = str(tmp_path / "given"), str(tmp_path / "staging")
+    request = {"sources": [f"{given}/endless.zip"], "root": given, "options": {}, "parent": os.getpid()}
+    request |= {"staging": staging, "scratch": staging, "unpack": staging, "taken": [], "existing": [], "rename": True}
+    process.stdin.write(json.dumps(request | {"memory_mb": MEMORY_LIMIT_MB, "seconds": 60}) + "\n")
+    process.stdin.flush()
+    assert "unpacking" in process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(60) == 1

@@ -1,0 +1,168 @@
+"""Models that other packages laid on this machine come in as packs, in the form those packages keep them."""
+
+import mujoco
+import pytest
+import trimesh
+from PIL import Image
+
+from pipeline.assets import AssetError, Library
+from pipeline.assets.packs.install import install_pack
+from pipeline.assets.packs.installed_models import installed_packs
+from pipeline.assets.packs.licences import licence_name
+from pipeline.scene.preview.asset_preview import asset_model
+
+MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
+BSD = "Copyright 2018 Some Robots.\n\nRedistribution and use in source and binary forms ..."
+BREAD = """<mujoco model="bread"><asset>
+  <mesh file="meshes/bread.stl" name="bread_mesh" scale="0.8 0.8 0.8"/>
+  <texture file="../textures/bread.png" type="2d" name="tex"/>
+  <material name="bread" texrepeat="15 15" texture="tex" texuniform="true"/>
+</asset><worldbody><body><body name="object">
+  <geom mesh="bread_mesh" type="mesh" density="400" friction="0.95 0.3 0.1" material="bread" group="0" condim="4"/>
+</body><site name="bottom_site" pos="0 0 -0.045" rgba="0 0 0 0" size="0.005"/></body></worldbody></mujoco>"""
+GHOST = '<mujoco><worldbody><body><geom size="0.02" contype="0" conaffinity="0"/></body></worldbody></mujoco>'
+ARM = """<mujoco model="arm">
+  <compiler angle="radian" meshdir="assets" autolimits="true"/>
+  <include file="shared.xml"/>
+  <asset><mesh class="arm" file="base.stl"/><mesh class="arm" file="link.stl"/></asset>
+  <worldbody><body name="base" childclass="arm">
+    <geom mesh="base" class="visual"/><geom type="cylinder" size="0.04 0.03" class="collision"/>
+    <body name="link" pos="0 0 0.04"><joint name="lift" class="lift"/>
+      <geom mesh="link" class="visual"/><geom type="box" size="0.02 0.02 0.1" pos="0 0 0.1" class="collision"/></body>
+  </body></worldbody>
+  <actuator><position name="lift" joint="lift" kp="10"/></actuator>
+  <keyframe><key name="home" qpos="0.2" ctrl="0.2"/></keyframe>
+</mujoco>"""
+SHARED = """<mujocoinclude><default><default class="arm"><mesh scale="0.001 0.001 0.001"/>
+  <default class="lift"><joint axis="0 1 0" range="-0.5 1.5" damping="0.1"/></default>
+  <default class="visual"><geom type="mesh" contype="0" conaffinity="0" group="2" rgba="0.8 0.2 0.2 1"/></default>
+  <default class="collision"><geom group="3"/></default>
+</default></default></mujocoinclude>"""
+
+
+@pytest.fixture
+def robosuite(tmp_path, monkeypatch):
+    """A package of the name with bread and its ghost, its textures beside the folder of its objects."""
+    assets = tmp_path / "site" / "robosuite" / "models" / "assets"
+    (assets / "objects" / "meshes").mkdir(parents=True)
+    (assets / "textures").mkdir()
+    (tmp_path / "site" / "robosuite" / "__init__.py").touch()
+    trimesh.creation.box([0.06, 0.05, 0.05]).export(assets / "objects" / "meshes" / "bread.stl")
+    Image.new("RGB", (8, 8), (180, 110, 50)).save(assets / "textures" / "bread.png")
+    (assets / "objects" / "bread.xml").write_text(BREAD)
+    (assets / "objects" / "bread-visual.xml").write_text(GHOST)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+
+@pytest.fixture
+def menagerie(tmp_path, monkeypatch):
+    """Folders with a model of many files each, more models than one, and a licence of its own."""
+    top = tmp_path / "given"
+    for maker, licence in (("one", BSD), ("two", MIT)):
+        folder = top / f"{maker}_arm"
+        (folder / "assets").mkdir(parents=True)
+        trimesh.creation.cylinder(40, 60).export(folder / "assets" / "base.stl")
+        trimesh.creation.box([40, 40, 200]).apply_translation([0, 0, 100]).export(folder / "assets" / "link.stl")
+        (folder / "arm.xml").write_text(ARM)
+        (folder / "shared.xml").write_text(SHARED)
+        (folder / "up.xml").write_text(ARM)
+        (folder / "scene.xml").write_text('<mujoco><include file="arm.xml"/><worldbody/></mujoco>')
+        (folder / "LICENSE").write_text(licence)
+    (top / "README.md").touch()
+    monkeypatch.setenv("MENAGERIE_ROOT", str(top))
+
+
+def test_robosuite_objects_have_their_textures_mean_colour_and_no_site_geoms(robosuite, tmp_path):
+    steps = list(install_pack("robosuite", tmp_path))
+    (bread,) = Library.open([tmp_path / "robosuite"])
+    assert [bool(step.id) for step in steps] == [True]
+    assert (bread.id, bread.name, bread.category) == ("robosuite_bread", "bread", "bread")
+    assert bread.licence == "MIT (robosuite)" and "brown" in bread.caption, bread.caption
+    assert sorted(bread.size) == pytest.approx([0.04, 0.04, 0.048], abs=1e-3) and bread.friction == 0.95
+    assert "already there" in next(iter(install_pack("robosuite", tmp_path))).message
+
+
+def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie, tmp_path):
+    assert not [step.error for step in install_pack("menagerie", tmp_path) if step.error]
+    one, two = Library.open([tmp_path / "menagerie"])
+    assert (one.id, two.id) == ("one_arm", "two_arm")
+    assert (one.licence, two.licence) == (
+        "BSD-2-Clause (Copyright 2018 Some Robots)",
+        "MIT (Copyright (c) 2021 A Lab)",
+    )
+    assert (one.name, one.category) == ("one arm", "robot")
+    (lift,) = one.joints
+    assert (lift.name, lift.kind, lift.range, lift.part) == ("lift", "hinge", (-0.5, 1.5), "link")
+    assert one.size[2] == pytest.approx(0.27, abs=1e-3) and "red" in one.caption and one.model is not None
+    assert mujoco.MjModel.from_xml_path(str(one.model)).njnt == 1, "what it included is in it"
+    assert asset_model(one).njnt == 1
+
+
+@pytest.mark.parametrize(
+    "files, main",
+    [
+        ("hand.xml panda.xml mjx_panda.xml", "panda.xml"),
+        ("left_hand.xml right_hand.xml scene_left.xml", "left_hand.xml"),
+        ("the_panda_arm.xml a.xml", "the_panda_arm.xml"),
+        ("scene.xml", None),
+    ],
+)
+def test_a_menagerie_folder_imports_its_main_model_only(files, main, tmp_path, monkeypatch):
+    folder = tmp_path / "the_panda_arm"
+    folder.mkdir()
+    for name in files.split():
+        (folder / name).write_text("<mujoco><worldbody/></mujoco>")
+    (folder / "x.xml").write_text("<mujoco><actuator/></mujoco>")
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    models = [
+        (model.name, called) for pack in installed_packs() if pack.name == "menagerie" for model, called in pack.models
+    ]
+    assert models == ([(main, "the_panda_arm")] if main else [])
+
+
+def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, tmp_path):
+    broken = tmp_path / "given" / "one_arm"
+    (broken / "shared.xml").unlink()
+    failed, done = install_pack("menagerie", tmp_path)
+    assert "includes shared.xml, which is missing" in failed.error and not failed.id and done.id
+
+
+@pytest.mark.parametrize("included, message", [("arm.xml", "twice"), ("../../secret.xml", "was not given with it")])
+def test_included_files_are_inlined_into_the_model(included, message, menagerie, tmp_path):
+    (tmp_path / "secret.xml").write_text(SHARED)
+    folder = tmp_path / "given" / "one_arm"
+    (folder / "arm.xml").write_text(ARM.replace("shared.xml", included))
+    assert message in next(iter(install_pack("menagerie", tmp_path))).error
+
+
+def test_a_missing_pack_is_not_offered_and_one_line_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
+    assert "menagerie" not in {pack.name for pack in installed_packs()}
+    with pytest.raises(AssetError, match="set MENAGERIE_ROOT") as caught:
+        next(iter(install_pack("menagerie", tmp_path)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        (MIT, "MIT (Copyright (c) 2021 A Lab)"),
+        (BSD + "Neither the name of", "BSD-3-Clause (Copyright 2018 Some Robots)"),
+        ("      Apache License\n   Version 2.0, January 2004", "Apache-2.0"),
+        ("Creative Commons Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0"),
+        ("\n Ask Ada before you use this.\nPlease", "Ask Ada before you use this."),
+        ("", ""),
+    ],
+)
+def test_a_licence_is_known_by_its_wording(text, name):
+    assert licence_name(text) == name
+
+
+@pytest.mark.parametrize("wheel, message", [(None, "contains no wheels"), (b"cut off", "part.whl cannot be unpacked")])
+def test_missing_or_broken_wheels_are_one_line(tmp_path, wheel, message):
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    if wheel:
+        (wheels / "part.whl").write_bytes(wheel)
+    *_, last = install_pack("libero", tmp_path / "library", wheels)
+    assert message in last.error and "\n" not in last.error

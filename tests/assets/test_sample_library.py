@@ -1,0 +1,106 @@
+"""The library of our own making: laws over all its assets."""
+
+import importlib
+import json
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from pipeline.assets import Library, load_mesh
+
+LIBRARY = Library.open()
+IDS = [asset.id for asset in LIBRARY]
+
+
+def test_the_library_reads_without_a_skip_and_has_forty_assets():
+    assert not LIBRARY.skipped
+    assert len(LIBRARY) >= 40
+
+
+def test_the_library_is_small_enough_to_be_cloned():
+    assert sum(f.stat().st_size for a in LIBRARY for f in a.mesh.parent.rglob("*")) < 12e6
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_asset_is_complete_and_closed(id):
+    asset, mesh = LIBRARY[id], load_mesh(LIBRARY[id])
+    facts = json.loads((asset.mesh.parent / "asset.json").read_text())
+    assert asset.licence == "MIT" and "make_library" in asset.provenance and asset.caption and asset.collision
+    np.testing.assert_allclose(mesh.extents, facts["size"], atol=2e-4)
+    np.testing.assert_allclose(mesh.bounds.sum(axis=0), 0, atol=2e-4)
+    solid = trimesh.Trimesh(mesh.vertices, mesh.faces)
+    solid.merge_vertices(merge_tex=True, merge_norm=True)
+    _, counts = np.unique(solid.edges, axis=0, return_counts=True)
+    edges = {tuple(edge): n for edge, n in zip(np.unique(solid.edges, axis=0).tolist(), counts.tolist(), strict=True)}
+    assert all(edges.get((b, a)) == n for (a, b), n in edges.items()), "an edge has a face on one side only"
+    assert solid.volume > 0, "its normals point inwards"
+    density = asset.mass / np.prod(asset.size)
+    assert 20 < density < 2500, f"{density:.0f} kg per m3 of its box"
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_collision_parts_are_convex_and_cover_the_box(id):
+    parts = [trimesh.load_mesh(file) for file in LIBRARY[id].collision]
+    for part in parts:
+        assert part.volume > 0 and part.volume > 0.98 * part.convex_hull.volume
+    corners = np.vstack([part.bounds for part in parts])
+    np.testing.assert_allclose(corners.max(axis=0) - corners.min(axis=0), LIBRARY[id].size, rtol=0.05, atol=1e-3)
+
+
+def standing(asset, ball: float = 0) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The asset alone on a plane, upright, as it lies in its file; a ball of that radius above its floor."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.jacobian = 0.002, mujoco.mjtJacobian.mjJAC_DENSE
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 0.1])
+    body = spec.worldbody.add_body(name="it", pos=[0, 0, asset.size[2] / 2])
+    body.add_freejoint()
+    volume = sum(trimesh.load_mesh(file).volume for file in asset.collision)
+    for k, file in enumerate(asset.collision):
+        spec.add_mesh(name=f"m{k}", file=str(file))
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"m{k}", density=asset.mass / volume)
+    if ball:
+        middle = trimesh.load_mesh(asset.collision[0]).bounds.mean(axis=0)
+        other = spec.worldbody.add_body(name="ball", pos=[middle[0], middle[1], asset.size[2] + ball])
+        other.add_freejoint()
+        other.add_geom(name="ball", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[ball, 0, 0], mass=0.02)
+    model = spec.compile()
+    return model, mujoco.MjData(model)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_asset_stays_where_it_is_put(id):
+    model, data = standing(LIBRARY[id])
+    while data.time < 2:
+        mujoco.mj_step(model, data)
+    drift = np.linalg.norm(data.qpos[:3] - [0, 0, LIBRARY[id].size[2] / 2])
+    turned = 2 * np.arccos(min(1, abs(data.qpos[3])))
+    assert drift < 1e-3 and np.rad2deg(turned) < 2, f"{1e3 * drift:.1f} mm, {np.rad2deg(turned):.1f} degrees"
+
+
+@pytest.mark.parametrize("id", [asset.id for asset in LIBRARY if asset.container])
+def test_a_ball_dropped_into_a_container_stays_in_it(id):
+    asset = LIBRARY[id]
+    model, data = standing(asset, ball=0.12 * min(asset.size[:2]))
+    while data.time < 1.5:
+        mujoco.mj_step(model, data)
+    ball = data.body("ball").xpos - data.body("it").xpos
+    radius = model.geom("ball").size[0]
+    assert np.linalg.norm(ball[:2] - model.body("ball").pos[:2]) < 0.45 * min(asset.size[:2]), "it rolled out"
+    assert ball[2] - radius < asset.size[2] / 2 - 0.5 * min(asset.size[2], 2 * radius), "it lies on a lid, not inside"
+
+
+@pytest.mark.parametrize("id", ["cracker_box", "soup_can", "blue_mug", "toy_plane"])
+def test_the_script_makes_the_same_files(id, tmp_path, monkeypatch):
+    script = Path(__file__).resolve().parents[2] / "sample_scenes"
+    monkeypatch.syspath_prepend(str(script))
+    make_library = importlib.import_module("make_library")
+    make_library.write_design(id, make_library.LIBRARY[id], tmp_path)
+    made, stored = Library.open([tmp_path])[id], LIBRARY[id]
+    for new, old in zip((made.mesh, *made.collision), (stored.mesh, *stored.collision), strict=True):
+        np.testing.assert_allclose(trimesh.load_mesh(new).vertices, trimesh.load_mesh(old).vertices, atol=2e-6)
+    pictures = [np.array(Image.open(asset.mesh.parent / "texture.png")).astype(int) for asset in (made, stored)]
+    assert np.abs(pictures[0] - pictures[1]).mean() < 1, "another FreeType may draw a letter's edge differently"

@@ -1,0 +1,72 @@
+"""A measured value with its budget and a baseline."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class NotMeasured(Exception):
+    """A row cannot be measured on this machine; the text says why."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of the table."""
+
+    name: str
+    value: float
+    unit: str = "ms"
+    budget: float | None = None
+    at_least: bool = False
+    """Whether the budget is a lower bound."""
+    baseline: float | None = None
+    """Minimum that would do the job, measured in the same run, in the same unit."""
+    baseline_is: str = ""
+    """What the baseline is."""
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """ "ok", "OVER", or "" without a budget."""
+        if self.budget is None:
+            return ""
+        return "ok" if (self.value >= self.budget if self.at_least else self.value <= self.budget) else "OVER"
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the texts of the row's columns."""
+        bound = "" if self.budget is None else f"{'>=' if self.at_least else '<='} {_short(self.budget)} {self.unit}"
+        baseline = "" if self.baseline is None else f"{_short(self.baseline)} {self.unit}"
+        ratio = f"{self.value / self.baseline:.2f}x" if self.baseline else ""
+        note = "; ".join(filter(None, (self.note, self.baseline_is and f"baseline: {self.baseline_is}")))
+        return (self.name, f"{_short(self.value)} {self.unit}", bound, self.verdict, baseline, ratio, note)
+
+
+def clock(work: Callable[[], Any], times: int = 1) -> list[float]:
+    """Return the wall-clock seconds of each call."""
+    return [_time(work) for _ in range(times)]
+
+
+def ms(seconds: list[float], percentile: float = 50) -> float:
+    """Return a percentile of some seconds, in milliseconds."""
+    return float(np.percentile(seconds, percentile)) * 1000
+
+
+def lines(measurements: list[Measurement]) -> Iterator[str]:
+    """Yield the table as text with aligned columns."""
+    rows = [("name", "measured", "budget", "", "baseline", "ratio", ""), *(row.cells() for row in measurements)]
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip()
+
+
+def _time(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 20 else f"{value:.1f}" if abs(value) >= 2 else f"{value:.2f}"

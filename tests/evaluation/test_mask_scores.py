@@ -1,0 +1,105 @@
+"""Scores of masks, and simulated clicks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+
+from pipeline.evaluation import (
+    EvaluationError,
+    iou,
+    next_click,
+    predict_from_all_clicks,
+    predict_from_last_click,
+    read_labelled,
+    simulate_clicks,
+)
+from pipeline.evaluation import score_masks as score
+from pipeline.segmentation import ScriptedSegmenter
+from tests.frame.rendered import render
+
+masks = arrays(bool, (12, 16))
+
+
+def square(x: int, y: int, side: int) -> np.ndarray:
+    mask = np.zeros((40, 60), bool)
+    mask[y : y + side, x : x + side] = True
+    return mask
+
+
+@given(masks, masks)
+def test_overlap_is_symmetric_between_none_and_all(a, b):
+    assert 0 <= iou(a, b) == iou(b, a) <= 1
+    assert iou(a, a) == 1
+
+
+def test_half_of_a_mask_overlaps_it_by_half():
+    assert iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
+
+
+def test_the_labelled_masks_have_a_perfect_score_in_any_order():
+    truth = [square(0, 0, 10), square(20, 0, 8), square(40, 20, 15)]
+    got = score(truth[::-1], truth, complete=True)
+    assert (got.mean_iou, got.recall, got.precision) == (1, 1, 1)
+
+
+def test_two_objects_under_one_mask_count_once():
+    a, b = square(0, 0, 10), square(10, 0, 10)
+    got = score([a | b], [a, b], complete=True)
+    assert got.iou == (0.5, 0.5)
+    assert score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
+
+
+def test_an_unlabelled_object_counts_as_wrong_only_with_complete_labels():
+    truth, extra = [square(0, 0, 10)], square(30, 20, 10)
+    assert score([*truth, extra], truth, complete=True).precision == 0.5
+    assert score([*truth, extra], truth, complete=False).precision is None
+
+
+def test_nothing_found_is_nothing_right():
+    got = score([], [square(0, 0, 10)], complete=True)
+    assert (got.mean_iou, got.recall, got.precision) == (0, 0, 0)
+
+
+@given(masks, masks)
+def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
+    one = next_click(mask, truth)
+    if one is None:
+        assert (mask == truth).all()
+    else:
+        x, y, label = one
+        assert truth[y, x] == bool(label) and mask[y, x] != truth[y, x]
+
+
+def test_the_next_click_is_the_middle_of_the_largest_error():
+    mask, truth = square(30, 20, 5), square(4, 6, 15) | square(50, 30, 3)
+    assert next_click(mask, truth) == (11, 13, 1)
+    assert next_click(mask | truth, truth) == (32, 22, 0)
+
+
+def test_a_later_click_that_makes_the_mask_worse_counts_as_a_drop():
+    truth = square(10, 10, 10)
+    answers = iter([truth & (np.arange(60) < 19), square(0, 0, 3), truth])
+    got = simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
+    assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0)
+    assert got.worst_drop == pytest.approx(0.9)
+    assert len(got.clicks) == len(got.seconds) == 3
+
+
+@pytest.mark.parametrize("ask", [predict_from_all_clicks, predict_from_last_click])
+def test_a_perfect_segmenter_needs_one_click_for_each_object(ask):
+    rendered = render()
+    view = ScriptedSegmenter(list(rendered.labels.values())).open(rendered.frame)
+    for truth in rendered.labels.values():
+        got = simulate_clicks(ask(view), truth)
+        assert got.iou == (1.0,) * 5
+        assert len(got.clicks) == 1 and got.worst_drop == 0
+
+
+def test_a_folder_without_truth_is_one_line(tmp_path):
+    from pipeline.frame import save
+
+    save(render().frame, tmp_path / "frame")
+    with pytest.raises(EvaluationError, match=r"truth/masks\.png") as caught:
+        read_labelled(tmp_path / "frame")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,139 @@
+"""Formats from outside are read in a confined child: the same frame, within limits, and nothing else is reached."""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.frame import Frame, FrameError, confined_reader, load, load_files, open_recording
+from pipeline.frame.load import open_in_process
+from pipeline.untrusted.isolated import IsolationError, Limits
+from tests.frame import written
+
+pytestmark = pytest.mark.confined
+NEEDS_FFMPEG = (written.float_exr, written.video)
+
+
+def bag(frame: Frame, path: Path) -> Path:
+    return Path(__file__).parent / "synthetic.bag"
+
+
+def ply(frame: Frame, path: Path) -> Path:
+    known = frame.depth > 0
+    points = np.hstack([frame.points[known], frame.rgb[known]])
+    properties = [f"property float {axis}" for axis in "xyz"]
+    properties += [f"property uchar {c}" for c in ("red", "green", "blue")]
+    header = ["ply", "format ascii 1.0", f"element vertex {len(points)}", *properties, "end_header"]
+    lines = [f"{x:.4f} {y:.4f} {z:.4f} {r:.0f} {g:.0f} {b:.0f}" for x, y, z, r, g, b in points]
+    (path / "cloud.ply").write_text("\n".join([*header, *lines]) + "\n")
+    return path / "cloud.ply"
+
+
+@pytest.mark.parametrize(
+    "write", [written.plain_zip, written.npz, written.float_tiff, written.tum, ply, bag, *NEEDS_FFMPEG]
+)
+def test_a_confined_reader_returns_the_same_frame(frame, tmp_path, write):
+    path = write(frame, tmp_path)
+    here, confined = open_in_process(path).frame(0), load(path)
+    assert np.array_equal(here.rgb, confined.rgb) and np.array_equal(here.depth, confined.depth)
+    assert (here.intrinsics, here.notes, here.source) == (confined.intrinsics, confined.notes, confined.source)
+    assert (here.world_from_camera is None) == (confined.world_from_camera is None)
+
+
+def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(confined_reader, "call", refuse)
+    load(written.plain(frame, tmp_path))
+    for write in (written.plain_zip, written.npz, written.float_tiff, written.tum, written.r3d, written.video):
+        folder = tmp_path / write.__name__
+        folder.mkdir()
+        with pytest.raises(FrameError, match="not here"):
+            load(write(frame, folder))
+    disguised = tmp_path / "plain"
+    Image.fromarray(frame.rgb).save(disguised / "rgb.png", format="TIFF")
+    with pytest.raises(FrameError, match="not here"):
+        load(disguised)
+    with pytest.raises(FrameError, match="not here"):
+        load_files(disguised / "rgb.png", disguised / "depth.png")
+
+
+def refuse(*_: object, **__: object):
+    raise IsolationError("not here")
+
+
+def test_frames_of_a_recording_are_each_read_by_index(frame, tmp_path):
+    recording = open_recording(written.two_frames(frame, tmp_path))
+    assert len(recording) == 2 and np.array_equal(recording.frame(1).rgb, frame.rgb)
+
+
+def test_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
+    home = written.write(tmp_path / "f", written.tum_files(frame))
+    secret = tmp_path / "secret.png"
+    (home / "rgb" / "1305031102.175304.png").rename(secret)
+    (home / "rgb" / "1305031102.175304.png").symlink_to(secret)
+    with pytest.raises(FrameError) as caught:
+        load(home)
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_of_a_confined_reader_are_one_line(tmp_path):
+    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(FrameError, match="zip it again") as caught:
+        load(tmp_path / "f.npz")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reader_that_takes_too_long_is_ended_with_one_line(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(confined_reader, "LIMITS", Limits(seconds=0.0))
+    with pytest.raises(FrameError, match="takes longer than 0 s"):
+        load(written.npz(frame, tmp_path))
+
+
+@pytest.mark.parametrize("extra", ["junk", "K2", "rgb_2"])
+def test_only_the_arrays_of_a_frame_are_read_from_an_npz(frame, tmp_path, extra):
+    path = written.npz(frame, tmp_path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{extra}.npy", b"\x93NUMPY not an array at all")
+    assert np.array_equal(load(path).rgb, frame.rgb)
+
+
+WIDE, HIGH = 8000, 8000
+
+
+def big_png(mode: str) -> bytes:
+    """Encode a large picture without its pixels being held: its lines are the same."""
+    import io
+
+    raw = io.BytesIO()
+    Image.new(mode, (WIDE, HIGH)).save(raw, "PNG", compress_level=1)
+    return raw.getvalue()
+
+
+@pytest.fixture(scope="module")
+def big() -> dict[str, bytes]:
+    return {"rgb": big_png("RGB"), "depth": big_png("I;16")}
+
+
+def test_frames_above_25_megapixels_are_refused_before_they_are_decoded(frame, tmp_path, big, monkeypatch):
+    monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
+    camera = json.dumps({"width": WIDE, "height": HIGH, "fx": 6000, "fy": 6000, "cx": 4000, "cy": 4000})
+    files = {"rgb.png": big["rgb"], "depth.png": big["depth"], "camera.json": camera}
+    for path in (written.write(tmp_path / "plain", files), written.zipped(tmp_path / "f.zip", files)):
+        with pytest.raises(FrameError, match="8000 x 8000 pixels; a frame has at most 25 million") as caught:
+            load(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_arrays_above_25_megapixels_are_refused(tmp_path):
+    path = tmp_path / "f.npz"
+    np.savez_compressed(path, rgb=np.zeros((5100, 5100, 3), np.uint8), depth=np.ones((5100, 5100), np.uint16))
+    with pytest.raises(FrameError, match="5100 x 5100 pixels; a frame has at most 25 million"):
+        load(path)
+
+
+def test_a_child_without_keys_reads_the_frame(frame, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert os.environ["OPENAI_API_KEY"] and load(written.npz(frame, tmp_path)).rgb.shape == frame.rgb.shape

@@ -1,0 +1,85 @@
+"""The law of every reader: it returns a value or raises a StudioError of one line, within time and memory."""
+
+import tempfile
+from pathlib import Path
+
+import imageio_ffmpeg
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from pipeline.frame.confined_reader import DEVICE_FOLDERS
+from pipeline.untrusted.isolated import IsolationError, Limits, call
+from tests.fuzz.mutations import edits, json_edits, mutate_bytes, mutate_json
+from tests.fuzz.readers import READERS, Files
+
+LIMITS = Limits(seconds=30, memory_mb=1024, scratch_mb=64)
+"""Of one mutated seed of some kilobytes: generous, so that a slow machine is no finding."""
+CONTAINED = ("takes longer than", "too much memory", "MB of memory")
+"""What the studio says when the confined child of a reader was ended."""
+
+
+class Finding(Exception):
+    """A file on which a reader breaks the law."""
+
+
+def examine(name: str, files: Files) -> str | None:
+    """Read files with a reader; return its error, None if it returned a value. Raises Finding."""
+    with tempfile.TemporaryDirectory(prefix="grs-fuzz-") as folder:
+        for relative, content in files.items():
+            path = Path(folder, relative)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        is_bag = name == "frame bag"
+        readable = [Path(folder), Path(__file__).resolve().parents[2], *(DEVICE_FOLDERS if is_bag else ())]
+        try:
+            reply = call(
+                "tests.fuzz.readers:run", {"name": name, "folder": folder}, readable, limits=LIMITS,
+                imports=["open3d"] if is_bag else [], device_events=is_bag,
+                programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
+            )  # fmt: skip
+        except IsolationError as error:
+            if READERS[name].is_contained and any(text in str(error) for text in CONTAINED):
+                return str(error)
+            raise Finding(f"{name}: {error}") from None
+    message = reply.value["error"]
+    if message is not None and (not message or "\n" in message or len(message) > 2000):
+        raise Finding(f"{name}: its message is not one line: {message!r:.200}")
+    return message
+
+
+def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> None:
+    """Read mutations of a reader's seed. Raises Finding for the smallest that breaks the law, and keeps it in `out`."""
+    original = READERS[name].seed()
+    if (error := examine(name, original)) is not None:
+        raise Finding(f"{name}: its seed is not valid: {error}")
+
+    @seed(number)
+    @settings(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink) if out else (Phase.generate,),
+    )  # fmt: skip
+    @given(which=st.sampled_from(sorted(original)), changes=edits, structure=json_edits, use_structure=st.booleans())
+    def law(which, changes, structure, use_structure):
+        content = original[which]
+        is_json = content.lstrip()[:1] in (b"{", b"[")
+        try:
+            content = mutate_json(content, structure) if is_json and use_structure else mutate_bytes(content, changes)
+        except (ValueError, RecursionError, UnicodeError, ZeroDivisionError):  # the edits themselves do not fit
+            return
+        files = original | {which: content}
+        try:
+            examine(name, files)
+        except Finding:
+            if out is not None:
+                save(files, out / f"{name.replace(' ', '_')}_{number}")
+            raise
+
+    law()
+
+
+def save(files: Files, folder: Path) -> None:
+    """Write the files of a finding, to be read again by `python -m tests.fuzz --again FOLDER`."""
+    for relative, content in files.items():
+        path = folder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

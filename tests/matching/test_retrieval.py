@@ -1,0 +1,51 @@
+"""Colour variants of one hollow shape are ranked by colour; against "no match" their colours hardly count."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from pipeline.assets import Library
+from pipeline.matching import IndexedLibrary
+from pipeline.matching.retrieval import ScoredView, reorder_colour_variants
+
+PALE, RED = {"colour": 0.01, "appearance": 0.76, "picture": 0.82}, {"colour": 0.8, "appearance": 0.69, "picture": 0.77}
+
+
+def ranked(*assets, terms=(PALE, RED)):
+    """Return ids and scores after reordering candidates that were ranked in the given order."""
+    features = SimpleNamespace(owner=list(range(len(assets))), ids=tuple(asset.id for asset in assets))
+    indexed = IndexedLibrary(Library(tuple(assets)), features)  # type: ignore[arg-type]
+    scores = (0.97, 0.95, 0.3)
+    before = [ScoredView(view, scores[view], terms[min(view, 1)]) for view in range(len(assets))]
+    after = reorder_colour_variants(before, indexed)
+    return [features.ids[one.view] for one in after], [one.score for one in after]
+
+
+@pytest.fixture(scope="module")
+def mug():
+    return Library.open()["red_mug"]
+
+
+def test_the_right_colour_comes_first_with_the_score_of_the_shape(mug):
+    ids, scores = ranked(replace(mug, id="pale"), replace(mug, id="red"))
+    assert ids == ["red", "pale"] and scores == [0.97, 0.95]
+
+
+@pytest.mark.parametrize("other", ["another size", "another category", "not hollow", "best colours first"])
+def test_other_candidates_keep_their_order(mug, other):
+    first, second = replace(mug, id="pale"), replace(mug, id="red")
+    terms = (RED, PALE) if other == "best colours first" else (PALE, RED)
+    if other == "another size":
+        second = replace(second, size=mug.size * 1.05)
+    elif other == "another category":
+        second = replace(second, category="bowl")
+    elif other == "not hollow":
+        first, second = (replace(one, category="box") for one in (first, second))
+    assert ranked(first, second, terms=terms) == (["pale", "red"], [0.97, 0.95])
+
+
+def test_a_candidate_between_two_variants_keeps_its_rank(mug):
+    box = replace(mug, id="box", category="box")
+    ids, scores = ranked(replace(mug, id="pale"), box, replace(mug, id="red"))
+    assert ids == ["red", "box", "pale"] and scores == [0.97, 0.95, 0.3]

@@ -1,0 +1,146 @@
+"""A server's answer is bounded in bytes, nesting and time, and leads to no other server."""
+
+import gzip
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hostile import SSE, HostileServer, answer, completion, drips, error_reply
+from pydantic import BaseModel
+
+from pipeline.models import ModelError, ModelSettings, Question
+from pipeline.models.client.json_recovery import MAX_REPLY_CHARS, UnreadableJson, recover_json
+from pipeline.models.client.openai_client import OpenAIModel
+
+KEY = "sk-very-secret-0123456789"
+
+
+class Colour(BaseModel):
+    colour: str
+    sure: float = 0.5
+
+
+def ask(server: HostileServer, **settings: Any) -> BaseModel:
+    chosen = ModelSettings(
+        service="openai", model="m", base_url=server.url, **{"timeout": 20.0, "retries": 0, **settings}
+    )
+    return OpenAIModel(chosen, KEY).ask(Question("name_colour", {}, Colour, prompt_text="What colour?"))
+
+
+def raw(body: bytes, **headers: str):
+    """A reply of these bytes with these headers, and no length: its end is the end of the connection."""
+
+    def behave(handler: Any) -> None:
+        handler.send_response(200)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+        handler.close_connection = True
+
+    return behave
+
+
+def endless_line(handler: Any) -> None:
+    """A stream that never ends its first line."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", SSE)
+    handler.end_headers()
+    handler.wfile.write(b"data: ")
+    while not handler.hostile.cut_off.is_set():
+        handler.wfile.write(b"[" * 65536)
+
+
+def endless_headers(handler: Any) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    while not handler.hostile.cut_off.is_set():
+        handler.wfile.write(b"X-More: and more\r\n" * 1000)
+
+
+DEEP = b'{"choices": ' + b"[" * 500_000
+WIDE = json.dumps(completion("{}", {}))[:-1].encode() + b', "more": [' + b"[]," * 5_000_000
+BOMB = gzip.compress(b" " * 200_000_000, 9)
+ENDLESS = {
+    "a line without end": (endless_line, "more than 2 MB in one line"),
+    "headers without end": (endless_headers, "cannot be reached"),
+    "brackets half a million deep": (raw(DEEP), "does not speak the OpenAI API"),
+    "fifteen megabytes of empty lists": (raw(WIDE), "more than 2 MB in one line"),
+    "two hundred megabytes in a small gzip": (raw(BOMB, Content_Encoding="gzip"), "compressed reply"),
+    "a compressed error": (raw(BOMB, Content_Encoding="br"), "compressed reply"),
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_an_answer_without_end_is_cut_off_and_said_in_one_line(case: str):
+    behave, message = ENDLESS[case]
+    with HostileServer(behave) as server, pytest.raises(ModelError, match=message) as failure:
+        ask(server)
+    assert "\n" not in str(failure.value) and len(failure.value.raw) < 300_000
+
+
+def test_a_slow_answer_ends_with_the_time_of_its_call():
+    with HostileServer(drips) as server, pytest.raises(ModelError, match=r"did not finish its answer within 0.5 s"):
+        ask(server, timeout=0.5)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_with_pictures_or_key(status: int):
+    with HostileServer(answer("{}")) as other:
+        redirect = error_reply(status, "moved", Location=other.url + "/chat/completions")
+        with (
+            HostileServer(redirect) as server,
+            pytest.raises(ModelError, match=r"redirects to 127\.0\.0\.1, which is not"),
+        ):
+            ask(server)
+        assert other.requests == []
+
+
+def test_the_server_gets_no_header_that_tells_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: token-of-another-server")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")
+    with HostileServer(answer('{"colour": "red"}')) as server:
+        ask(server)
+    [headers] = server.headers
+    assert not [name for name in headers if name.startswith(("x-", "openai-"))]
+
+
+def test_the_clients_own_address_variable_leads_nowhere(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert "api.openai.com" in str(OpenAIModel(ModelSettings(service="openai"), KEY)._client.base_url)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "http://host:99999999/v1", "http://", "https://h/v1?api-key=sk-1", "https://h/v1#sk-1"]
+)
+def test_an_address_that_is_not_one_is_refused_in_one_line(address: str):
+    with pytest.raises(ModelError, match="must begin with http"):
+        ModelSettings(service="openai", base_url=address)
+
+
+LONG = MAX_REPLY_CHARS - 20
+FRAGMENTS = ("/*", "{ /*", '{"', '"a\\', ", ", "{ ", "```", "<think>", "[{", "//\n", '{"a":1}', "9", "/**/", "\\", "'")
+READ_THEM = """
+import sys
+from pipeline.models.client.json_recovery import recover_json
+for fragment in %r:
+    for start in ('', '{"a": 1 ', '{"a": "', '{"a": [1'):
+        for end in ('', '}', '"}', ']}'):
+            try:
+                recover_json(start + fragment * (%d // len(fragment)) + end, ("a",))
+            except ValueError:
+                pass
+"""
+
+
+def test_the_longest_nonsense_is_read_in_the_time_of_one_call():
+    """In a process of its own: a regular expression that runs away cannot be stopped by a thread."""
+    script = READ_THEM % (FRAGMENTS, LONG // 4)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5000])
+def test_a_number_that_no_float_holds_is_refused(number: str):
+    with pytest.raises(UnreadableJson):
+        recover_json(f'{{"colour": {number}}}')

@@ -1,0 +1,153 @@
+"""A page of the studio without a browser: speaks Gradio's protocol over HTTP, as its JavaScript does."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import httpx
+
+TIMEOUT = 120.0
+CONFIGURATIONS: WeakKeyDictionary[httpx.AsyncClient, dict[str, Any]] = WeakKeyDictionary()
+"""The page's components and events, by the client that read them."""
+
+
+class PageClient:
+    """One open page. Make it with `open_page`."""
+
+    def __init__(self, http: httpx.AsyncClient, config: dict[str, Any], project: str = ""):
+        self.http, self.session_hash = http, secrets.token_hex(6)
+        self._address = {"project": project} if project else {}
+        self.components = {c["id"]: c for c in config["components"]}
+        self._ids = {c["props"].get("elem_id"): c["id"] for c in config["components"]}
+        self._events = {
+            (target, name): (d["id"], len(d["inputs"]), d["outputs"])
+            for d in config["dependencies"]
+            for target, name in map(tuple, d["targets"])
+        }
+        self.values: dict[str, Any] = {}
+        """The newest full value of each component, by its elem_id."""
+        self.properties: dict[str, dict[str, Any]] = {}
+        """The newest changed properties of each component, by its elem_id."""
+        self.updates: dict[str, int] = {}
+        """Number of updates of each event, by its id."""
+        self.completed: set[str] = set()
+        self._outputs: dict[str, list[int]] = {}
+        self.changed = asyncio.Condition()
+        self._reader: asyncio.Task | None = None
+
+    @property
+    def is_following(self) -> bool:
+        """Whether an event of the page is still being answered."""
+        return bool(self._outputs.keys() - self.completed)
+
+    def id_of(self, elem_id: str) -> int:
+        """Return the number of a component."""
+        return self._ids[elem_id]
+
+    def event_of(self, elem_id: str | None, event: str) -> tuple[int, int, list[int]]:
+        """Return number, count of inputs, and outputs of an event; the page's own component is None."""
+        if elem_id is None:
+            return next(found for (_, name), found in self._events.items() if name == event)
+        return self._events[self._ids[elem_id], event]
+
+    async def send(self, elem_id: str | None, event: str, message: Any = None, inputs: tuple = ()) -> str:
+        """Send an event and return its id."""
+        number, count, outputs = self.event_of(elem_id, event)
+        body = {
+            "data": [None, *inputs] if count else [],
+            "fn_index": number,
+            "trigger_id": self._ids.get(elem_id),
+            "event_data": message,
+            "session_hash": self.session_hash,
+        }
+        answer = await self.http.post("/gradio_api/queue/join", json=body, params=self._address)
+        answer.raise_for_status()
+        id = answer.json()["event_id"]
+        self._outputs[id] = outputs
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.ensure_future(self._read())
+        return id
+
+    async def ask(self, elem_id: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to a component's endpoint and return its answer."""
+        body = {
+            "data": request, "component_id": self._ids[elem_id], "fn_name": "ask", "session_hash": self.session_hash
+        }  # fmt: skip
+        answer = await self.http.post("/gradio_api/component_server", json=body)
+        answer.raise_for_status()
+        return answer.json()
+
+    async def wait(self, condition: Callable[[], Any]) -> None:
+        """Wait until the condition holds after an update."""
+        async with asyncio.timeout(TIMEOUT), self.changed:
+            await self.changed.wait_for(condition)
+
+    async def _read(self) -> None:
+        address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
+        async with self.http.stream("GET", address, timeout=None) as stream:
+            stream.raise_for_status()
+            async for line in stream.aiter_lines():
+                if line.startswith("data:"):
+                    async with self.changed:
+                        self._take(json.loads(line[5:]))
+                        self.changed.notify_all()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        id, kind = message.get("event_id"), message["msg"]
+        if kind in ("process_generating", "process_completed") and message.get("success"):
+            first = not self.updates.get(id)
+            self.updates[id] = self.updates.get(id, 0) + 1
+            if kind == "process_completed" or first:  # the others are differences
+                for component, value in zip(self._outputs.get(id, ()), message["output"].get("data", ()), strict=False):
+                    name = self.components[component]["props"].get("elem_id")
+                    if isinstance(value, dict) and value.get("__type__") == "update":
+                        changed = {key: each for key, each in value.items() if key != "__type__"}
+                        self.properties.setdefault(name, {}).update(changed)
+                    else:
+                        self.values[name] = value
+        if kind == "process_completed":
+            assert message["success"], message
+            self.completed.add(id)
+
+    async def close(self) -> None:
+        if self._reader:
+            self._reader.cancel()
+            with suppress(asyncio.CancelledError, httpx.HTTPError):
+                await self._reader
+
+
+@asynccontextmanager
+async def open_page(http: httpx.AsyncClient, project: str = "", wait: bool = True) -> AsyncIterator[PageClient]:
+    """Load the page, of that project or of the gallery, with the stream that keeps it alive."""
+    (await http.get("/", params={"project": project} if project else {})).raise_for_status()
+    if http not in CONFIGURATIONS:
+        CONFIGURATIONS[http] = (await http.get("/config")).raise_for_status().json()
+    page = PageClient(http, CONFIGURATIONS[http], project)
+
+    async def stay_alive() -> None:
+        async with http.stream("GET", f"/gradio_api/heartbeat/{page.session_hash}", timeout=None) as stream:
+            async for _ in stream.aiter_bytes():
+                pass
+
+    alive = asyncio.ensure_future(stay_alive())
+    try:
+        loaded = await page.send(None, "load")
+        if wait:
+            await page.wait(lambda: page.updates.get(loaded))
+        yield page
+    finally:
+        await page.close()
+        alive.cancel()
+        with suppress(asyncio.CancelledError, httpx.HTTPError):
+            await alive
+
+
+def connect(address: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """Return a client of the studio at that address that sends what a browser sends."""
+    headers = {"origin": address.rstrip("/"), "sec-fetch-site": "same-origin"}
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=2)
+    return httpx.AsyncClient(base_url=address, headers=headers, transport=transport, limits=limits, timeout=TIMEOUT)

@@ -1,0 +1,90 @@
+"""Phrases about drawers, doors and knobs become goals, or an error that asks which one is meant."""
+
+import cabinet
+import pytest
+
+from pipeline.models import Question
+from pipeline.planner import PlannerModel, program_writer, source_edits
+from pipeline.planner.goals import read_sentences, sentences
+from pipeline.router import ProgramAnswer
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.guard import guard
+from pipeline.tasks import TaskError, propose, scene_to_json, task_to_json, understand_instruction
+
+RULES = PlannerModel()
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    return Scene.load(cabinet.write(tmp_path_factory.mktemp("words") / "project"))
+
+
+TOP, MIDDLE, BOTTOM = (f"cabinet's {which}_drawer" for which in ("top", "middle", "bottom"))
+
+
+@pytest.mark.parametrize("words, kind, goals", [
+    ("open the top drawer", "open", [f"{TOP} is open"]),
+    ("Please open the cabinet's middle drawer.", "open", [f"{MIDDLE} is open"]),
+    ("pull the lower drawer of the cabinet out", "open", [f"{BOTTOM} is open"]),
+    ("open all drawers", "open", [f"{TOP} is open", f"{MIDDLE} is open", f"{BOTTOM} is open"]),
+    ("open the oven", "open", ["oven's door is open"]),
+    ("shut the oven door", "close", ["oven's door is shut"]),
+    ("push the top drawer in", "close", [f"{TOP} is shut"]),
+    ("put the can into the top drawer", "put_in_drawer", [f"can is in {TOP}"]),
+    ("put both cubes into the middle drawer and shut it", "put_in_drawer",
+     [f"red_cube is in {MIDDLE}", f"blue_cube is in {MIDDLE}", f"{MIDDLE} is shut"]),
+    ("open the top drawer and put the can in it", "put_in_drawer", [f"{TOP} is open", f"can is in {TOP}"]),
+    ("open the top drawer, put the can in it and close the drawer", "put_in_drawer",
+     [f"can is in {TOP}", f"{TOP} is shut"]),
+    ("open the bottom drawer, then put the red cube into it, then close it", "put_in_drawer",
+     [f"red_cube is in {BOTTOM}", f"then {BOTTOM} is shut"]),
+    ("put the can on the cabinet, then open the bottom drawer", "several",
+     ["can rests on cabinet", f"then {BOTTOM} is open"]),
+])  # fmt: skip
+def test_phrases_about_parts_become_the_goals_they_mean(scene, words, kind, goals):
+    task = understand_instruction(words, scene, RULES)
+    assert (task.kind, list(task.goals)) == (kind, goals)
+
+
+@pytest.mark.parametrize("words, message", [
+    ("open the drawer", "may mean top_drawer of cabinet or middle_drawer of cabinet .*say which"),
+    ("open the can", "can has nothing that opens; these have: cabinet, oven"),
+    ("open the lid", 'no "the lid" here; there are: .*door of oven'),
+    ("put the can into the oven", "its inside is not reached from above"),
+    ("put the can into the cabinet", "say which drawer: top_drawer"),
+    ("put the oven into the top drawer", "furniture"),
+])  # fmt: skip
+def test_unclear_or_infeasible_phrases_ask_back(scene, words, message):
+    with pytest.raises(TaskError, match=message):
+        understand_instruction(words, scene, RULES)
+
+
+def test_opening_an_object_without_joints_is_refused(table):
+    with pytest.raises(TaskError, match="nothing here opens"):
+        understand_instruction("open the drawer", Scene.load(table), RULES)
+
+
+def test_furniture_is_opened_closed_and_filled_but_never_carried(scene):
+    tasks = propose(scene, RULES, 30)
+    assert {"open", "close", "put_in_drawer"} <= {task.kind for task in tasks}
+    for task in tasks:
+        goals = read_sentences(task.goals)
+        assert goals and sentences(goals) == task.goals
+        assert not {"cabinet", "oven"} & {name for goal in goals for name in goal.carried}
+        if task.kind in ("open", "close", "put_in_drawer"):
+            assert understand_instruction(task.instruction, scene, RULES).goals == task.goals
+
+
+@pytest.mark.parametrize("words", ["open the oven", "shut the top drawer", "put the can in the top drawer and shut it"])
+def test_its_programs_pass_the_guard_and_mean_their_goals(scene, words):
+    task, data = understand_instruction(words, scene, RULES), scene_to_json(scene)
+    question = Question("write_program", {"task": task_to_json(task), "scene": data}, ProgramAnswer)
+    program = RULES.ask(question)
+    assert not guard(Program(program.simulation, program.checks))
+    assert source_edits.planned_goals(program.simulation) == read_sentences(task.goals)
+    starts_open = "set_open" in program.simulation
+    assert starts_open == (words == "shut the top drawer"), "only what is to be shut, and not filled, starts open"
+    assert set(program_writer.check_functions(read_sentences(task.goals))) <= set(
+        source_edits.functions(source_edits.parse(program.checks))
+    )

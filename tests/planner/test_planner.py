@@ -1,0 +1,375 @@
+"""The offline planner reads instructions, proposes feasible tasks and writes programs for them."""
+
+# ruff: noqa: E501  (tables of sentences read best one a line)
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+import tabletop
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pipeline.models import ModelError, Question
+from pipeline.planner import PlannerModel, program_writer, source_edits
+from pipeline.planner.goals import named_objects, read_sentences, sentences
+from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
+from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
+from pipeline.planner.references import tokens
+from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.vocabulary import LOOKALIKES, PRODUCTS, singular, synonyms
+from pipeline.router import ProgramAnswer
+from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.guard import guard
+from pipeline.tasks import TaskError, UnderstoodAnswer, propose, scene_to_json, task_to_json, understand_instruction
+
+RULES = PlannerModel()
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    return Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
+
+
+@pytest.fixture(scope="module")
+def data(scene):
+    return scene_to_json(scene)
+
+
+CUBES = "blue_cube, red_cube and green_cube are stacked, bottom first"
+RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_carton and white_bowl stand in a row from left to right"
+
+
+@pytest.mark.parametrize(
+    "words, goals",
+    [
+        ("discard all the cylinders", ["yellow_can is inside bin, set out on the table"]),
+        ("stack the cubes together", [CUBES]),
+        ("sort the objects in rainbow order", [RAINBOW]),
+        ("arrange the cubes by color", ["red_cube, green_cube and blue_cube stand in a row from left to right"]),
+        ("Build a tower out of the cubes!", [CUBES]),
+        ("make a stack with the green, red and blue cubes", [CUBES]),
+        ("could you please put the tin in the white bowl?", ["yellow_can is inside white_bowl"]),
+        ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
+        ("put two cubes in the bowl", ["red_cube is inside white_bowl", "green_cube is inside white_bowl"]),
+        ("put a bule block into the bowel", ["blue_cube is inside white_bowl"]),
+        ("take the ball and put it in the bowl", ["orange_ball is inside white_bowl"]),
+        ("swap the can with the ball", ["yellow_can stands where orange_ball stood", "orange_ball stands where yellow_can stood"]),
+        ("move everything except the bowl, the can, the ball and the carton to the left side of the table",
+         ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
+        ("order the blocks by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
+        ("move the red cube next to the can", ["red_cube is next to yellow_can"]),
+        ("put the ball behind the bowl", ["orange_ball is behind white_bowl"]),
+        ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
+        ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
+        ("put the leftmost cube on the right", ["red_cube is in right_zone, marked on the table"]),
+        ("throw the ball in the bin", ["orange_ball is inside bin, set out on the table"]),
+        ("mirror the cubes", ["red_cube, green_cube and blue_cube are mirrored, left and right exchanged"]),
+        ("make room on the right", ["yellow_can is outside right_zone, marked on the table", "blue_cube is outside right_zone, marked on the table"]),
+        ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),
+    ],
+)  # fmt: skip
+def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
+    task = understand_instruction(words, scene, RULES)
+    assert list(task.goals) == goals
+    assert task.source == "human" and task.instruction == words
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        ("", "the instruction is empty"),
+        ("   ", "the instruction is empty"),
+        ("asdf qwer", 'do not understand "asdf qwer". What would work here: "'),
+        ("pour the can into the bowl", "do not understand"),
+        ("put the gren_cub in the bowl", 'did you mean "green_cube"?'),
+        (
+            "put the mustard in the bowl",
+            'there is no mustard here; there are: red_cube, green_cube, blue_cube, yellow_can, orange_ball, white_bowl, purple_carton; did you mean "yellow_can"?',
+        ),
+        (
+            "put the mug on the table",
+            'there is no mug here; there are: red_cube, green_cube, blue_cube, yellow_can, orange_ball, white_bowl, purple_carton; did you mean "white_bowl"?',
+        ),
+        ("put the brick in the bowl", 'did you mean "red_cube"?'),
+        ("put the green brick in the bowl", 'did you mean "green_cube"?'),
+        ("put the die in the bowl", 'did you mean "red_cube" or "green_cube" or "blue_cube"?'),
+        ("put the purple brick in the bowl", 'did you mean "purple_carton"?'),
+        ("put the plate in the bowl", 'did you mean "white_bowl"?'),
+        ("select me the snacks", 'did you mean "purple_carton"?'),
+        ("put the elephant in the bowl", "there is no elephant here"),
+        ("put the cube in the bowl", "may mean red_cube or green_cube or blue_cube: say which"),
+        ("stack the balls", "only one object (orange_ball), stacking needs two"),
+        ("stack everything", "orange_ball is a sphere: it rolls off"),
+        ("put the carton on the ball", "nothing stays on a sphere"),
+        ("put the can on the bottle", "there is no bottle here"),
+        ("put the bowl in the can", "yellow_can is no container"),
+        ("put the bowl in the bowl", "cannot go into itself"),
+        ("put the green cube to the left of the blue cube", "is left of blue_cube already"),
+        ("swap the can", "needs two objects"),
+        ("put the ball on the table", "already"),
+        ("sort " + "the objects " * 99, "say it shorter"),
+    ],
+)
+def test_infeasible_words_are_answered_with_the_reason(scene, words, why):
+    with pytest.raises(TaskError, match=re.escape(why)):
+        understand_instruction(words, scene, RULES)
+
+
+@pytest.mark.parametrize(
+    "words, instead",
+    [
+        ("Put the mustard in the bowl!", "Put the yellow_can in the bowl!"),
+        ("put the mustard next to the mustard", ""),
+        ("bring me the snacks", "bring me the purple_carton"),
+        ("put the green brick in the bowl", "put the green_cube in the bowl"),
+        ("put the die in the bowl", ""),
+        ("stack the bricks", "stack the red_cube, green_cube, blue_cube and purple_carton"),
+        ("put the kettle in the bowl", ""),
+    ],
+)
+def test_an_ambiguous_phrase_offers_the_possible_readings(scene, words, instead):
+    with pytest.raises(TaskError) as error:
+        understand_instruction(words, scene, RULES)
+    assert error.value.suggestion == instead, str(error.value)
+    assert bool(error.value.alternatives) != bool(instead), "one question, one kind of answer"
+    if instead:
+        assert understand_instruction(instead, scene, RULES).objects
+
+
+@pytest.mark.parametrize(
+    "words, first",
+    [
+        ("put the tomato soup away", ""),
+        ("put it in the bowl", ""),
+        ("do something nice", ""),
+        ("put the kettle in the bowl", "bowl"),
+        ("put the die in the bowl", "put the red_cube in the bowl"),
+        ("put the cube in the bowl", "put the red_cube in the bowl"),
+        ("stack everything", "Stack"),
+    ],
+)
+def test_words_that_name_no_object_offer_instructions_that_work(scene, words, first):
+    with pytest.raises(TaskError) as error:
+        understand_instruction(words, scene, RULES)
+    works = error.value.alternatives
+    assert works and first in works[0] and not error.value.suggestion
+    assert all(understand_instruction(one, scene, RULES).objects for one in works)
+
+
+def test_an_unknown_two_word_name_is_quoted_in_full(scene):
+    with pytest.raises(TaskError, match="there is no tomato soup here") as error:
+        understand_instruction("put the tomato soup in the bowl", scene, RULES)
+    assert not any("soup" in one for one in (error.value.suggestion, *error.value.alternatives))
+
+
+@pytest.mark.parametrize("word", sorted({word for group in LOOKALIKES for word in group} | set(PRODUCTS)))
+def test_a_word_for_a_lookalike_is_never_assumed(scene, word):
+    known = {w for o in scene_objects(scene_to_json(scene)) for w in tokens(o)}
+    fits = {w for w in known if w == word or w in synonyms(word)} | ({"box", "container"} & {word})
+    if fits:
+        return
+    with pytest.raises(TaskError, match=f"there is no {singular(word)} here"):
+        understand_instruction(f"put the {word} on the left", scene, RULES)
+
+
+def test_food_includes_fruit_and_snacks(scene):
+    about = {"orange_ball": "an orange, a fruit", "purple_carton": "a carton of crackers"}
+    assert set(understand_instruction("bring the food into the zone on the left", scene, RULES, about).objects) == set(
+        about
+    )
+
+
+def test_an_object_too_wide_for_the_container_is_refused_in_centimetres(tmp_path):
+    objects_by_name = {
+        "red_mug": ("mug", "bowl", "red", (0.08, 0.08, 0.09), (0, 0), 0.2),
+        "yellow_box": ("box", "box", "yellow", (0.1, 0.09, 0.1), (0.2, 0), 0.2),
+    }
+    scene = Scene.load(tabletop.write(tmp_path, objects=objects_by_name))
+    with pytest.raises(TaskError, match=r"yellow_box \(9 cm wide\) does not fit into red_mug \(7 cm inside\)"):
+        understand_instruction("put the box in the mug", scene, RULES)
+
+
+def test_a_missing_container_is_refused_with_an_alternative(tmp_path):
+    scene = Scene.load(tabletop.write(tmp_path, objects={k: v for k, v in tabletop.OBJECTS.items() if "bowl" not in k}))
+    with pytest.raises(TaskError, match="no bowl or other container to put things in; a tray or a bin can be set out"):
+        understand_instruction("put the ball in the bowl", scene, RULES)
+    assert understand_instruction("put the ball in a tray", scene, RULES).goals == (
+        "orange_ball is inside tray, set out on the table",
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=80) | st.lists(st.sampled_from(
+    ["put", "stack", "the", "all", "red", "cube", "cubes", "ball", "bowl", "in", "on", "and", "then", ",", ";", "it", "to", "left", "of", "sort", "by", "size", "swap", "with", "except", "between", "two", "a"]
+), max_size=12).map(" ".join))  # fmt: skip
+def test_any_words_give_a_task_or_a_reason_and_nothing_else(scene, words):
+    try:
+        task = understand_instruction(words, scene, RULES)
+    except TaskError as error:
+        assert str(error)
+    else:
+        assert read_sentences(task.goals) and task.objects
+
+
+NAMES = st.lists(st.sampled_from(list(tabletop.OBJECTS)), min_size=2, max_size=4, unique=True).map(tuple)
+PAIRS = ("on", "where", "near", "away", "left_of", "right_of", "in_front_of", "behind")
+CENTIMETRES = st.integers(-20, 20).map(lambda n: n / 100)
+GOALS = st.one_of(
+    st.builds(PlannedGoal, st.just("stacked"), NAMES),
+    st.builds(PlannedGoal, st.just("in_row"), NAMES, st.sampled_from(["right", "away"])),
+    st.builds(PlannedGoal, st.sampled_from(PAIRS), NAMES.map(lambda names: names[:2])),
+    st.builds(PlannedGoal, st.just("inside"), NAMES.map(lambda names: (names[0], "bin")), new_container=st.just(True)),
+    st.builds(PlannedGoal, st.just("inside"), NAMES.map(lambda names: names[:2])),
+    st.builds(PlannedGoal, st.just("in_zone"), NAMES.map(lambda names: (names[0], "left_zone"))),
+    st.builds(PlannedGoal, st.just("outside"), NAMES.map(lambda names: (names[0], "left_zone"))),
+    st.builds(PlannedGoal, st.just("mirrored"), NAMES),
+    st.builds(PlannedGoal, st.just("at"), NAMES.map(lambda names: names[:1]), xy=st.tuples(CENTIMETRES, CENTIMETRES)),
+    st.builds(PlannedGoal, st.just("on_table"), NAMES.map(lambda names: names[:1])),
+)
+
+
+@given(st.lists(GOALS, min_size=1, max_size=4), st.lists(st.integers(0, 1), min_size=4, max_size=4))
+def test_goals_read_back_as_what_they_were_written_from(goals, steps):
+    stages = [sum(steps[1 : i + 1]) for i in range(len(goals))]
+    staged = tuple(replace(a, stage=stage) for a, stage in zip(goals, stages, strict=True))
+    assert read_sentences(sentences(staged)) == staged
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(GOALS, min_size=1, max_size=3, unique=True))
+def test_every_written_program_passes_the_guard_and_reads_back(data, goals):
+    known = {o.name: o for o in scene_objects(data)}
+    assume(place_zones(goals, [known[name] for name in named_objects(goals)], TableTop.from_json(data)) is not None)
+    assume(sum(goal.kind == "mirrored" for goal in goals) < 2)  # one program mirrors one group
+    program = Program(program_writer.simulation_source("do it", goals, data), program_writer.checks_source(goals))
+    assert guard(program) == ()
+    assert source_edits.planned_goals(program.simulation) == tuple(goals)
+
+
+SIZES = st.floats(0.03, 0.2).map(lambda v: round(v, 3))
+
+
+@st.composite
+def tables(draw):
+    """Any objects at any place of a table, as a question holds them."""
+    objects = []
+    for index in range(draw(st.integers(1, 7))):
+        shape = draw(st.sampled_from(["box", "cube", "cylinder", "sphere", "bowl", "irregular"]))
+        colour = draw(st.sampled_from(["red", "green", "blue", "yellow", "white"]))
+        size = [draw(SIZES), draw(SIZES), draw(SIZES)]
+        objects.append({
+            "name": f"{colour}_{shape}_{index}", "category": shape, "shape": shape, "colour": colour, "size": size,
+            "position": [draw(st.floats(-0.4, 0.4)), draw(st.floats(-0.3, 0.3)), size[2] / 2], "container": shape == "bowl",
+        })  # fmt: skip
+    polygon = [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
+    return {"objects": objects, "table": {"polygon": polygon}, "right": [1, 0], "away": [0, 1]}
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables())
+def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
+    plans = proposals(table)
+    safe, unsafe = [p for p in plans if p.risk <= MAX_SAFE_RISK], [p for p in plans if p.risk > MAX_SAFE_RISK]
+    assert plans == (*safe, *unsafe)
+    riches = [TASK_INTEREST.get(p.kind, 0) for p in safe]
+    assert riches == sorted(riches, reverse=True)
+    assert [p.risk for p in unsafe] == sorted(p.risk for p in unsafe)
+    for plan in plans:
+        assert why_infeasible(plan.goals, table) == ""
+        assert read_sentences(plan.answer()["goals"]) == plan.goals
+        ast.parse(program_writer.simulation_source(plan.instruction, plan.goals, table))
+
+
+@settings(max_examples=20, deadline=None)
+@given(tables())
+def test_a_proposed_instruction_means_what_was_proposed(table):
+    for plan in proposals(table):
+        if plan.kind in (
+            "put_in",
+            "put_on",
+            "swap",
+            "move_near",
+            "move_away",
+            "put_in_tray",
+            "move_to",
+            "mirror",
+            "make_room",
+        ):
+            answer = RULES.ask(
+                Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
+            )
+            assert answer.fits, (plan.instruction, answer.reason)
+            assert read_sentences(answer.goals) == plan.goals
+
+
+@pytest.mark.parametrize("name", list(tabletop.OBJECTS))
+def test_one_lone_object_still_has_tasks(tmp_path, name):
+    scene = Scene.load(tabletop.write(tmp_path, objects={name: tabletop.OBJECTS[name]}))
+    tasks = propose(scene, RULES)
+    assert {task.kind for task in tasks} >= {"move_to"}
+    assert all(task.objects == (name,) for task in tasks)
+
+
+def test_proposals_are_of_many_kinds(scene):
+    tasks = propose(scene, RULES, count=20)
+    kinds = {task.kind for task in tasks}
+    assert all(0 <= task.difficulty <= 1 for task in tasks)
+    assert kinds >= {
+        "mirror",
+        "make_room",
+        "select",
+        "stack",
+        "sort_by_size",
+        "sort_by_colour",
+        "put_in",
+        "put_on",
+        "gather",
+        "line_up",
+        "swap",
+        "move_near",
+        "move_away",
+    }
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=4, max_size=7))
+def test_four_separate_blocks_have_eight_tasks_of_five_kinds(sizes):
+    objects = []
+    for place, size in enumerate(sizes):
+        extents = [min(v, 0.09) for v in size]
+        spot = [0.22 * (place % 4) - 0.33, 0.3 * (place // 4) - 0.15, extents[2] / 2]
+        colour = ("red", "green", "blue")[place % 3]
+        objects.append(
+            {"name": f"{colour}_box_{place}", "shape": "box", "colour": colour, "size": extents, "position": spot}
+        )
+    plans = proposals({"objects": objects, "table": {"polygon": [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]}})
+    assert len(plans) >= 8 and len({plan.kind for plan in plans}) >= 5
+
+
+def test_more_to_carry_looks_harder(data):
+    one, two = PlannedGoal("in_zone", ("red_cube", "zone")), PlannedGoal("in_zone", ("blue_cube", "zone"))
+    tall = PlannedGoal("stacked", ("blue_cube", "red_cube", "green_cube"))
+    levels = [
+        difficulty(goals, data)
+        for goals in ((one,), (one, two), (tall,), (tall, PlannedGoal("in_zone", one.names, stage=1)))
+    ]
+    assert levels == sorted(levels) and len(set(levels)) == 4
+
+
+def test_an_unknown_question_is_named(data):
+    with pytest.raises(ModelError, match='do not answer "sing"; they answer: describe_segment'):
+        RULES.ask(Question("sing", {}, UnderstoodAnswer))
+
+
+def test_a_task_in_other_words_is_read_from_its_instruction(scene, data):
+    task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES)) | {
+        "goals": ["the ball has found its home"]
+    }
+    answer = RULES.ask(Question("write_program", {"task": task, "scene": data}, ProgramAnswer))
+    assert 'kit.inside("orange_ball", "white_bowl")' in answer.simulation
+    with pytest.raises(ModelError, match="cannot write a program for this task"):
+        RULES.ask(Question("write_program", {"task": task | {"instruction": "be nice"}, "scene": data}, ProgramAnswer))

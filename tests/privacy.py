@@ -1,0 +1,93 @@
+"""Finds in kept and exported files who made them, on which machine and in which folder."""
+
+import getpass
+import io
+import os
+import re
+import socket
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import Image
+
+MARK = "nobodyknows"
+"""In every name of the person, the machine and the folders of a test."""
+IDENTITY = {
+    name: f"{MARK}-{name.lower()}" for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "HOST", "COMPUTERNAME")
+}
+"""Environment variables with such names; HOME needs a folder."""
+ROOT = Path(__file__).resolve().parents[1]
+COMMON_NAMES = {"root", "user", "admin", "runner", "ubuntu", "docker", "build", "localhost", "main", "test"}
+"""Names of persons and machines that are ordinary words in files."""
+ZLIB_CHUNKS = (b"zTXt", b"iTXt", b"iCCP")
+
+
+def identity(folder: Path) -> dict[str, str]:
+    """Return an environment of a marked person at home in `folder`; caches stay where they are."""
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return IDENTITY | {"HOME": str(folder / f"{MARK}-home"), "XDG_CACHE_HOME": cache}
+
+
+def tells() -> list[str]:
+    """Return the texts that must not occur: the mark, this machine's real names, and its folders."""
+    names = {getpass.getuser(), socket.gethostname(), os.environ.get("USER", "")}
+    real = [name for name in names if len(name) > 3 and name.lower() not in COMMON_NAMES]
+    return [MARK, *real, str(ROOT), sys.prefix, str(Path.home()) + "/", tempfile.gettempdir() + "/"]
+
+
+def leaks(folder: Path, marks: list[str] | None = None) -> list[str]:
+    """Return "file: text found" for every file below a folder whose bytes, names or unpacked content contain one."""
+    pattern = _pattern(marks or tells())
+    found = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        for where, data in _contents(str(file.relative_to(folder)), file.read_bytes()):
+            hits = {
+                hit.decode("utf-8", "replace").replace("\0", "")
+                for hit in pattern.findall(where.encode() + b"\n" + data)
+            }
+            found += [f"{where}: {hit}" for hit in sorted(hits)]
+    return found
+
+
+def _pattern(marks: list[str]) -> re.Pattern[bytes]:
+    spellings = {mark.encode() for mark in marks} | {
+        mark.encode(code) for mark in marks for code in ("utf-16-le", "utf-32-le")
+    }
+    # what follows is part of the match, so that a failed test shows the whole path
+    return re.compile(b"|".join(re.escape(one) + b"[^\\s\"'<>\0]{0,60}" for one in sorted(spellings)), re.IGNORECASE)
+
+
+def _contents(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield a file and everything packed in it: members of zips and .npz, texts of PNG and JPEG files."""
+    yield name, data
+    if data[:2] == b"PK":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            yield (
+                f"{name} (comments)",
+                archive.comment + b"".join(one.comment + one.extra for one in archive.infolist()),
+            )
+            for member in archive.namelist():
+                yield from _contents(f"{name}/{member}", archive.read(member))
+    elif data[:4] == b"\x89PNG":
+        for kind, chunk in _png_chunks(data):
+            if kind in ZLIB_CHUNKS:
+                start = chunk.find(b"\0")
+                for offset in range(start, min(start + 8, len(chunk))):
+                    try:
+                        yield f"{name} ({kind.decode()})", zlib.decompress(chunk[offset:])
+                    except zlib.error:
+                        continue
+    elif data[:2] == b"\xff\xd8":
+        yield f"{name} (EXIF)", str(dict(Image.open(io.BytesIO(data)).getexif())).encode()
+
+
+def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    position = 8
+    while position + 8 <= len(data):
+        length = int.from_bytes(data[position : position + 4], "big")
+        yield data[position + 4 : position + 8], data[position + 8 : position + 8 + length]
+        position += 12 + length

@@ -1,0 +1,200 @@
+"""A decision that cannot be saved is not kept, and the notice says so; what was saved before stays."""
+
+import errno
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from offline_studio import offline_services
+
+from pipeline.assets.library import Library
+from pipeline.project import Project
+from pipeline.store import StoreError, append_lines, check_writable, files, write_json
+from studio.__main__ import main
+from studio.server.notices import error_message
+from studio.sessions.session_registry import SessionRegistry
+
+DISK_ERRORS = [
+    (errno.ENOSPC, "the disk is full. Free some space"),
+    (errno.EDQUOT, "quota is used up. Free some space"),
+    (errno.EROFS, "the disk is read-only. Make it writable"),
+    (errno.EACCES, "you may not write there. Change the folder's permissions"),
+    (errno.EIO, "the disk reports an error"),
+]
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """Return a function that lets every flush to the disk fail with an error number from now on; 0 ends it."""
+    number, flush = 0, os.fsync
+
+    def fsync(file):
+        if number:
+            raise OSError(number, os.strerror(number))
+        flush(file)
+
+    def begin(error: int) -> None:
+        nonlocal number
+        number = error
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    return begin
+
+
+@pytest.mark.parametrize(("number", "words"), DISK_ERRORS)
+def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail, number, words):
+    project.decide("rename", id=1, name="mug")
+    before = (project.folder / "decisions.jsonl").read_bytes()
+    fail(number)
+    with pytest.raises(StoreError) as refused:
+        project.decide("rename", id=1, name="cup")
+    notice = error_message(refused.value)
+    assert notice.startswith("The decision was not saved: ") and words in notice and "\n" not in notice
+    assert len(project.decisions) == 1 and (project.folder / "decisions.jsonl").read_bytes() == before
+    fail(0)
+    project.decide("rename", id=1, name="bowl")
+    assert [one.data["name"] for one in Project.open(project.folder).decisions] == ["mug", "bowl"]
+
+
+def test_decisions_made_together_are_saved_together_or_not_at_all(project):
+    before = (project.folder / "decisions.jsonl").exists()
+    size = 300
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))  # the second line does not fit any more
+    try:
+        with pytest.raises(StoreError, match="The decision was not saved"):
+            project.decide_together([("rename", {"id": i, "name": "x" * 100}) for i in (1, 2, 3)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not project.decisions and not before and (project.folder / "decisions.jsonl").read_bytes() == b""
+
+
+def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(project, monkeypatch):
+    folder = project.folder / "segments"
+
+    def full(*_):
+        raise StoreError("masks.png was not saved: the disk is full. Free some space, then try again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.project.project_masks.write_segments", full)
+        with pytest.raises(StoreError, match=r"The decision is saved, but masks\.png was not saved"):
+            project.decide("delete_segment", id=2)
+    assert [one.id for one in project.segments()] == [1] and len(Project.open(project.folder).decisions) == 1
+    assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 2
+    project.update_mask_files()
+    assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 1
+
+
+@pytest.mark.parametrize(("number", "words"), DISK_ERRORS)
+def test_a_stage_that_cannot_be_recorded_stays_as_it_was(project, fail, number, words):
+    before = project.stages()
+    fail(number)
+    with pytest.raises(StoreError, match=r"project\.json was not saved"):
+        project.finish("scene", "key", "measured", 1.0)
+    fail(0)
+    assert project.stages() == before == Project.open(project.folder).stages()
+
+
+def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, monkeypatch):
+    error = OSError(errno.ENOSPC, "No space left on device", "/somewhere/solution.npz")
+    assert error_message(error) == "solution.npz was not saved: the disk is full. Free some space, then try again."
+
+    def execute(_):
+        raise error
+
+    monkeypatch.setattr("studio.commands.run.run", execute)
+    assert main(["run", "frame", "--out", "out"]) == 2
+    assert "the disk is full" in capsys.readouterr().err
+
+
+@pytest.fixture
+def read_only(project, monkeypatch):
+    """The project's workspace, in which no file can be made or written, as on a read-only disk."""
+    project.close()
+    opened = os.open
+
+    def open_(path, flags, *arguments, **options):
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and str(path).startswith(str(project.folder.parent)):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return opened(path, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", open_)
+    return project.folder.parent
+
+
+def test_a_read_only_workspace_is_noticed_on_start_and_can_be_looked_at(read_only):
+    assert "the disk is read-only" in check_writable(read_only)
+    services = offline_services(Library(()))
+    session = SessionRegistry(read_only, services).open("small")
+    notice = (
+        "small can only be looked at: the disk is read-only. Make it writable, or work on a copy in another folder."
+    )
+    assert session.log.take_notices() == [notice] and session.idle and len(session.project.segments()) == 2
+    with pytest.raises(StoreError, match="small can only be looked at"):
+        session.decisions.record("not_object", id=1, value=True)
+    assert not session.project.decisions
+    services.sandbox.close()
+
+
+def test_a_writable_folder_is_said_to_be_one(tmp_path):
+    assert check_writable(tmp_path) == "" or "MB are free" in check_writable(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert "Nothing can be saved" in check_writable(tmp_path / "missing")
+
+
+FILL = """
+import json, os, sys
+from pathlib import Path
+from pipeline.store import StoreError, append_lines, read_json, write_json
+folder = Path(sys.argv[1])
+kept = []
+try:
+    while True:
+        write_json(folder / "task.json", {"n": len(kept)})
+        append_lines(folder / "decisions.jsonl", [{"n": len(kept), "text": "x" * 300}], "The decision")
+        kept.append(len(kept))
+except StoreError as error:
+    print(error)
+lines = [json.loads(line)["n"] for line in (folder / "decisions.jsonl").read_text().splitlines()]
+assert lines == kept, (lines, kept)
+assert read_json(folder / "task.json")["n"] in (len(kept), len(kept) - 1)
+assert not list(folder.glob(".*.part")), list(folder.iterdir())
+"""
+
+
+@pytest.mark.skipif(not shutil.which("unshare") or not shutil.which("mount"), reason="needs unshare and mount")
+def test_on_a_disk_that_is_really_full_all_that_was_confirmed_is_there(tmp_path):
+    script = textwrap.dedent(FILL)
+    mount = f'mount -t tmpfs -o size=64k none {tmp_path} && exec {sys.executable} -c "$0" {tmp_path}'
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", mount, script], capture_output=True, text=True, timeout=60)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip(f"no small disk can be made here: {done.stderr.strip()[:80]}")
+    assert done.returncode == 0, done.stderr
+    assert "was not saved: the disk is full. Free some space" in done.stdout
+
+
+def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp_path, fail):
+    log = tmp_path / "log.jsonl"
+    for tail in ("", '{"n": 2', '{"n": 2}', '{"n": 2}\n'):
+        log.write_text(f'{{"n": 1}}\n{tail}')
+        fail(errno.ENOSPC)
+        with pytest.raises(StoreError):
+            append_lines(log, [{"n": 3}])
+        fail(0)
+        append_lines(log, [{"n": 3}])
+        numbers = [json.loads(line)["n"] for line in log.read_text().splitlines()]
+        assert numbers == ([1, 2, 3] if tail.startswith('{"n": 2}') else [1, 3])
+
+
+def test_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
+    from pipeline.store import memoise
+
+    fail(errno.ENOSPC)
+    assert memoise(tmp_path, "sum", lambda: 5) == 5
+    with pytest.raises(StoreError):
+        write_json(tmp_path / "sum.json", 5)

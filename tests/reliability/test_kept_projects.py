@@ -1,0 +1,204 @@
+"""Projects of every earlier version open as they were; those of a newer one are named and left alone."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.decisions import Decision, DecisionError
+from pipeline.errors import StudioError
+from pipeline.project import Project, ProjectError
+from pipeline.project.kept_files import KEPT_FILES, number_forks
+from pipeline.router import Round, next_round_number, read_rounds, write_round
+from pipeline.run.task_stages import rounds_stage
+from pipeline.simulation import Program, Report
+from pipeline.store import LOCK_FILE, StoreError
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK_FILE)
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def change(path: Path, **values) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+# ---------------------------------------------------------------------- schema 1
+
+
+def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(kept_project):
+    before = contents(kept_project)
+    project = Project.open(kept_project)
+    stale = {"rounds": "stale", "solution": "stale"}
+    assert project.stages() == dict.fromkeys(project.stages(), "done") | stale
+    assert len(project.segments()) == len(project.descriptions()) == 7 and len(project.scene().placements) == 7
+    assert [one.kind for one in project.decisions] == ["mask", "undo", "robot", "fork", "task", "fork"]
+    assert project.task().instruction.startswith("Mirror") and len(project.tasks()) > 1
+    assert [one.number for one in project.rounds()] == [0, 1] and not project.warnings
+    assert contents(kept_project) == before
+
+
+def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project):
+    before = (kept_project / "decisions.jsonl").read_bytes()
+    project = Project.open(kept_project)
+    project.decide("rename", id=1, name="brick")
+    after = (kept_project / "decisions.jsonl").read_bytes()
+    assert after.startswith(before) and json.loads(after.splitlines()[-1])["schema"] == 2
+    record = json.loads((kept_project / "project.json").read_text())
+    assert record["schema"] == 1 and record["files"] == dict(KEPT_FILES)
+    assert [one.kind for one in Project.open(kept_project).decisions[-2:]] == ["fork", "rename"]
+
+
+def test_forks_of_schema_1_get_the_numbers_of_the_rounds_they_became(kept_project):
+    first, second = Project.open(kept_project).active_decisions("fork")
+    assert (first.data["round"], second.data["round"]) == (1, 2), "the second was not run yet"
+
+
+def test_the_migration_of_forks_keeps_numbers_and_all_else(kept_project):
+    rounds = read_rounds(kept_project)
+    new = [Decision("fork", {"parent": 0, "simulation": "", "checks": "", "round": 7}), Decision("undo", {})]
+    assert number_forks(new, rounds) == new
+
+
+# ---------------------------------------------------------------------- newer versions
+
+
+@pytest.mark.parametrize("name", ["project.json", *KEPT_FILES])
+def test_a_newer_file_is_named_with_its_version_and_left_alone(kept_project, name):
+    record = json.loads((kept_project / "project.json").read_text())
+    newer = {"schema": 2} if name == "project.json" else {"files": {name: KEPT_FILES[name] + 1}}
+    record["versions"]["grs-studio"] = "9.8.7"
+    change(kept_project / "project.json", **record | newer)
+    before = contents(kept_project)
+    with pytest.raises(ProjectError) as refused:
+        Project.open(kept_project)
+    assert name in str(refused.value) and "9.8.7" in str(refused.value) and "\n" not in str(refused.value)
+    assert contents(kept_project) == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"kind": "teleport", "data": {}, "at": 0, "by": "human", "schema": 3},
+        {"kind": "rename", "data": {"id": 1, "name": "mug", "colour": 2}, "at": 0, "by": "human", "schema": 3},
+        {"kind": "teleport", "data": {}, "at": 0, "by": "human"},
+    ],
+)
+def test_a_newer_decision_is_named_with_file_line_and_version(kept_project, line):
+    log = kept_project / "decisions.jsonl"
+    log.write_text(f"{log.read_text()}{json.dumps(line)}\n")
+    before = contents(kept_project)
+    with pytest.raises(DecisionError) as refused:
+        Project.open(kept_project)
+    assert f"decisions.jsonl line 7: the decision '{line['kind']}' of schema {line.get('schema', 1)}" in str(
+        refused.value
+    )
+    assert "reads up to 2" in str(refused.value) and contents(kept_project) == before
+
+
+def test_a_newer_round_is_named_and_its_number_is_never_used_again(kept_project):
+    report = kept_project / "rounds" / "001" / "report.json"
+    change(report, schema=2)
+    with pytest.raises(StudioError, match=r"report\.json was saved by a newer GRS Studio \(schema 2"):
+        Project.open(kept_project).rounds()
+    assert next_round_number(kept_project) == 2
+
+
+@pytest.mark.parametrize(("name", "read"), [("task.json", Project.task), ("solution.json", Project.solution)])
+def test_a_newer_file_alone_is_named_when_it_is_read(kept_project, name, read):
+    log = kept_project / "decisions.jsonl"
+    log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))
+    change(kept_project / name, schema=2)
+    with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
+        read(Project.open(kept_project))
+
+
+def test_every_file_that_is_kept_has_a_version(kept_project):
+    kept = {str(path.relative_to(kept_project)) for path in kept_project.rglob("*.json*")}
+    named = {"rounds/report.json" if name.startswith("rounds/") else name for name in kept}
+    assert named - {"project.json", "segments/automatic/coco.json"} == set(KEPT_FILES)
+
+
+# ---------------------------------------------------------------------- damaged files
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [
+        ("segments/automatic/coco.json", "segments"),
+        ("descriptions.json", "descriptions"),
+        ("matches.json", "matches"),
+        ("scene.json", "scene"),
+        ("tasks.json", "task"),
+        ("task.json", "task"),
+        ("solution.json", "solution"),
+    ],
+)
+@pytest.mark.parametrize("state", ["done", "todo"])  # a stage may have been killed before its end
+def test_a_damaged_result_is_set_aside_and_its_stage_is_to_do(kept_project, name, stage, state):
+    path, record = kept_project / name, json.loads((kept_project / "project.json").read_text())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    change(kept_project / "project.json", stages=record["stages"] | {stage: state})
+    project = Project.open(kept_project)
+    assert project.stages()[stage] == "todo"
+    project.begin_writing()
+    assert path.with_name(f"{path.name}.damaged").read_bytes() == whole[: len(whole) // 2] and not path.exists()
+    assert project.warnings == (f"{name} is damaged and was set aside as {name}.damaged; it is made again.",)
+    for read in (project.segments, project.descriptions, project.matches, project.scene, project.tasks, project.task):
+        read()
+
+
+def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
+    record = kept_project / "project.json"
+    for damage in (b"", b'{"schema": 1, "na', b"[]", b"null", b"{}"):
+        record.write_bytes(damage)
+        project = Project.open(kept_project)
+        assert len(project.decisions) == 6 and project.stages()["segments"] == "todo"
+    project.begin_writing()
+    assert Project.open(kept_project).name == kept_project.name
+    assert record.with_name("project.json.damaged").read_bytes() == b"{}"
+
+
+def test_a_damaged_record_stays_in_its_place_until_the_new_one_is_written(kept_project, monkeypatch):
+    (kept_project / "project.json").write_bytes(b"{")
+
+    def full(*_):
+        raise StoreError("project.json was not saved: the disk is full. Free some space, then try again.")
+
+    monkeypatch.setattr("pipeline.project.stage_record.write_json", full)
+    with pytest.raises(StoreError, match=r"schema_1 can only be looked at: project\.json was not saved"):
+        Project.open(kept_project).begin_writing()
+    assert len(Project.open(kept_project).decisions) == 6, "it is still a project, and can be looked at"
+
+
+# ---------------------------------------------------------------------- clocks
+
+
+def test_an_edit_is_run_whatever_the_clock_said_when_it_was_made(project, monkeypatch):
+    written = []
+
+    def route(task, folder, model, sandbox, options, start):
+        written.append((start.number, start.parent, start.program and start.program.simulation))
+        yield Round(start.number, start.parent, Program("", ""), Report((), (1.0,)), "done", "", 0.0)
+
+    monkeypatch.setattr("pipeline.run.task_stages.route", route)
+    monkeypatch.setattr("pipeline.run.task_stages.tracing_model", lambda *_: None)
+    monkeypatch.setattr("pipeline.run.task_stages.StageModel", lambda *_: None)
+    services = type("Services", (), {"sandbox": None, "mode": "route"})()
+    project.decide("task", name="lift", instruction="Lift it.", objects=[], goals=[], kind="", source="human")
+    clock = iter(range(10_000, 0, -100))  # it goes back at every look
+    monkeypatch.setattr("time.time", lambda: float(next(clock)))
+    list(rounds_stage(project, services))
+    project.decide("fork", parent=0, simulation="edited", checks="")
+    list(rounds_stage(project, services))
+    list(rounds_stage(project, services))
+    assert written == [(0, None, None), (1, 0, "edited"), (2, None, None)], "the edit is run once"
+
+
+def test_rounds_are_in_the_order_of_their_numbers_beyond_a_thousand(tmp_path):
+    for number in (1000, 2, 999):
+        write_round(Round(number, None, Program("", ""), Report((), (1.0,)), "done", "", 0.0), tmp_path)
+    assert [one.number for one in read_rounds(tmp_path)] == [2, 999, 1000] and next_round_number(tmp_path) == 1001

@@ -1,0 +1,139 @@
+"""One process writes a project; every other one can look at it, and is told where it is open."""
+
+import errno
+import json
+import os
+import re
+
+import pytest
+from offline_studio import offline_services, wait_until
+from other_process import open_elsewhere
+
+from pipeline.assets.library import Library
+from pipeline.project import Project, ProjectError
+from pipeline.store import LOCK_FILE, WriterLock, file_lock
+from studio.__main__ import main
+from studio.pages.status import top_bar_record
+from studio.sessions.session_registry import SessionRegistry
+
+OPEN_IN = r"small is open in process \d+ since \d{4}-\d\d-\d\d \d\d:\d\d, the studio at http://127.0.0.1:7861, and can"
+
+
+def test_a_second_process_reads_everything_and_writes_nothing(project):
+    project.decide("not_object", id=1, value=True)
+    project.close()
+    with open_elsewhere(project.folder):
+        before = (project.folder / "decisions.jsonl").read_bytes()
+        second = Project.open(project.folder)
+        assert len(second.segments()) == 2 and second.next_undo.kind == "not_object"
+        for act in (
+            lambda: second.decide("rename", id=1, name="mug"),
+            second.undo,
+            second.redo,
+            lambda: second.finish("scene", "", "", 0),
+            lambda: second.save_segments(()),
+        ):
+            with pytest.raises(ProjectError, match=OPEN_IN) as refused:
+                act()
+            assert "\n" not in str(refused.value)
+        assert (project.folder / "decisions.jsonl").read_bytes() == before
+
+
+def test_after_a_kill_the_next_writer_sees_what_the_killed_one_decided(project):
+    project.close()
+    reader = Project.open(project.folder)
+    with open_elsewhere(project.folder) as other:
+        other.kill()
+        other.wait()
+        project.decide("rename", id=1, name="mug")  # as the other would have done
+        project.close()
+        undone = reader.undo()
+    assert undone is not None and undone.kind == "rename", "its undo takes back the last decision, whoever made it"
+    assert [one.kind for one in Project.open(project.folder).decisions] == ["rename", "undo"]
+
+
+def test_a_session_of_a_project_open_elsewhere_only_shows_it(project, tmp_path):
+    project.close()
+    services = offline_services(Library(()))
+    registry = SessionRegistry(tmp_path / "workspace", services)
+    with open_elsewhere(project.folder):
+        session = registry.open("small")
+        assert re.search(OPEN_IN, session.log.take_notices()[0]) and session.idle, "nothing is computed"
+        assert top_bar_record(session, services)["saved"] == "view only"
+        for act in (
+            lambda: session.decisions.record("not_object", id=1, value=True),
+            session.decisions.undo,
+            lambda: session.generate("lift it", "route"),
+        ):
+            with pytest.raises(ProjectError, match=OPEN_IN):
+                act()
+    assert registry.open("small") is session
+    session.runner.stop()
+    session.decisions.record("not_object", id=1, value=True)
+    assert [one.kind for one in Project.open(project.folder).decisions] == ["not_object"]
+    services.sandbox.close()
+
+
+def test_a_session_that_was_closed_for_room_lets_other_processes_write(project, tmp_path):
+    frame, services = project.original_frame, offline_services(Library(()))
+    project.close()
+    Project.create(tmp_path / "workspace" / "another", frame).close()
+    registry = SessionRegistry(tmp_path / "workspace", services, idle_seconds=-1)
+    session = registry.open("small")
+    assert registry.open("small") is session and session.project.is_writer, "two tabs share it"
+    session.runner.stop()
+    wait_until(lambda: session.runner.current is None, "the stop")
+    registry.open("another").runner.stop()
+    with open_elsewhere(project.folder):
+        assert not session.project.is_writer
+    services.sandbox.close()
+
+
+def test_a_command_on_a_project_open_elsewhere_ends_with_code_two(project, capsys):
+    project.close()
+    with open_elsewhere(project.folder):
+        assert main(["run", "ignored", "--out", str(project.folder), "--until", "segments"]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert re.search(OPEN_IN, line)
+
+
+def test_two_tabs_of_one_studio_share_a_session_and_both_decide(project):
+    first, second = project, Project.open(project.folder)
+    first.decide("not_object", id=1, value=True)
+    second.begin_writing()
+    assert second.is_writer and first.is_writer, "one process is one writer"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_does_not_keep_a_project_locked(project):
+    ready, told = os.pipe()
+    go, release = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(told, b"x")
+        os.read(go, 1)  # outlives the lock of its parent
+        os._exit(0)
+    os.read(ready, 1)
+    project.close()
+    with open_elsewhere(project.folder) as other:
+        assert other.poll() is None
+    os.write(release, b"x")
+    os.waitpid(child, 0)
+
+
+def test_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
+    project.close()
+
+    def refuse(*_):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(file_lock.fcntl, "flock", refuse)
+    opened = Project.open(project.folder)
+    opened.decide("not_object", id=1, value=True)
+    assert not WriterLock.acquire(project.folder).enforced
+    assert any("no file locks" in line for line in opened.warnings)
+
+
+def test_the_lock_names_no_user_host_or_path(project):
+    text = (project.folder / LOCK_FILE).read_text()
+    assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text

@@ -1,0 +1,412 @@
+"""The router repairs the side at fault, never runs a program twice, and gives a reason when it stops."""
+
+# ruff: noqa: E501  (tables of sentences read best one a line)
+
+import json
+import re
+import sys
+from dataclasses import replace
+
+import pytest
+import tabletop
+
+from pipeline.models import ModelError
+from pipeline.planner import PlannerModel
+from pipeline.router import (
+    ProgramAnswer,
+    RouteAnswer,
+    RouteOptions,
+    RouterError,
+    RouteStart,
+    SourceAnswer,
+    check_program,
+    judging,
+    read_rounds,
+    report_json,
+    route,
+    write_program,
+    write_round,
+)
+from pipeline.router.failure_summary import summarize_failures
+from pipeline.router.intent_check import find_contradiction
+from pipeline.simulation import CheckResult, Program, Report, kit
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.sandbox import worker
+from pipeline.simulation.sandbox.sandbox import Limits, SandboxError
+from pipeline.tasks import understand_instruction
+
+RULES = PlannerModel()
+ON, SWAP = "put the green cube on the blue cube", "swap the red cube and the green cube"
+MINE = "\n\ndef check_mine(sim):\n    run = sim.rollout()\n    "
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return tabletop.write(tmp_path_factory.mktemp("table"))
+
+
+@pytest.fixture(scope="module")
+def scene(project):
+    return Scene.load(project)
+
+
+def simulation(old: str, new: str):
+    return lambda p: replace(p, simulation=p.simulation.replace(old, new))
+
+
+def added(check: str):
+    return lambda p: replace(p, checks=p.checks + MINE + check + "\n")
+
+
+FAULTS = {
+    "another object": (ON, simulation('"green_cube"', '"red_cube"'), "fix_simulation"),
+    "a misspelt object": (ON, simulation('"green_cube"', '"gren_cube"'), "fix_simulation"),
+    "a tolerance nobody can meet": (SWAP, simulation("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)"), "fix_simulation"),
+    "a tolerance anything meets": (ON, simulation('"blue_cube"))', '"blue_cube", tolerance=3))'), "fix_simulation"),
+    "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
+    "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
+    "a zone too small": ("move the can to the left", lambda p: replace(p, simulation=re.sub(r"size=\(.*\)\)", "size=0.05)", p.simulation)), "fix_simulation"),
+    "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
+    "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
+    "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),
+    "a forbidden import": (ON, simulation("import kit", "import os, kit"), "fix_simulation"),
+    "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
+    "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
+    "a check too tight": (ON, added('assert abs(run.end("green_cube").bottom - run.end("blue_cube").top) < 1e-7, "gap"'), "fix_checks"),
+    "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
+    "a check of nobody": (ON, added('assert run.end("gren_cube").bottom > 0, "low"'), "fix_checks"),
+    "a check of nothing": (ON, added("assert True"), "fix_checks"),
+    "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
+    "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
+    "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
+    "checks that say nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().solved\n"), "fix_checks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, sandbox, fault, monkeypatch):
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))
+    monkeypatch.setattr(judging, "SEEDS", (0,))  # one layout is enough here, and three times as fast
+    words, damage, side = FAULTS[fault]
+    task = understand_instruction(words, scene, RULES)
+    good = write_program(task, scene, RULES)
+    bad = damage(good)
+    assert bad != good
+    rounds = list(route(task, project, RULES, sandbox, RouteOptions(max_rounds=5), RouteStart(bad)))
+    assert rounds[0].route == side, rounds[0].reason
+    assert rounds[-1].route == "done", [(r.route, r.reason) for r in rounds]
+    assert rounds[0].program == bad and len({(r.program.simulation, r.program.checks) for r in rounds}) == len(rounds)
+
+
+def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sandbox):
+    task = understand_instruction(ON, scene, RULES)
+    edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
+        write_program(task, scene, RULES)
+    )
+    edited = replace(edited, simulation=edited.simulation.replace("    sim.goal", "    # A comment.\n    sim.goal"))
+    rounds = list(route(task, project, RULES, sandbox, start=RouteStart(edited)))
+    assert rounds[-1].program.simulation == edited.simulation.replace("gren_cube", "green_cube")
+
+
+def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
+    task = understand_instruction(ON, scene, RULES)
+    lazy = Program(
+        "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+        '    sim.goal(kit.near("green_cube", "blue_cube", distance=0.2))\n    return sim\n',
+        'def check_it(sim):\n    assert sim.rollout().reward > 0.5, "no"\n',
+    )
+    first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(lazy))
+    failed = {c.name: c.message for c in first.report.checks if not c.passed}
+    assert failed["meaning start"] == "the goals hold before anything moved"
+    assert "every check passes although this happens instead" in failed["meaning inverted"]
+    assert first.route == "give_up"
+
+
+def test_a_persons_task_must_keep_all_its_objects(project, scene, sandbox):
+    task = understand_instruction("stack the cubes", scene, RULES)
+    less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(
+        write_program(task, scene, RULES)
+    )
+    first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(less))
+    assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
+
+
+class ScriptedSandbox:
+    """A sandbox that returns the given reports in order and records the programs."""
+
+    def __init__(self, *reports: Report):
+        self.reports, self.programs = list(reports), []
+
+    def run(self, program, project_dir, seeds=(0,), limits=None, mutations=()):
+        self.programs.append(program)
+        return self.reports[min(len(self.programs), len(self.reports)) - 1], None
+
+
+class RepairingModel:
+    """A model that routes to the simulation and appends a line each time; it may fail."""
+
+    name = "scripted"
+
+    def __init__(self, fails_at: int = 99, changes: bool = True):
+        self.asked, self.fails_at, self.changes = [], fails_at, changes
+
+    def ask(self, question):
+        self.asked.append(question.kind)
+        if len(self.asked) > self.fails_at:
+            raise ModelError("the model cannot be reached")
+        if question.kind == "write_program":
+            return ProgramAnswer(simulation=GOOD.simulation, checks=GOOD.checks)
+        if question.kind == "route":
+            return RouteAnswer(route="fix_simulation", reason="it looks wrong")
+        return SourceAnswer(
+            source=question.data["simulation"] + f"SIZE = {len(self.asked)}\n" * self.changes, reason="a line more"
+        )
+
+
+GOOD = Program(
+    "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+    '    sim.goal(kit.on("green_cube", "blue_cube"))\n    return sim\n',
+    'def check_it(sim):\n    assert sim.rollout().reward > 0.99, "no"\n',
+)
+GOALS = {"goals": [{"name": "green_cube on blue_cube", "met": False}], "reward_at_start": 0.0}
+
+
+def result(*reward: float, passed: bool = False) -> Report:
+    return Report((CheckResult("check_it", passed, "" if passed else "no"),), reward, evidence=GOALS)
+
+
+@pytest.fixture
+def task(scene):
+    return understand_instruction(ON, scene, RULES)
+
+
+RIGHT, LEFT = "move the can to the right", "move the can to the left"
+TOWER = "stack the red cube and the blue cube"
+CONTRADICTIONS = {
+    "put the can left of the blue cube": ("left_of", "right_of"),
+    "put the can in front of the blue cube": ("in_front_of", "behind"),
+    "move the can away from the blue cube": ("away", "near"),
+    ON: ('"green_cube", "blue_cube"', '"blue_cube", "green_cube"'),
+    "put the green cube on the red cube": ("kit.on", "kit.near"),
+    f"{TOWER}, bottom first": ('"red_cube", "blue_cube"', '"blue_cube", "red_cube"'),
+}
+
+
+def requested(program, scene, monkeypatch):
+    """Return the goals of a program as the sandbox reports them."""
+    monkeypatch.setitem(sys.modules, "kit", kit)
+    names = {}
+    exec(program.simulation, names)
+    return worker._to_json(worker.requested_goals(names["build"](scene, 0)))
+
+
+@pytest.mark.parametrize("words", CONTRADICTIONS)
+@pytest.mark.parametrize("goals", ["the rules' goals", "goals in other words"])
+def test_only_goals_that_contradict_the_task_are_reported(scene, monkeypatch, words, goals):
+    task = understand_instruction(words, scene, RULES)
+    good = write_program(task, scene, RULES)
+    bad = simulation(*CONTRADICTIONS[words])(good)
+    task = task if goals == "the rules' goals" else replace(task, goals=("as the words say",))
+    assert bad != good and not find_contradiction(task, scene, requested(good, scene, monkeypatch))
+    assert "the simulation asks for" in find_contradiction(task, scene, requested(bad, scene, monkeypatch))
+
+
+def test_another_order_is_no_contradiction_if_the_task_gives_none(scene, monkeypatch):
+    task = understand_instruction(f"{TOWER} on top of each other", scene, RULES)
+    good = write_program(task, scene, RULES)
+    turned = re.sub(r'stacked\(\["(\w+)", "(\w+)"\]', r'stacked(["\2", "\1"]', good.simulation)
+    assert turned != good.simulation
+    assert not find_contradiction(task, scene, requested(replace(good, simulation=turned), scene, monkeypatch))
+
+
+def test_a_program_for_the_previous_instruction_is_repaired(project, scene, sandbox, monkeypatch):
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ())
+    monkeypatch.setattr(judging, "SEEDS", (0,))
+    right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
+    start = RouteStart(write_program(left, scene, RULES))
+    rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))
+    failed = [check for check in rounds[0].report.checks if not check.passed]
+    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
+    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
+    assert "right_zone" in rounds[-1].program.simulation
+
+
+def test_rounds_end_at_the_maximum(project, task):
+    rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
+    assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
+    assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
+
+
+def test_a_repair_that_made_it_worse_returns_to_the_best_round(project, task):
+    rounds = list(
+        route(
+            task,
+            project,
+            RepairingModel(),
+            ScriptedSandbox(result(0.5), result(0.1), result(0.6)),
+            RouteOptions(max_rounds=3),
+        )
+    )
+    assert rounds[1].reason.endswith("returning to round 0, which was better")
+    assert rounds[2].parent == 0
+
+
+def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
+    class Unsure(RepairingModel):
+        def ask(self, question):
+            answer = super().ask(question)
+            return answer.model_copy(update={"confidence": 0.2}) if isinstance(answer, RouteAnswer) else answer
+
+    (only,) = route(task, project, Unsure(), ScriptedSandbox(result(0.5)))
+    assert only.route == "ask" and only.confidence == 0.2
+    assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
+
+
+def test_silent_checks_get_messages_before_the_simulation_is_repaired(project, task):
+    silent = Report((CheckResult("check_it", False, "does not hold: assert run.solved"),), (0.5,), evidence=GOALS)
+    model = RepairingModel()
+    first, second = list(route(task, project, model, ScriptedSandbox(silent), RouteOptions(max_rounds=3)))[:2]
+    assert first.route == "fix_checks" and "need diagnostics" in first.reason
+    assert second.route == "fix_simulation" and second.program.simulation == first.program.simulation
+    assert model.asked == ["write_program", "route", "repair_checks", "route", "repair_simulation"]
+
+
+def test_programs_that_differ_only_in_comments_are_the_same(project, task):
+    class Chatty(RepairingModel):
+        def ask(self, question):
+            answer = super().ask(question)
+            if isinstance(answer, SourceAnswer):
+                return answer.model_copy(update={"source": question.data["simulation"] + f"# {len(self.asked)}\n"})
+            return answer
+
+    model = Chatty()
+    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)))
+    assert only.route == "give_up" and "every repair was tried before" in only.reason
+    assert model.asked.count("repair_simulation") == 2, "the model is asked again once"
+
+
+def test_a_partly_solved_program_is_to_be_simplified(project, task):
+    reasons = []
+
+    class Listening(RepairingModel):
+        def ask(self, question):
+            reasons.append(question.data.get("reason", ""))
+            return super().ask(question)
+
+    next(route(task, project, Listening(), ScriptedSandbox(result(0.5))))
+    assert "partly solved (reward 0.50), so make it simpler" in reasons[-1]
+
+
+def test_the_summary_has_one_sentence_per_finding():
+    evidence = {
+        "goals": [{"name": "a on b", "met": False, "miss": 0.05, "nearest_miss": 0.0, "over_time": [[1.0, 0.05], [2.0, 0.0], [3.0, 0.05]]}],
+        "events": [{"time": 2.5, "verb": "pick", "object": "a", "ok": False, "message": "the cup came down on c"}],
+        "at_rest": False, "moved_before_touch": {"c": 0.02}, "contacts": [["a", "c"]],
+        "objects": {"c": {"top": -0.1}, "d": {"top": 0.1, "turned": 1.5}, "e": {"top": 0.1, "turned": 0.0, "pushed": 0.04}},
+    }  # fmt: skip
+    failed = CheckResult("check_it", False, "a hangs")
+    summary = list(summarize_failures(GOOD, Report((failed,), (0.5,), "checks.py:2 NameError: x", evidence=evidence)))
+    assert summary == [
+        'checks.py:2 NameError: x — the line is: assert sim.rollout().reward > 0.99, "no"',
+        "rewards by layout: 0.50",
+        "not met: a on b, 5.0 cm short at the end, 0.0 cm at best; it held at 2.0 s and was lost again",
+        "at 2.5 s the oracle's pick of a: the cup came down on c",
+        "something still moves at the end",
+        "c moved 2.0 cm before anything touched it",
+        "c fell off the table",
+        "d tipped over by 86 degrees",
+        "e was pushed 4 cm and never picked up",
+        "objects in contact at the end: a and c",
+        "check_it fails: a hangs",
+    ]
+
+
+def test_a_zone_beyond_the_edge_of_the_table_fails(project, scene, sandbox):
+    task = understand_instruction("move the can to the left", scene, RULES)
+    good = write_program(task, scene, RULES)
+    bad = replace(good, simulation=re.sub(r"xy=\(.*?,", "xy=(3.0,", good.simulation))
+    first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(bad))
+    assert "left_zone extends beyond the edge of the table" in [check.message for check in first.report.checks]
+
+
+def test_a_repair_without_a_change_ends_the_rounds(project, task):
+    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
+    assert only.route == "give_up" and "every repair was tried before" in only.reason
+
+
+def test_mode_none_runs_one_round_and_asks_the_model_once(project, task):
+    model = RepairingModel()
+    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
+    assert only.route == "give_up" and model.asked == ["write_program"]
+
+
+def test_mode_repair_never_asks_for_a_route(project, task):
+    model = RepairingModel()
+    list(route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("repair", max_rounds=3)))
+    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
+
+
+def test_one_solved_layout_of_three_is_not_enough(project, task):
+    first = next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 0.0, 0.0, passed=True))))
+    assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
+    assert (
+        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 1.0, 0.0, passed=True)))).route
+        == "done"
+    )
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_a_model_failure_is_raised_after_its_round_is_yielded(project, task, fails_at):
+    rounds = route(task, project, RepairingModel(fails_at), ScriptedSandbox(result(0.5)))
+    first = next(rounds)
+    assert first.route == "" and "the model failed" in first.reason
+    with pytest.raises(ModelError):
+        next(rounds)
+
+
+def test_a_broken_sandbox_raises_and_yields_no_round(project, task):
+    class Broken:
+        def run(self, *args, **kwargs):
+            raise SandboxError("the sandbox died")
+
+    with pytest.raises(SandboxError):
+        next(route(task, project, RepairingModel(), Broken()))
+
+
+def test_an_unknown_mode_lists_the_modes(project, task):
+    with pytest.raises(RouterError, match="choose one of route, repair, none"):
+        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0)), RouteOptions("hope")))  # type: ignore[arg-type]
+
+
+def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
+    rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5), result(1.0, passed=True))))
+    for finished in rounds:
+        write_round(finished, tmp_path)
+    restored = read_rounds(tmp_path)
+    assert [(r.number, r.parent, r.program, r.route, r.reason, r.change, r.finished_at) for r in restored] == [
+        (r.number, r.parent, r.program, r.route, r.reason, r.change, r.finished_at) for r in rounds
+    ]
+    assert [report_json(r.report, r) for r in restored] == [
+        json.loads(json.dumps(report_json(r.report, r))) for r in rounds
+    ]
+    log = tmp_path / "rounds.jsonl"
+    assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [r.number for r in rounds]
+    log.write_text(log.read_text()[:-9])  # a crash cut it off
+    write_round(rounds[-1], tmp_path)
+    assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [r.number for r in rounds]
+    (tmp_path / "rounds" / "001" / "report.json").write_text("{")
+    assert len(read_rounds(tmp_path)) == len(rounds) - 1
+
+
+def test_a_report_has_the_documented_keys(project, sandbox):
+    report = report_json(check_program(GOOD, project, sandbox))
+    assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(report)
+    assert all({"name", "passed", "message"} <= set(check) for check in report["checks"])
+    assert report["reward"] == [1.0, 1.0, 1.0] and json.dumps(report)
+
+
+def test_forbidden_code_is_a_violation_and_unreadable_code_a_crash(project, sandbox):
+    forbidden = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
+    assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
+    broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)
+    assert broken.crash and broken.crash.startswith("simulation.py:1")

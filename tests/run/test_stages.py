@@ -1,0 +1,86 @@
+"""Stages become done, failed or stale."""
+
+import numpy as np
+import pytest
+
+from pipeline.assets import Library
+from pipeline.errors import StudioError
+from pipeline.frame import Frame, Intrinsics
+from pipeline.matching import LibraryFeatures
+from pipeline.planner import PlannerModel
+from pipeline.project import STAGE_DECISIONS, STAGES, Project
+from pipeline.run import Progress, Services, run_stage, stages
+from pipeline.segmentation import DepthSegmenter
+from pipeline.tasks import TaskError
+
+DECISIONS = {
+    "descriptions": ("rename", {"id": 1, "name": "mug"}),
+    "matches": ("choose_asset", {"id": 1, "asset_id": None}),
+    "scene": ("physics", {"id": 1, "mass": 0.2, "friction": None}),
+    "rounds": ("fork", {"parent": 0, "simulation": "", "checks": ""}),
+    "solution": ("robot", {"name": "arm"}),
+}
+"""A decision that makes each stage stale, for the stages that have one."""
+
+
+@pytest.fixture
+def project(tmp_path):
+    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+    return Project.create(tmp_path / "one", frame)
+
+
+@pytest.fixture
+def services():
+    library = Library(())
+    features = LibraryFeatures.compute(library)
+    return Services(DepthSegmenter(), PlannerModel(), library, None, lambda: features)  # type: ignore[arg-type]
+
+
+def replace_stage(monkeypatch, stage, work):
+    """Replace a stage by one that does this work only."""
+
+    def run(*_):
+        yield Progress(stage, "at work")
+        work()
+
+    monkeypatch.setitem(stages._STAGES, stage, run)
+
+
+@pytest.mark.parametrize("stage", DECISIONS)
+@pytest.mark.parametrize("decided", DECISIONS)
+def test_a_decision_during_a_stage_makes_the_dependent_stage_stale(stage, decided, project, services, monkeypatch):
+    kind, data = DECISIONS[decided]
+    replace_stage(monkeypatch, stage, lambda: project.decide(kind, **data))
+    list(run_stage(project, services, stage))
+    depends = any(kind in STAGE_DECISIONS.get(one, ()) for one in STAGES[: STAGES.index(stage) + 1])
+    assert project.stages()[stage] == ("stale" if depends else "done")
+    project.undo()
+    assert project.stages()[stage] == "done"  # it ran without the decision
+
+
+def test_a_failed_stage_gives_a_reason_and_keeps_the_earlier_ones(project, services, monkeypatch):
+    def broken():
+        raise StudioError("The table is upside down; turn it.")
+
+    replace_stage(monkeypatch, "scene", broken)
+    with pytest.raises(StudioError, match="upside down"):
+        list(run_stage(project, services, "scene"))
+    reopened = Project.open(project.folder)
+    assert reopened.stages()["scene"] == "failed" and reopened.error("scene") == "The table is upside down; turn it."
+    assert reopened.stages()["frame"] == "done"
+
+
+@pytest.mark.parametrize("before", ["done", "stale", "todo"])
+def test_a_refused_instruction_leaves_the_previous_task_current(before, project, services, monkeypatch):
+    def refused(*_):
+        yield Progress("task", "at work")
+        raise TaskError("There is no submarine here.")
+
+    if before != "todo":
+        for name in ("tasks.json", "task.json"):
+            (project.folder / name).write_text("[]")
+        project.finish("task", project.key("task") if before == "done" else "of others", "rules", 0.1)
+    monkeypatch.setattr(stages, "task_stage", refused)
+    with pytest.raises(TaskError, match="submarine"):
+        list(run_stage(project, services, "task", "sink the submarine"))
+    assert Project.open(project.folder).stages()["task"] == ("failed" if before == "todo" else "done")

@@ -1,0 +1,210 @@
+"""Articulated objects in the twin: they settle closed, open and close, and are written, read and exported."""
+
+import io
+import json
+import os
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import drawn_scene as make
+import mujoco
+import numpy as np
+import pytest
+
+from pipeline.assets import Library
+from pipeline.assets.importers.asset_import import import_asset
+from pipeline.export import export_zip
+from pipeline.export.object_zip import object_zip
+from pipeline.scene import fidelity
+from pipeline.scene.mjcf import builder
+from pipeline.scene.scene_files import read_scene, write_scene
+from pipeline.scene.settle import settle
+from pipeline.simulation import kit
+
+DRAWERS = """<mujoco><compiler angle="radian"/><worldbody><body name="case">
+  <geom type="box" size="0.1 0.1 0.01" pos="0 0 0.01"/><geom type="box" size="0.1 0.1 0.01" pos="0 0 0.19"/>
+  <geom type="box" size="0.1 0.005 0.1" pos="0 0.1 0.1"/>
+  <geom type="box" size="0.005 0.1 0.1" pos="-0.1 0 0.1"/><geom type="box" size="0.005 0.1 0.1" pos="0.1 0 0.1"/>
+  <body name="lower" pos="0 0 0.06">
+    <joint name="lower_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true" damping="5"/>
+    <geom type="box" size="0.09 0.09 0.03" rgba="0.2 0.3 0.8 1"/></body>
+  <body name="upper" pos="0 0 0.14">
+    <joint name="upper_slide" type="slide" axis="0 -1 0" range="0 0.15" limited="true"/>
+    <geom type="box" size="0.09 0.09 0.03" rgba="0.8 0.3 0.2 1"/></body>
+</body></worldbody></mujoco>"""
+DOOR = """<mujoco><worldbody>
+  <geom name="case" type="box" size="0.1 0.1 0.08" pos="0 0.02 0.08" contype="0" conaffinity="0"/>
+  <geom type="box" size="0.1 0.1 0.08" pos="0 0.02 0.08" group="3"/>
+  <body name="door" pos="-0.1 -0.09 0.08">
+    <joint type="hinge" axis="0 0 1" range="-110 0" limited="true"/>
+    <geom type="box" size="0.1 0.008 0.078" pos="0.1 0 0" rgba="1 1 1 1" contype="0" conaffinity="0"/>
+    <geom type="box" size="0.1 0.008 0.078" pos="0.1 0 0" group="3"/></body>
+</worldbody></mujoco>"""
+KNOB = """<mujoco><worldbody><body name="plate">
+  <geom type="cylinder" size="0.1 0.01" pos="0 0 0.01"/>
+  <body name="knob" pos="0 -0.06 0.03"><joint name="knob" type="hinge" axis="0 0 1"/>
+    <geom type="box" size="0.02 0.005 0.01"/></body>
+</body></worldbody><actuator><motor joint="knob"/></actuator><keyframe><key qpos="1"/></keyframe></mujoco>"""
+MODELS = {"drawers": DRAWERS, "door": DOOR, "knob": KNOB}
+
+
+def libero() -> list:
+    """Return the articulated assets of the LIBERO pack if it is installed."""
+    folder = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
+    names = [f.parent.parent for f in sorted(folder.glob("*/model/model.xml"))] if folder.is_dir() else []
+    return [pytest.param(path, id=path.name) for path in names]
+
+
+def articulated_placement(asset, scale=1.0, **more):
+    fields = {
+        "mesh": asset.mesh, "name": "cupboard", "size": asset.size * scale, "scale": scale, "model": asset.model,
+        "joints": asset.joints, "mass": 1.5 * scale**3, "collision": asset.collision, "asset_id": asset.id, "number": 9,
+    }  # fmt: skip
+    return make.placement(**fields | more)
+
+
+@pytest.fixture(params=MODELS)
+def asset(request, tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / f"{request.param}.xml").write_text(MODELS[request.param])
+    return import_asset(tmp_path / "files" / f"{request.param}.xml", tmp_path / "library").asset
+
+
+@pytest.fixture
+def twin(asset, tmp_path):
+    """Return a project folder with the settled object and a can beside it."""
+    can = make.placement(make.can(tmp_path), "can", at=(0.3, 0.1))
+    scene, _ = settle(make.scene(articulated_placement(asset), can))
+    write_scene(scene, tmp_path / "project")
+    return tmp_path / "project"
+
+
+def load_model(project: Path) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
+
+
+def own_joints(model: mujoco.MjModel) -> list[int]:
+    return [j for j in range(model.njnt) if model.joint(j).name.startswith("cupboard/")]
+
+
+def check_simulation(model: mujoco.MjModel, mass: float) -> None:
+    """Check that the object has its mass, rests at home, stays within its limits, and opens and closes."""
+    root = model.body("cupboard").id
+    assert model.body_subtreemass[root] == pytest.approx(mass, rel=1e-4)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    start, joints = data.xpos[root].copy(), own_joints(model)
+    assert joints
+    mujoco.mj_step(model, data, 500)
+    assert np.linalg.norm(data.xpos[root] - start) < 0.001
+    for joint in joints:
+        at, low, high = model.jnt_qposadr[joint], *model.jnt_range[joint]
+        if not model.jnt_limited[joint]:
+            low, high = -1.0, 1.0
+        margin = 0.02 * (high - low) + 1e-3
+        assert low - margin <= data.qpos[at] <= high + margin and abs(data.qpos[at]) < 0.05 * (high - low)
+        for end in (low, high):
+            data.qpos[at] = end
+            mujoco.mj_forward(model, data)
+            mujoco.mj_step(model, data, 50)
+            assert np.isfinite(data.qpos).all() and low - margin <= data.qpos[at] <= high + margin
+        data.qpos[at] = 0.0
+    assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
+
+
+def test_it_settles_closed_and_opens_and_closes(twin, asset):
+    scene = read_scene(twin)
+    model = load_model(twin)
+    check_simulation(model, 1.5)
+    assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]
+    assert model.nu == 0 and model.nkey == 0
+    placed = next(p for p in scene.placements if p.name == "cupboard")
+    np.testing.assert_allclose(model.body("cupboard").pos, placed.world_from_object.pos, atol=1e-6)
+
+
+@pytest.mark.parametrize("asset", ["drawers"], indirect=True)
+def test_it_has_the_size_of_its_placement(asset):
+    spec = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5)))
+    model = spec.compile()
+    check_simulation(model, 1.5 / 8)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    geoms = [g for g in range(model.ngeom) if model.body_rootid[model.geom_bodyid[g]] == model.body("cupboard").id]
+    top = max(data.geom_xpos[g][2] + model.geom_size[g][2] for g in geoms)
+    assert top == pytest.approx(0.1, abs=2e-3)
+    np.testing.assert_allclose(model.joint("cupboard/lower_slide").range, [0, 0.075])
+
+
+def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
+    record = json.loads((twin / "scene.json").read_text())["placements"][0]
+    assert record["joints"][0]["name"].startswith("cupboard/") and record["joints"][0]["value"] == 0
+    scene = read_scene(twin)
+    second_folder = tmp_path / "second"
+    second_folder.mkdir()
+    write_scene(scene, second_folder)
+    assert json.loads((second_folder / "scene.json").read_text())["placements"] == [
+        {**p, "mesh": p["mesh"]} for p in json.loads((twin / "scene.json").read_text())["placements"]
+    ]
+    first, second = load_model(twin), load_model(second_folder)
+    assert first.njnt == second.njnt and np.allclose(first.body_mass, second.body_mass)
+    write_scene(scene, twin)  # over its own files, as an edit does
+    check_simulation(load_model(twin), 1.5)
+
+
+def test_the_kit_simulates_it_and_its_neighbours(twin):
+    sim = kit.Simulation(kit.Scene.load(twin), 0)
+    cupboard = sim["cupboard"]
+    assert cupboard.height == pytest.approx(cupboard.size[2], abs=0.01)
+    sim.add_zone("spot", (0.3, -0.2), (0.16, 0.16))
+    sim.goal(kit.in_zone("can", "spot"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    np.testing.assert_allclose(run.end("cupboard").position, cupboard.position, atol=0.005)
+
+
+def test_the_kit_copies_resizes_and_leaves_it_out(twin):
+    scene = kit.Scene.load(twin)
+    sim = kit.Simulation(scene, 0)
+    sim.copy("cupboard", "second", (-0.3, -0.2))
+    sim.resize("second", 0.5)
+    sim.goal(kit.on_table("can"))
+    run = sim.rollout()
+    assert run.end("second").height == pytest.approx(0.5 * run.end("cupboard").height, abs=0.005)
+    without = kit.Simulation(scene, 0)
+    without.remove("cupboard")
+    without.goal(kit.on_table("can"))
+    assert "cupboard" not in without.rollout().state_at_end.objects
+
+
+@pytest.mark.parametrize("asset", ["drawers"], indirect=True)
+def test_a_rendering_labels_all_its_parts_as_one_object(asset):
+    frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
+    (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
+    assert agreement.mask_iou > 0.97
+
+
+def test_it_is_exported_with_the_project_and_alone(twin, tmp_path):
+    with zipfile.ZipFile(export_zip(twin, tmp_path / "exported.zip")) as archive:
+        archive.extractall(tmp_path)
+    check_simulation(load_model(tmp_path / "exported"), 1.5)
+    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
+        archive.extractall(tmp_path / "alone")
+    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
+    assert len(own_joints(alone)) == len(placed.joints)
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
+        archive.extractall(tmp_path / "closed")
+    closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
+    assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("folder", libero() or [pytest.param(None, marks=pytest.mark.skip("LIBERO is not installed"))])
+def test_every_articulated_asset_of_the_pack_rests_and_moves(folder, tmp_path):
+    (asset,) = Library.open([folder], cache=tmp_path)
+    settled, _ = settle(make.scene(articulated_placement(asset)))
+    write_scene(replace(settled, intrinsics=None), tmp_path / "project")
+    check_simulation(load_model(tmp_path / "project"), 1.5)
+    shutil.copytree(tmp_path / "project" / "scene", tmp_path / "elsewhere")
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere" / "scene.xml")).njnt > 1

@@ -1,0 +1,86 @@
+"""Candidate previews are rendered where the photograph shows the object, in its camera and brightness."""
+
+from dataclasses import replace
+
+import drawn_scene as make
+import numpy as np
+import pytest
+
+from pipeline.scene import SceneError
+from pipeline.scene.preview.candidate_preview import (
+    ASPECT,
+    IMAGE_WIDTH,
+    crop_window,
+    draw_candidate,
+    outline_polygons,
+    remove_object,
+)
+
+
+@pytest.fixture
+def observed(tmp_path):
+    scene = make.scene(
+        make.placement(make.box(tmp_path), "box", (0.0, 0.1), yaw=0.5, rgb=(90, 90, 90)),
+        make.placement(make.box(tmp_path, (0.05, 0.04, 0.12)), "wall", (0.03, -0.05), number=2),
+    )
+    return scene, *make.photograph(scene)
+
+
+def render(scene, frame, segments, which=0, **changed):
+    p = replace(scene.placements[which], **changed)
+    return draw_candidate(frame, scene.world_from_camera, segments[which].mask, p.mesh, p.size, p.world_from_object)
+
+
+def test_the_right_shape_at_its_true_pose_covers_the_mask(observed):
+    scene, frame, _, segments = observed
+    for which in (0, 1):
+        assert render(scene, frame, segments, which).overlap > 0.95
+
+
+def test_occluders_hide_the_candidate_too(observed):
+    scene, frame, _, segments = observed
+    rendering = render(scene, frame, segments)
+    wall = segments[1].mask[crop_window(segments[0].mask).slices]
+    zoom = rendering.rgba.shape[0] / wall.shape[0]
+    rows, columns = np.nonzero(wall)
+    middle = rendering.rgba[(rows * zoom).astype(int).clip(0), (columns * zoom).astype(int), 3]
+    assert len(middle) and (middle > 128).mean() < 0.1
+
+
+def test_another_size_overlaps_less(observed):
+    scene, frame, _, segments = observed
+    sizes = [scene.placements[1].size * s for s in (1.0, 1.2, 1.5)]
+    first, second, third = (render(scene, frame, segments, 1, size=size).overlap for size in sizes)
+    assert first > second > third
+
+
+def test_its_mean_brightness_is_the_photographs(observed):
+    scene, frame, _, segments = observed
+    rendering = render(scene, frame, segments).rgba
+    assert rendering[rendering[..., 3] > 200][:, :3].mean() == pytest.approx(90, abs=6)
+
+
+def test_the_window_holds_the_mask_and_has_a_fixed_aspect_ratio(observed):
+    _, frame, _, segments = observed
+    for segment in segments:
+        view = crop_window(segment.mask)
+        assert segment.mask[view.slices].sum() == segment.mask.sum()
+        assert view.width / view.height == pytest.approx(ASPECT, abs=0.03)
+        assert remove_object(frame, segment.mask).shape == (view.height, view.width, 3)
+    full = crop_window(np.ones((240, 320), bool))
+    assert (full.left, full.top, full.width, full.height) == (0, 0, 320, 240)
+
+
+def test_an_empty_mask_is_an_error_in_one_line():
+    with pytest.raises(SceneError, match="the mask is empty"):
+        crop_window(np.zeros((240, 320), bool))
+
+
+def test_an_outline_goes_around_what_shows(observed):
+    scene, frame, _, segments = observed
+    shown = render(scene, frame, segments, 1).rgba[..., 3] > 128
+    (around,) = outline_polygons(shown)
+    points = np.array(around) * [IMAGE_WIDTH, shown.shape[0]]
+    rows, columns = np.nonzero(shown)
+    np.testing.assert_allclose(points.min(0), [columns.min(), rows.min()], atol=2)
+    np.testing.assert_allclose(points.max(0), [columns.max(), rows.max()], atol=2)

@@ -1,0 +1,112 @@
+"""Object names: from colour and asset, unique; every earlier name still refers to the same object."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.assets import Library
+from pipeline.decisions import Decision
+from pipeline.description import Attributes, Description
+from pipeline.geometry import Pose
+from pipeline.matching import Candidate, Match
+from pipeline.scene import Placement, Scene
+from pipeline.scene.object_names import colour_and_kind, current_names, name_objects, use_current_names
+from pipeline.tasks import Task, rename_in_task
+
+LIBRARY = Library.open()
+SIZE = np.full(3, 0.05)
+
+
+def description(id: int, name: str, colour: str, source: str = "measured") -> Description:
+    shape = "cube" if "cube" in name else "box"
+    attributes = Attributes(colour, (0, 0, 0), shape, SIZE, 0.0, SIZE / 2, 0.0)
+    return Description(id, True, name, name, attributes, source=source)
+
+
+def named_placements(descriptions, assets, decisions=(), score=0.9, source="measured"):
+    """Return the named placements of objects as these assets, None for a reconstruction."""
+    matches = [
+        Match(d.segment_id, asset, 1.0, "", (Candidate(asset, score, {}, ""),) if asset else (), source)
+        for d, asset in zip(descriptions, assets, strict=True)
+    ]
+    placements = tuple(
+        Placement(
+            d.name, d.segment_id, asset, 1.0, SIZE, Pose(SIZE, np.array([1.0, 0, 0, 0])), Path("a.obj"), (), 0.1, 1.0
+        )
+        for d, asset in zip(descriptions, assets, strict=True)
+    )
+    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), placements)
+    return name_objects(scene, descriptions, matches, LIBRARY, decisions).placements
+
+
+@pytest.mark.parametrize(
+    ("colour", "asset", "name"),
+    [
+        ("white", "white_mug", "white_mug"),
+        ("blue", "red_mug", "blue_mug"),
+        ("red", "ketchup_bottle", "red_ketchup_bottle"),
+        ("orange", "orange", "orange"),
+        ("green", "teal_bowl", "teal_bowl"),
+        ("brown", "large_wooden_cube", "wooden_cube"),
+        ("red", "apple", "red_apple"),
+    ],
+)
+def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name):
+    assert colour_and_kind(colour, LIBRARY[asset]) == name
+
+
+def test_a_reconstruction_keeps_its_measured_name():
+    (p,) = named_placements([description(1, "white_cube", "white")], [None])
+    assert (p.name, p.aliases) == ("white_cube", ())
+
+
+def test_a_name_uses_the_category_alone_if_only_that_is_certain():
+    (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
+    assert p.name == "red_bottle"
+
+
+def test_a_name_from_a_person_or_a_model_stays():
+    rename = Decision("rename", {"id": 1, "name": "Granny's mug"})
+    (by_person,) = named_placements([description(1, "granny_s_mug", "white", "human")], ["white_mug"], [rename])
+    (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
+    assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
+    assert {"white_mug", "white_box"} <= set(by_person.aliases)
+
+
+def test_names_are_unique_and_none_is_anothers_measured_name():
+    names = [
+        ("white_cube", "white_mug"),
+        ("white_cube_2", "white_mug"),
+        ("white_mug", None),
+        ("brown_cube", "white_mug"),
+    ]
+    placed = named_placements(
+        [description(i, name, name.split("_")[0]) for i, (name, _) in enumerate(names)], [a for _, a in names]
+    )
+    assert len({p.name for p in placed}) == len(placed)
+    for p, (measured, _) in zip(placed, names, strict=True):
+        assert p.name not in {name for name, _ in names if name != measured}
+    everything = [name for p in placed for name in (p.name, *p.aliases)]
+    assert len(everything) == len(set(everything)), "one name, one object"
+
+
+def test_a_task_keeps_its_object_after_another_asset_was_chosen():
+    before = description(1, "white_cube", "white"), description(2, "blue_bowl", "blue")
+    task = Task("t", "Put white_cube on blue_plate.", ("white_cube", "blue_plate"), ("white_cube rests on blue_plate",))
+    choices = [
+        Decision("choose_asset", {"id": 2, "asset_id": "blue_plate"}),
+        Decision("choose_asset", {"id": 2, "asset_id": "white_bowl"}),
+    ]
+    placed = named_placements(before, ["white_mug", "white_bowl"], choices)
+    renamed = rename_in_task(task, lambda text: use_current_names(text, current_names(placed)))
+    assert [p.name for p in placed] == ["white_mug", "blue_bowl"]
+    assert renamed.instruction == "Put white_mug on blue_bowl."
+    assert (renamed.objects, renamed.goals) == (("white_mug", "blue_bowl"), ("white_mug rests on blue_bowl",))
+
+
+def test_only_complete_names_are_replaced():
+    assert (
+        use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
+        == "white_cube_2 beside white_mug"
+    )

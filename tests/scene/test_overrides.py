@@ -1,0 +1,112 @@
+"""Overrides: a person's pose, size and weight hold, and can be taken back."""
+
+from types import SimpleNamespace
+
+import drawn_scene as make
+import numpy as np
+import pytest
+from test_place_objects import asset_placement, place_again, position_error
+
+from pipeline.assets import Library
+from pipeline.geometry import Pose
+from pipeline.scene import scene_files
+from pipeline.scene.overrides import Override, overrides_from_decisions
+
+UPRIGHT = [1.0, 0, 0, 0]
+
+
+def override_after(*decisions):
+    """Return the override of object 2 after decisions, each a kind and its data."""
+    log = [SimpleNamespace(kind=kind, data={"id": 2, **data}) for kind, data in decisions]
+    return overrides_from_decisions(log).get(2, Override())
+
+
+MOVE = ("move", {"pos": [0.1, 0.2, 0.3], "quat_wxyz": [2, 0, 0, 0]})
+RESIZE = ("resize", {"scale": 1.3, "pos": [0.1, 0.2, 0.4], "quat_wxyz": UPRIGHT})
+REFIT = ("refit", {"pos": [0.5, 0, 0], "quat_wxyz": UPRIGHT, "scale": 1.3, "free": True})
+RESET = ("refit", {})
+WEIGH = ("physics", {"mass": 0.7, "friction": 0.4})
+
+
+def test_the_last_move_of_an_object_counts():
+    override = override_after(MOVE, ("move", {"pos": [0, 0, 2], "quat_wxyz": [2, 0, 0, 0]}))
+    assert np.allclose(override.pose.pos, [0, 0, 2])
+    assert np.allclose(override.pose.quat_wxyz, UPRIGHT)
+
+
+def test_a_move_keeps_the_size_and_a_resize_without_a_pose_keeps_the_pose():
+    assert override_after(RESIZE, MOVE).scale == 1.3
+    assert np.allclose(override_after(MOVE, ("resize", {"scale": 2})).fixed_pose.pos, [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("before", [(), (MOVE,), (RESIZE,), (MOVE, RESIZE), (REFIT,)])
+def test_a_refit_ends_moves_and_resizes_and_a_reset_ends_everything(before):
+    assert override_after(*before, REFIT).fixed_pose is None
+    reset = override_after(*before, RESET)
+    assert (reset.pose, reset.scale, reset.refit_scale) == (None, None, False)
+
+
+def test_another_asset_has_its_own_size_and_weight_at_the_same_pose():
+    override = override_after(MOVE, RESIZE, WEIGH, ("choose_asset", {"asset_id": "red_mug"}))
+    assert np.allclose(override.fixed_pose.pos, RESIZE[1]["pos"])
+    assert (override.scale, override.mass, override.friction) == (None, None, None)
+
+
+def test_a_weight_survives_moves_and_impossible_values_are_ignored():
+    assert override_after(WEIGH, MOVE, REFIT).mass == 0.7
+    impossible = ("physics", {"mass": -1, "friction": float("nan")})
+    assert override_after(impossible) is not None
+    assert override_after(impossible).mass is None
+    assert override_after(("resize", {"scale": 1e9})).scale == 20
+
+
+@pytest.fixture(scope="module")
+def library():
+    return Library.open()
+
+
+@pytest.fixture(scope="module")
+def mug(library):
+    return make.scene(asset_placement(library, "red_mug", 2, (0.05, 0.1), 2.0))
+
+
+def test_a_resized_object_keeps_its_bottom_and_its_machine_pose(mug, library, tmp_path):
+    (plain,) = place_again(mug, library, tmp_path).placements
+    (large,) = place_again(mug, library, tmp_path, overrides={2: Override(scale=1.5)}).placements
+    bottoms = [p.world_from_object.pos[2] - p.size[2] / 2 for p in (plain, large)]
+    assert np.allclose(large.size, 1.5 * plain.size)
+    assert bottoms[0] == pytest.approx(bottoms[1])
+    assert plain.machine_pose is None
+    assert np.allclose(large.machine_pose.world_from_object.matrix, plain.world_from_object.matrix)
+
+
+def test_a_refit_finds_the_true_pose_from_a_persons_pose(mug, library, tmp_path):
+    true = mug.placements[0].world_from_object
+    start = Pose(true.pos + np.array([0.03, -0.02, 0]), true.quat_wxyz)
+    (placed,) = place_again(mug, library, tmp_path, overrides={2: Override(start, refit=True)}).placements
+    assert position_error(mug.placements[0], placed) < 0.003
+
+
+def test_a_refit_may_change_the_scale(mug, library, tmp_path):
+    true = mug.placements[0].world_from_object
+    override = Override(true, 0.85, refit=True, refit_scale=True)
+    (placed,) = place_again(mug, library, tmp_path, overrides={2: override}).placements
+    assert placed.scale == pytest.approx(1, abs=0.05)
+
+
+def test_overridden_weights_reach_the_scene_and_its_file(mug, library, tmp_path):
+    scene = place_again(mug, library, tmp_path, overrides={2: Override(mass=0.7, friction=0.4, scale=1.2)})
+    assert (scene.placements[0].mass, scene.placements[0].friction) == (0.7, 0.4)
+    scene_files.write_scene(scene, tmp_path)
+    (read,) = scene_files.read_scene(tmp_path).placements
+    assert (read.mass, read.scale) == (0.7, 1.2)
+    assert read.mass_source == read.friction_source == "person"
+    assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
+    assert read.machine_pose.scale == 1
+
+
+def test_values_a_person_leaves_unchanged_keep_the_model_as_source():
+    estimate = ("physics", {"mass": 0.5, "friction": 0.6, "friction_range": [0.4, 0.9], "source": "model seer"})
+    override = override_after(estimate, ("physics", {"mass": 0.9, "friction": 0.6}))
+    assert (override.mass, override.mass_source, override.mass_range) == (0.9, "person", None)
+    assert (override.friction_source, override.friction_range) == ("model seer", (0.4, 0.9))

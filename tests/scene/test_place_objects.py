@@ -1,0 +1,211 @@
+"""Placing: a scene that is photographed and placed again is the same scene."""
+
+from dataclasses import replace
+
+import drawn_scene as make
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from pipeline.assets import Library
+from pipeline.description import Attributes, Description
+from pipeline.frame import Observation
+from pipeline.geometry import Pose
+from pipeline.matching import Candidate, Match
+from pipeline.scene.observed_object import observe
+from pipeline.scene.overrides import Override
+from pipeline.scene.place_objects import SceneInputs, place_objects
+from pipeline.scene.pose_search import search_pose
+from pipeline.scene.settle import settle
+
+UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
+
+
+@pytest.fixture(scope="module")
+def library():
+    return Library.open()
+
+
+def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
+    """Return an asset of the library on the table."""
+    asset = library[id]
+    pose = Pose(np.zeros(3), Rotation.from_euler("z", yaw).as_quat(scalar_first=True)) @ Pose(np.zeros(3), side)
+    height = float(np.abs(pose.rotation[2]) @ asset.size)
+    p = make.placement(asset.mesh, id, at, size=asset.size, number=number, asset_id=id, collision=asset.collision)
+    return replace(p, world_from_object=Pose(np.array([*at, bottom + height / 2]), pose.quat_wxyz))
+
+
+def exact_description(p):
+    """Return the description of a placement that exact measurements would give."""
+    size, yaw = p.size, 2 * np.arctan2(p.world_from_object.quat_wxyz[3], p.world_from_object.quat_wxyz[0])
+    attributes = Attributes("red", (200, 30, 30), "box", size, float(yaw), p.world_from_object.pos, 0.001)
+    return Description(p.segment_id, True, p.name, "", attributes)
+
+
+def exact_match(p, known=True):
+    return Match(p.segment_id, p.asset_id if known else None, 1.0, "", ())
+
+
+def inputs_of(scene, library, folder, known=True, overrides=None):
+    """Return the inputs that a photograph of a scene gives."""
+    observation, segments = make.observe(scene)
+    descriptions = [exact_description(p) for p in scene.placements]
+    matches = [exact_match(p, known) for p in scene.placements]
+    return SceneInputs(observation, segments, descriptions, matches, library, folder, overrides or {})
+
+
+def place_again(scene, library, folder, known=True, overrides=None):
+    return place_objects(inputs_of(scene, library, folder, known, overrides))
+
+
+def position_error(true, placed) -> float:
+    return float(np.linalg.norm(true.world_from_object.pos - placed.world_from_object.pos))
+
+
+@pytest.fixture(scope="module")
+def truth(library):
+    scene, _ = settle(make.scene(
+        asset_placement(library, "cracker_box", 1, (-0.2, 0.15), 0.4),
+        asset_placement(library, "red_mug", 2, (0.05, 0.1), 2.0),
+        asset_placement(library, "blue_block", 3, (-0.1, -0.1), 0.5),
+        asset_placement(library, "red_cube", 4, (-0.1, -0.1), 0.9, bottom=0.04),
+        asset_placement(library, "mustard_bottle", 5, (0.2, -0.05), 1.0),
+        asset_placement(library, "crisp_tube", 6, (0.1, -0.2), 0.3, side=LYING),
+    ))  # fmt: skip
+    return scene
+
+
+@pytest.fixture(scope="module")
+def two_objects(truth):
+    """A mug and a block, for tests that do not depend on the fit."""
+    return replace(truth, placements=tuple(p for p in truth.placements if p.name in ("red_mug", "blue_block")))
+
+
+def test_known_objects_are_placed_upright_lying_or_stacked(truth, library, tmp_path):
+    scene, reports = settle(place_again(truth, library, tmp_path))
+    for p, q in zip(truth.placements, scene.placements, strict=True):
+        up = p.world_from_object.rotation[:, 2], q.world_from_object.rotation[:, 2]
+        assert position_error(p, q) < 0.003, p.name
+        assert abs(up[0] @ up[1]) > 0.999, p.name
+        assert q.name == p.name
+        assert q.asset_id == p.asset_id
+    assert reports == ()
+
+
+def test_unknown_objects_are_reconstructed_within_a_centimetre(truth, library, tmp_path):
+    upright = make.scene(*(p for p in truth.placements if p.name in ("cracker_box", "blue_block", "red_cube")))
+    scene, _ = settle(place_again(upright, library, tmp_path, known=False))
+    for p, q in zip(upright.placements, scene.placements, strict=True):
+        assert q.asset_id is None
+        assert q.mesh.is_relative_to(tmp_path)
+        assert position_error(p, q) < 0.01, p.name
+
+
+def test_a_persons_pose_wins(two_objects, library, tmp_path):
+    pose = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
+    scene = place_again(two_objects, library, tmp_path, overrides={2: Override(pose)})
+    assert np.array_equal(scene.placements[0].world_from_object.matrix, pose.matrix)
+
+
+def test_segments_that_are_not_objects_are_left_out(two_objects, library, tmp_path):
+    inputs = inputs_of(two_objects, library, tmp_path, known=False)
+    descriptions = [replace(exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
+    scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
+    assert {p.name for p in scene.placements} == {p.name for p in two_objects.placements} - {"red_mug"}
+
+
+def test_a_segment_without_depth_is_placed_where_it_was_described(two_objects, library, tmp_path):
+    inputs = inputs_of(two_objects, library, tmp_path)
+    frame, support = inputs.observation.frame, inputs.observation.support
+    depth = np.where(inputs.segments[0].mask, 0, frame.depth)
+    scene = place_objects(replace(inputs, observation=Observation(replace(frame, depth=depth), support)))
+    assert position_error(two_objects.placements[0], scene.placements[0]) < 1e-4
+
+
+def test_an_empty_table_is_an_empty_scene(library, tmp_path):
+    scene, reports = settle(place_again(make.scene(), library, tmp_path))
+    assert scene.placements == ()
+    assert reports == ()
+
+
+def place_match(scene, library, folder, candidate, source="measured", noise=0.0):
+    """Return the placement of a scene's first object, matched to a candidate, with `noise` metres on the depth."""
+    inputs = inputs_of(scene, library, folder)
+    frame, support = inputs.observation.frame, inputs.observation.support
+    errors = np.random.default_rng(0).normal(0, noise, frame.depth.shape).astype(np.float32)
+    frame = replace(frame, depth=np.where(frame.depth > 0, frame.depth + errors, 0).astype(np.float32))
+    segment_id = scene.placements[0].segment_id
+    match = Match(segment_id, candidate.asset_id, candidate.scale, "", (candidate,), source)
+    return place_objects(replace(inputs, observation=Observation(frame, support), matches=[match])).placements[0]
+
+
+def test_an_asset_keeps_its_size_though_the_match_measured_another(library, tmp_path):
+    box = asset_placement(library, "raisin_box", 1, (0.05, 0.02), 0.7)
+    placed = place_match(make.scene(box), library, tmp_path, Candidate("raisin_box", 0.6, {}, "", 1.12))
+    assert placed.scale == 1
+    assert position_error(box, placed) < 1e-3
+
+
+def test_an_object_larger_than_its_asset_is_scaled(library, tmp_path):
+    asset = library["red_block"]
+    block = make.placement(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
+    placed = place_match(make.scene(block), library, tmp_path, Candidate("red_block", 0.6, {}, "", 1.15))
+    assert placed.asset_id == "red_block"
+    assert placed.scale == pytest.approx(1.2, abs=0.03)
+
+
+def test_a_primitive_that_fits_far_better_rejects_only_a_machines_match(library, tmp_path):
+    scene = make.scene(make.placement(make.box(tmp_path, (0.1, 0.09, 0.04)), yaw=0.6))
+    candidate = Candidate("red_block", 0.6, {}, "", 1.0)
+    machine = place_match(scene, library, tmp_path / "machine", candidate)
+    person = place_match(scene, library, tmp_path / "person", candidate, "human")
+    assert machine.asset_id is None
+    assert np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
+    assert person.asset_id == "red_block"
+
+
+@pytest.mark.parametrize("score, noise, accepted", [(0.97, 0.006, True), (0.6, 0.006, False), (0.97, 0.0, False)])
+def test_poor_depth_does_not_reject_a_confident_match(library, tmp_path, score, noise, accepted):
+    scene = make.scene(make.placement(make.box(tmp_path, (0.18, 0.16, 0.06)), yaw=0.6))
+    candidate = Candidate("red_block", score, {}, "", 1.0)
+    placed = place_match(scene, library, tmp_path / "placed", candidate, noise=noise)
+    assert (placed.asset_id == "red_block") is accepted
+
+
+def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
+    scene = make.scene(
+        asset_placement(library, "blue_block", 1, (0.0, 0.0), 0.1),
+        asset_placement(library, "red_cube", 2, (0.0, 0.01), 0.4, bottom=0.04),
+    )
+    block, cube = (exact_description(p) for p in scene.placements)
+    visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
+                      centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
+    inputs = replace(
+        inputs_of(scene, library, tmp_path),
+        descriptions=[replace(block, attributes=visible), cube],
+        matches=[Match(2, "red_cube", 1.0, "", ())],
+    )
+    placed = place_objects(inputs)
+    _, reports = settle(placed)
+    assert placed.placements[0].size[1] > 1.3 * visible.size[1]
+    assert reports == ()
+
+
+def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
+    observation, segments = make.observe(two_objects)
+    mug = two_objects.placements[0]
+    observed = observe(observation, segments[0], exact_description(mug))
+    right = search_pose(observed, library["red_mug"], cache=tmp_path)
+    wrong = search_pose(observed, library["cracker_box"])
+    again = search_pose(observed, library["red_mug"], cache=tmp_path)
+    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003
+    assert right.scale == 1
+    assert right.cost < wrong.cost / 2
+    assert np.array_equal(again.pose.matrix, right.pose.matrix)
+
+
+def test_a_person_may_choose_the_reconstruction_method_of_a_matched_object(two_objects, library, tmp_path):
+    overrides = {two_objects.placements[0].segment_id: Override(method="cylinder")}
+    scene = place_again(two_objects, library, tmp_path, overrides=overrides)
+    assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
+    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")

@@ -1,0 +1,112 @@
+"""The depth filter of SAM 2's automatic masks, and the correct_locally correction, on masks of known content."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from pipeline.frame import Frame, Intrinsics
+from pipeline.geometry import transform
+from pipeline.segmentation.sam2.mask_filter import clean_masks
+from tests.frame.rendered import Rendered, render
+
+CARTON = '<geom name="red_box" type="box" size=".05 .04 .07" pos="0 0 .07" euler="0 0 30"/>'
+TWO = """<geom name="red_box" type="box" size=".03 .03 .03" pos="-.031 0 .03"/>
+<geom name="blue_cylinder" type="box" size=".03 .03 .03" pos=".031 0 .03"/>"""
+
+
+@pytest.fixture(scope="module")
+def scene() -> Rendered:
+    return render()
+
+
+def matches(a: np.ndarray, b: np.ndarray) -> bool:
+    return (a & b).sum() > 0.9 * (a | b).sum()
+
+
+@pytest.mark.parametrize("include_parts", [True, False])
+def test_table_floor_and_wall_are_dropped(scene, include_parts):
+    truth = list(scene.labels.values())
+    background = ~np.logical_or.reduce(truth)
+    columns = np.arange(320) // 80
+    strips = [background & (columns == i) for i in range(4)]
+    segments = clean_masks(
+        scene.frame, [(mask, 0.95) for mask in strips] + [(mask, 0.9) for mask in truth], include_parts
+    )
+    assert len(segments) == len(truth) and all(segment.source == "sam2" for segment in segments)
+    assert all(any(matches(segment.mask, mask) for mask in truth) for segment in segments)
+    assert [segment.id for segment in segments] == list(range(1, len(truth) + 1))
+
+
+def test_a_robot_arm_that_reaches_into_the_image_is_dropped():
+    arm = '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>'
+    scene = render(CARTON + arm)
+    segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
+    assert len(segments) == 1 and matches(segments[0].mask, scene.labels["red_box"])
+
+
+@pytest.mark.parametrize(("z", "stays"), [(0.17, True), (0.26, False)])
+def test_an_object_on_a_tall_carton_stays_and_one_in_the_air_is_dropped(z, stays):
+    scene = render(CARTON + f'<geom name="blue_cylinder" type="cylinder" size=".025 .03" pos="0 0 {z}"/>')
+    segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
+    assert len(segments) == (2 if stays else 1)
+
+
+def test_a_mask_without_depth_is_an_object_if_the_table_surrounds_it(scene):
+    depth = scene.frame.depth.copy()
+    depth[scene.labels["green_sphere"]] = 0
+    glass = Frame(scene.frame.rgb, depth, scene.frame.intrinsics)
+    assert len(clean_masks(glass, [(scene.labels["green_sphere"], 0.8)])) == 1
+
+
+@pytest.mark.parametrize("include_parts", [True, False])
+def test_cleaned_masks_do_not_overlap(scene, include_parts):
+    random = np.random.default_rng(0)
+    rows, cols = np.indices(scene.frame.depth.shape)
+    places = random.uniform((60, 60, 8), (260, 200, 40), (40, 3))
+    discs = [(cols - x) ** 2 + (rows - y) ** 2 < r**2 for x, y, r in places]
+    segments = clean_masks(scene.frame, [(disc, random.uniform()) for disc in discs], include_parts)
+    assert segments and np.sum([segment.mask for segment in segments], axis=0).max() == 1
+
+
+@pytest.mark.parametrize("turn", [15, 45])
+def test_faces_of_one_carton_are_joined_unless_parts_are_included(turn):
+    scene = render(CARTON.replace("0 0 30", f"0 0 {turn}"))
+    carton, rotation = scene.labels["red_box"], Rotation.from_euler("z", turn, degrees=True).as_matrix()
+    own = np.nan_to_num(transform(scene.world_from_camera, scene.frame.points) - [0, 0, 0.07]) @ rotation
+    nearest = np.argmin(abs(abs(own) - [0.05, 0.04, 0.07]), axis=-1)
+    faces = [(carton & (nearest == axis), 0.8 + axis / 20) for axis in range(3)]
+    faces = [(mask, score) for mask, score in faces if mask.sum() > 100]
+    joined = clean_masks(scene.frame, faces)
+    assert len(joined) == 1 and matches(joined[0].mask, carton) and joined[0].score == min(score for _, score in faces)
+    assert len(clean_masks(scene.frame, faces, include_parts=True)) == len(faces) >= 2
+
+
+def test_touching_objects_of_different_colours_stay_separate():
+    scene = render(TWO)
+    assert len(clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])) == 2
+
+
+def test_a_label_is_joined_to_its_object_unless_parts_are_included(scene):
+    cylinder = scene.labels["blue_cylinder"]
+    rows = np.indices(cylinder.shape)[0]
+    label = cylinder & (abs(rows - rows[cylinder].mean()) < 6)
+    both = [(label, 0.95), (cylinder, 0.8)]
+    assert [matches(segment.mask, cylinder) for segment in clean_masks(scene.frame, both)] == [True]
+    segments = clean_masks(scene.frame, both, include_parts=True)
+    assert len(segments) == 2 and any(matches(segment.mask, label) for segment in segments)
+
+
+def test_a_mask_of_two_objects_side_by_side_is_replaced_by_the_two():
+    scene = render(TWO)
+    left, right = scene.labels.values()
+    segments = clean_masks(scene.frame, [(left | right, 0.95), (left, 0.8), (right, 0.8)])
+    assert len(segments) == 2 and matches(segments[0].mask, left) and matches(segments[1].mask, right)
+
+
+def test_without_a_table_masks_are_only_separated():
+    empty = Frame(np.zeros((60, 80, 3), np.uint8), np.zeros((60, 80), np.float32), Intrinsics(80, 60, 80, 80, 40, 30))
+    left = np.arange(80) < 15
+    segments = clean_masks(
+        empty, [(np.tile(left, (60, 1)), 0.9), (np.tile(~left & (np.arange(80) < 30), (60, 1)), 0.8)]
+    )
+    assert len(segments) == 2

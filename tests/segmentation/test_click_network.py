@@ -1,0 +1,90 @@
+"""The click network: its crops and maps, its predictions, and when it may overrule depth."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.segmentation import DepthSegmenter, Prompt
+from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
+from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
+from tests.frame.rendered import render
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return render(width=640)
+
+
+@pytest.fixture(scope="module")
+def view(scene):
+    return DepthSegmenter().open(scene.frame)
+
+
+@pytest.fixture(scope="module")
+def networks(view):
+    return FrameNetworks(view._height_map)
+
+
+@pytest.mark.parametrize("x, y, width", [(320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)])
+def test_a_crop_is_pasted_back_where_it_was_cut(x, y, width):
+    crop = ClickCrop.around(x, y, width)
+    rows, cols = np.mgrid[0:480, 0:640].astype(np.float32)
+    for values, at in ((cols, x), (rows, y)):
+        pasted = crop.paste(crop.cut(values[..., None], 1)[..., 0], (480, 640), np.nan)
+        assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
+
+
+def test_the_centre_pixel_of_a_crop_lies_in_its_centre_cell():
+    crop = ClickCrop.around(200, 100, 160)
+    assert crop.cells(200, 100) == pytest.approx((CELLS / 2, CELLS / 2), abs=CELLS / crop.side)
+
+
+def test_plus_and_minus_clicks_have_separate_maps():
+    maps = click_maps([(10, 20, 1), (30, 40, 0)], None)
+    assert maps[0, 20, 10] == 1 and maps[1, 40, 30] == 1 and maps[4, 40, 30] == -1
+    assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
+
+
+def test_a_prediction_holds_the_clicked_object_and_stays_near_it(scene, networks):
+    for name, truth in scene.labels.items():
+        rows, cols = np.nonzero(truth)
+        x, y = int(np.median(cols)), int(np.median(rows))
+        odds = networks.predict([(x, y, 1)])
+        assert odds.shape == truth.shape and odds[y, x] > 0, name
+        assert (odds[:, :1] == OUTSIDE).all() or x < 200
+
+
+def test_the_network_overrules_depth_only_where_it_is_sure_and_disagrees():
+    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
+    found[:20], guess[:5] = True, True
+    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
+    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
+    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
+    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
+
+
+def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, view):
+    truth = scene.labels["red_box"]
+    rows, cols = np.nonzero(truth)
+    x, y = int(np.median(cols)), int(np.median(rows))
+    points = np.array([[x, y], [x + 20, y]], float)
+    less = view.segment(Prompt(points, np.array([1, 0]), mask=truth))[0].mask
+    assert less[y, x] and not less[y, x + 20]
+    assert np.hypot(*(np.argwhere(less != truth) - [y, x + 20]).T).max() < 40
+
+
+def test_the_encoder_runs_without_torch():
+    code = "import sys; import pipeline.segmentation.depth.click_network as l, numpy as n; "
+    code += "print(l.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["(28,", "40,", "24)", "False"]
+
+
+def test_two_frames_do_not_share_predictions(view, networks):
+    other = FrameNetworks(view._height_map)
+    click = [(320.0, 240.0, 1)]
+    first = networks.predict(click)
+    other.predict([(100.0, 300.0, 1)])
+    assert np.array_equal(networks.predict(click), first)

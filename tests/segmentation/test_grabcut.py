@@ -1,0 +1,43 @@
+"""Colour refines the edge of a mask, and decides where depth is missing."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from pipeline.frame import Frame
+from pipeline.segmentation import DepthSegmenter
+from tests.frame.rendered import COLOURS, render
+
+POST = '<geom name="red_box" type="box" size=".014 .014 .06" pos="0 0 .06"/>'
+
+
+def best_iou(frame: Frame, truth: np.ndarray) -> float:
+    """Return the highest IoU of an automatic mask with the true one."""
+    masks = [segment.mask for segment in DepthSegmenter().open(frame).automatic()]
+    return max((float(np.count_nonzero(m & truth) / np.count_nonzero(m | truth)) for m in masks), default=0.0)
+
+
+def with_holes(depth: np.ndarray, mask: np.ndarray, share: float) -> np.ndarray:
+    """Return depth with a share missing inside a mask, in holes several pixels wide."""
+    rough = cv2.GaussianBlur(np.random.default_rng(3).random(depth.shape), (0, 0), 4)
+    return np.where(mask & (rough < np.quantile(rough[mask], share)), 0, depth).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["red_box", "green_sphere"])
+def test_an_object_with_most_of_its_depth_missing_is_segmented(name):
+    scene = render(width=640)
+    truth = scene.labels[name]
+    iou = best_iou(replace(scene.frame, depth=with_holes(scene.frame.depth, truth, 0.7)), truth)
+    assert iou > 0.8
+
+
+def test_a_part_of_a_thin_object_with_the_tables_colour_is_not_lost():
+    scene = render(POST, width=640)
+    truth, rgb = scene.labels["red_box"], scene.frame.rgb.copy()
+    rows = np.flatnonzero(truth.any(axis=1))
+    lower = truth & (np.arange(len(truth))[:, None] > rows[len(rows) // 2])
+    rgb[lower] = np.clip(np.array(COLOURS["table"]) + np.random.default_rng(0).normal(0, 6, (lower.sum(), 1)), 0, 255)
+    iou = best_iou(replace(scene.frame, rgb=rgb), truth)
+    assert iou > 0.8

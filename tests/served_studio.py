@@ -1,0 +1,29 @@
+"""The studio's app on a port of its own, in a thread of this process, so that tests can look into it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import uvicorn
+from offline_studio import wait_until
+
+from studio.server.app import build_app
+
+
+@contextmanager
+def served(services: Any, workspace: Path, *arguments: Any) -> Iterator[SimpleNamespace]:
+    """Serve `build_app(services, workspace, *arguments)`; gives {app, address}."""
+    app = build_app(services, workspace, *arguments)
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, daemon=True, name="served studio")
+    thread.start()
+    wait_until(lambda: server.started, "the server's start")
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield SimpleNamespace(app=app, address=f"http://127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(30)

@@ -1,0 +1,119 @@
+"""A new kind of goal is one file: sentence, instruction, program, checks, oracle and verdict all follow from it."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.planner import PlannerModel, source_edits
+from pipeline.planner.goals import read_sentences, sentences
+from pipeline.router import write_program
+from pipeline.router.intent_check import find_contradiction
+from pipeline.simulation import goals, kit
+from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
+from pipeline.simulation.mutations import roll_out_mutated
+from pipeline.simulation.recipe import from_json, to_json
+from pipeline.simulation.sandbox.guard import guard
+from pipeline.tasks import understand_instruction
+
+PLANNER = PlannerModel()
+GOAL = PlannedGoal("higher_than", ("red_cube", "blue_cube"))
+
+
+@pytest.fixture(scope="module")
+def scene(table):
+    """The table of simple objects, with the kind of goal in goal_kinds/higher_than.py added to the package."""
+    path = list(goals.__path__)
+    goals.__path__ = [*path, str(Path(__file__).parent / "goal_kinds")]
+    goal_specs.cache_clear()
+    importlib.reload(kit)
+    try:
+        yield kit.Scene.load(table)
+    finally:
+        goals.__path__ = path
+        goal_specs.cache_clear()
+        del kit.higher_than, sys.modules["pipeline.simulation.goals.higher_than"]
+        importlib.reload(kit)
+
+
+@pytest.fixture(scope="module")
+def task(scene):
+    return understand_instruction("Put the red cube higher than the blue cube.", scene, PLANNER)
+
+
+@pytest.fixture(scope="module")
+def program(task, scene):
+    return write_program(task, scene, PLANNER)
+
+
+def arranged(program, scene) -> kit.Simulation:
+    names: dict = {"kit": kit}
+    exec(program.simulation.replace("import kit", ""), names)
+    return names["build"](scene, 0)
+
+
+def failed_checks(program, sim) -> list[str]:
+    names: dict = {}
+    exec(program.checks, names)
+    failed = []
+    for name, check in names.items():
+        if name.startswith("check_"):
+            try:
+                check(sim)
+            except AssertionError:
+                failed.append(name)
+    return failed
+
+
+def test_its_sentence_is_written_and_read_back(scene):
+    assert sentences([GOAL]) == ("red_cube is higher than blue_cube",)
+    assert read_sentences(sentences([GOAL])) == (GOAL,)
+
+
+def test_its_own_words_are_understood_as_an_instruction(task):
+    assert task.goals == ("red_cube is higher than blue_cube",) and task.kind == "higher_than"
+
+
+def test_the_kit_has_its_function_and_the_manual_its_line(scene):
+    assert 'kit.higher_than("red_cube", "blue_cube")' in (kit.__doc__ or "")
+    assert kit.higher_than("red_cube", "blue_cube").name == "red_cube higher than blue_cube"
+
+
+def test_its_program_passes_the_guard_and_states_the_goal(program):
+    assert guard(program) == ()
+    assert source_edits.planned_goals(program.simulation) == (GOAL,)
+
+
+def test_the_oracle_solves_it_and_its_checks_pass(program, scene):
+    sim = arranged(program, scene)
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert failed_checks(program, sim) == []
+
+
+def test_its_check_catches_the_inverted_task(program, scene):
+    sim = arranged(program, scene)
+    assert roll_out_mutated(sim, "inverted")["applies"]
+    assert "check_red_cube_ends_higher_than_blue_cube" in failed_checks(program, sim)
+
+
+def test_it_is_written_as_json_and_compared_with_the_task(program, scene, task):
+    ((_, (goal,)),) = arranged(program, scene).stages
+    assert from_json(to_json(goal)) == goal
+    assert find_contradiction(task, scene, {"goals": [to_json(goal)]}) == ""
+    other = kit.left_of("red_cube", "blue_cube")
+    assert find_contradiction(task, scene, {"goals": [to_json(other)]}).startswith(
+        "the task asks that red_cube is higher"
+    )
+
+
+def test_every_kind_that_a_task_can_state_has_a_check_and_reads_back():
+    for spec in goal_specs().values():
+        for form in spec.forms:
+            names = ("a", "b", "c")[: form.template.count("{}")] or ("a", "b", "c")
+            goal = PlannedGoal(spec.kind, names, form.along, form.new_container)
+            if "{xy}" in form.template:
+                goal = PlannedGoal(spec.kind, names, xy=(0.1, -0.2))
+            assert read_sentences(sentences([goal])) == (goal,)
+            assert spec.checks(goal) and all(source.strip().startswith("def check_") for source in spec.checks(goal))

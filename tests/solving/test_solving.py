@@ -1,0 +1,102 @@
+"""A program is run on every seed, and its rollouts can be saved and replayed."""
+
+import json
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+from pipeline import solving
+from pipeline.simulation import kit
+from pipeline.simulation.program import Program, Report
+
+
+class InProcessRunner:
+    """Rolls out a goal in this process; some seeds crash."""
+
+    def __init__(self, crashing=()):
+        self.crashing = crashing
+
+    def run(self, program, project_dir, seeds=(0,), cancel=None):
+        if seeds[0] in self.crashing:
+            return Report(crash="simulation.py:3 ZeroDivisionError: division by zero"), None
+        sim = kit.Simulation(kit.Scene.load(project_dir), seeds[0])
+        sim.scatter("red_cube", "blue_cube")
+        sim.goal(kit.on("red_cube", "blue_cube"))
+        run = sim.rollout()
+        return Report(reward=(run.reward,), evidence={"why": run.why}), replace_events(run)
+
+
+def replace_events(run):
+    return replace(run, events=tuple(vars(e) for e in run.events))
+
+
+@pytest.fixture(scope="module")
+def solved(table):
+    *attempts, solution = solving.solve(Program("", ""), table, InProcessRunner(), seeds=range(3))
+    assert [a.seed for a in attempts] == [0, 1, 2]
+    assert list(solving.write_solution(solution, table))[-1:] in ([1.0], [])
+    return solution
+
+
+def test_every_seed_runs_and_half_of_them_decide(solved, table):
+    assert solved.solved and solved.success == (True,) * 3 and solved.shown_seed == 0
+    *_, half = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(4))
+    assert half.solved and half.shown_seed == 1 and half.crashes[0].startswith("simulation.py:3")
+    *_, less = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(3))
+    assert not less.solved and less.reward == (0, 1, 0) and less.reasons[0] == less.crashes[0]
+
+
+def test_a_saved_solution_is_read_back(solved, table):
+    restored = solving.read_solution(table)
+    assert restored.success == solved.success and restored.xml == solved.xml and restored.events == solved.events
+    for name in ("times", "qpos", "actions"):
+        assert np.array_equal(getattr(restored, name), getattr(solved, name))
+    saved = json.loads((table / "solution.json").read_text())
+    assert saved["solved"] is True and saved["source"] == "oracle, floating gripper" and saved["seeds"] == [0, 1, 2]
+
+
+def test_the_saved_model_loads_and_replays_to_the_goal(solved, table):
+    model = mujoco.MjModel.from_xml_path(str(table / "scene" / "solution.xml"))
+    data = mujoco.MjData(model)
+    assert model.nq == solved.qpos.shape[1] and model.nu == solved.actions.shape[1]
+    data.qpos[:] = solved.qpos[-1]
+    mujoco.mj_forward(model, data)
+    gap = data.body("red_cube").xpos - data.body("blue_cube").xpos
+    assert np.hypot(*gap[:2]) < 0.02 and gap[2] == pytest.approx(0.055, abs=0.002)
+
+
+def test_a_video_or_the_reason_for_its_absence_is_saved(solved, table):
+    video = json.loads((table / "solution.json").read_text())["video"]
+    film = table / "solution.mp4"
+    assert film.stat().st_size > 2000 if video["speed"] else video["missing"]
+
+
+def test_a_solution_without_runs_gives_a_reason(tmp_path):
+    (tmp_path / "scene").mkdir()
+    *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
+    assert not list(solving.write_solution(none, tmp_path))
+    restored = solving.read_solution(tmp_path)
+    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
+    assert solving.read_solution(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("bad", ['<include file="x.xml"/>', '<mesh file="/etc/passwd"/>', '<mesh file="../a.obj"/>'])
+def test_a_model_that_names_files_elsewhere_is_not_saved(solved, tmp_path, bad):
+    (tmp_path / "scene").mkdir()
+    with pytest.raises(solving.SolvingError, match="names files outside its scene"):
+        list(
+            solving.write_solution(
+                replace(solved, xml=solved.xml.replace("<worldbody>", f"<worldbody>{bad}")), tmp_path
+            )
+        )
+
+
+def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):
+    drawing = solving.write_solution(solved, table)
+    next(drawing, None)
+    drawing.close()  # type: ignore[attr-defined]
+    saved = json.loads((table / "solution.json").read_text())
+    assert saved["solved"] and saved["video"]["missing"]
+    assert not list(table.glob("*solution.mp4"))

@@ -1,0 +1,82 @@
+"""Requests of the mask canvas and their answers."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.frame import Frame, Intrinsics
+from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from studio.masks.mask_requests import endpoint
+from studio.masks.segmenter_choice import FrameSegmenters
+from studio.server.errors import RequestError
+
+MASK = np.zeros((40, 60), bool)
+MASK[10:20, 15:40] = True
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+
+
+class OneSession:
+    """Stands for the open projects: one, under the token "known"."""
+
+    def __init__(self):
+        segmenters = FrameSegmenters(FRAME, ScriptedSegmenter([MASK]))
+        self.session = SimpleNamespace(project=SimpleNamespace(frame=FRAME), segmenters=segmenters)
+
+    def get(self, token: str | None):
+        if token != "known":
+            raise RequestError("This project is no longer open.")
+        return self.session
+
+
+def ask(**request) -> dict:
+    return endpoint(OneSession())({"token": "known", **request})  # type: ignore[arg-type]
+
+
+KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonsense", "", None])
+ANYTHING = st.one_of(st.none(), st.integers(), st.text(max_size=5), st.lists(st.floats(), max_size=3), st.just({}))
+
+
+@given(seq=st.integers(), kind=KINDS, points=ANYTHING, rle=ANYTHING, name=ANYTHING)
+def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, name):
+    answer = ask(seq=seq, kind=kind, points=points, labels=[1], rle=rle, name=name)
+    assert answer["seq"] == seq and len(answer) > 1 and "\n" not in answer.get("error", "")
+
+
+@pytest.mark.parametrize("token", [None, "", "other", 7])
+def test_a_request_without_the_sessions_token_is_refused(token: object):
+    assert "candidates" not in ask(token=token, points=[[20, 15]], labels=[1], seq=3)
+
+
+def test_a_click_is_answered_with_masks_as_run_lengths():
+    answer = ask(seq=5, points=[[20, 15]], labels=[1])
+    assert answer["seq"] == 5 and answer["ms"] >= 0
+    assert (decode_rle(answer["candidates"][0]["rle"]) == MASK).all() and answer["candidates"][0][
+        "source"
+    ] == "scripted"
+    json.dumps(answer)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (dict(points=[[20, 15]], labels=[]), "label"),
+        (dict(points=[[99, 15]], labels=[1]), "outside the picture"),
+        (dict(kind="compare", rle=encode_rle(np.zeros_like(MASK))), "nothing to compare"),
+        (dict(kind="compare", rle={"size": [1, 2]}), "reload the page"),
+        (dict(kind="choose", name="other"), "no segmenter 'other'"),
+    ],
+)
+def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str):
+    answer = ask(seq=1, **request_)
+    assert message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
+
+
+def test_the_status_names_every_segmenter_and_the_chosen_one():
+    answer = ask(kind="status")
+    assert answer["chosen"] == "scripted"
+    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
+    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])

@@ -1,0 +1,35 @@
+"""Clicks and boxes in a browser's request."""
+
+import numpy as np
+import pytest
+
+from pipeline.frame import Frame, Intrinsics
+from pipeline.segmentation import SegmentationError
+from studio.masks.prompt_requests import parse_prompt
+
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"points": [[1, 2]], "labels": []},
+        {"points": [[1, 2]], "labels": [2]},
+        {"points": [[70, 2]], "labels": [1]},
+        {"points": [[float("nan"), 2]], "labels": [1]},
+        {"points": "here", "labels": [1]},
+        {"points": [[1, 2]] * 300, "labels": [1] * 300},
+        {"box": [1, 2]},
+        {"rle": {"size": [4, 4], "counts": [16]}},
+    ],
+)
+def test_clicks_that_make_no_sense_are_refused_in_one_line(request_: dict):
+    with pytest.raises(SegmentationError) as error:
+        parse_prompt(request_, FRAME)
+    assert "\n" not in str(error.value)
+
+
+def test_clicks_arrive_as_they_were_made():
+    prompt = parse_prompt({"points": [[3.5, 4], [10, 11]], "labels": [1, 0], "box": [1, 2, 30, 31]}, FRAME)
+    assert prompt.points.tolist() == [[3.5, 4], [10, 11]] and prompt.labels.tolist() == [1, 0]
+    assert prompt.box is not None and prompt.box.tolist() == [1, 2, 30, 31]

@@ -1,0 +1,147 @@
+"""Streams of updates: one a page, none of which holds a thread while it waits."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from anyio import CapacityLimiter
+from offline_studio import offline_services
+from page_client import PageClient, connect, open_page
+from served_studio import served
+
+from pipeline.assets.library import Library
+from pipeline.frame import Frame, Intrinsics
+from pipeline.project import Project
+from studio.pages import page_streams
+from studio.pages.page_streams import LatestValues, PageStreams
+from studio.sessions.event_log import EventLog
+
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+THREADS = 40
+"""Threads that anyio has for all requests together, and events that Gradio answers at the same time by default."""
+
+
+class SilentSegmenter:
+    """Work that does not get on, as with a model server that never answers."""
+
+    name = "silent"
+
+    def __init__(self):
+        self.answer = threading.Event()
+
+    def open(self, frame: Frame) -> None:
+        self.answer.wait()
+        raise RuntimeError("never asked in earnest")
+
+
+@pytest.fixture(scope="module")
+def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A studio with the project "one", on which work goes on for as long as the test runs."""
+    workspace, segmenter = tmp_path_factory.mktemp("workspace"), SilentSegmenter()
+    Project.create(workspace / "one", FRAME, "one")
+    services = replace(offline_services(Library(())), segmenter=segmenter)  # type: ignore[arg-type]
+    with served(services, workspace) as studio:
+        yield studio
+        segmenter.answer.set()
+
+
+def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studio: SimpleNamespace):
+    async def run() -> None:
+        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+            before = threading.active_count()
+            events = [await page.send("top-bar", "refresh") for _ in range(THREADS + 5)]
+            await page.wait(lambda: page.completed >= set(events[:-1]))
+            assert events[-1] not in page.completed, "the newest stream follows the work"
+            assert threading.active_count() < before + THREADS
+            for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
+                assert (await http.get(path)).status_code == 200
+            await page.send("status-bar", "stop")
+            await page.wait(lambda: page.values["status-bar"].get("stopping"))
+
+    asyncio.run(run())
+
+
+def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
+    async def run() -> None:
+        async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
+            pages: list[PageClient] = []
+            for _ in range(THREADS + 5):
+                pages.append(await stack.enter_async_context(open_page(http, "one")))
+            assert all(not page.completed for page in pages), "each follows the work"
+            assert (await http.get("/thumbnail/project/one")).status_code == 200
+            await pages[-1].send("status-bar", "stop")
+            await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
+
+    asyncio.run(run())
+
+
+# ---------------------------------------------------------------------- one page
+
+
+def session_of(log: EventLog, idle: bool = False) -> SimpleNamespace:
+    return SimpleNamespace(log=log, idle=idle)
+
+
+def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
+    order: list[str] = []
+
+    async def follow(streams: PageStreams, name: str, session: SimpleNamespace) -> None:
+        async with streams.open("page") as stream:
+            await stream.previous_ended()
+            async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
+                order.append(name)
+        order.append(f"{name} ended")
+
+    async def run() -> None:
+        streams, session = PageStreams(), session_of(EventLog())
+        tasks = []
+        for name in ("first", "second"):
+            tasks.append(asyncio.ensure_future(follow(streams, name, session)))
+            while name not in order:
+                await asyncio.sleep(0)
+        session.idle = True
+        session.log.mark_changed()
+        await asyncio.gather(*tasks)
+        assert len(streams) == 0 and not session.log._watchers
+
+    asyncio.run(run())
+    assert order[:3] == ["first", "first ended", "second"]
+
+
+def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
+
+    async def run() -> None:
+        async with PageStreams().open("page") as stream:
+            seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
+        assert len(seen) == 1
+
+    asyncio.run(run())
+
+
+def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
+    computed: list[int] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def compute() -> list[int]:
+        computed.append(len(computed))
+        begun.set()
+        go_on.wait()
+        return [computed[-1]]
+
+    async def run() -> None:
+        latest = LatestValues(CapacityLimiter(1))
+        first = asyncio.ensure_future(latest.get(compute))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        others = [asyncio.ensure_future(latest.get(compute)) for _ in range(5)]
+        await asyncio.sleep(0)
+        go_on.set()
+        assert await first == [0] and await asyncio.gather(*others) == [[1]] * 5
+
+    asyncio.run(run())

@@ -1,0 +1,97 @@
+"""Who may use the studio: logins from three places, hosts, and what is refused at the start."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StudioError
+from studio.__main__ import main
+from studio.server.access import Access, hostname, is_loopback, read_logins
+
+
+def test_a_login_comes_from_the_command_line_a_file_or_the_environment(tmp_path: Path, monkeypatch):
+    file = tmp_path / "logins"
+    file.write_text("# the lab\nada:sec:ret\n\nbob:x\n")
+    file.chmod(0o600)
+    assert read_logins("ada:a:b", file) == {"ada": "a:b"}
+    assert read_logins(None, file) == {"ada": "sec:ret", "bob": "x"}
+    monkeypatch.setenv("GRS_AUTH", "eve:p")
+    assert read_logins(None, None) == {"eve": "p"}
+    assert "GRS_AUTH" not in os.environ, "no process that the studio starts inherits the password"
+    assert read_logins(None, None) == {}
+
+
+def test_a_file_of_logins_that_others_can_read_is_told(tmp_path: Path, capsys):
+    file = tmp_path / "logins"
+    file.write_text("ada:secret")
+    file.chmod(0o644)
+    read_logins(None, file)
+    told = capsys.readouterr().err
+    assert "chmod 600" in told and "secret" not in told
+
+
+@pytest.mark.parametrize("text", ["", "ada", "ada:", ":secret", "ada:a\nada:b"])
+def test_an_unusable_login_is_one_line_without_the_password(text: str, tmp_path: Path):
+    file = tmp_path / "logins"
+    file.write_text(text)
+    with pytest.raises(StudioError) as raised:
+        read_logins(None, file)
+    assert "\n" not in str(raised.value) and str(file) in str(raised.value)
+    assert "USER:PASS" in str(raised.value) or "twice" in str(raised.value)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_beyond_this_machine_the_studio_starts_only_with_a_login(host: str, capsys, monkeypatch):
+    monkeypatch.delenv("GRS_AUTH", raising=False)
+    assert main(["--host", host]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "--auth-file" in told and "GRS_AUTH" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--workspaces", "own"], "needs logins"),
+        (["--workspaces", "own", "--auth", "../bob:x"], "cannot name a workspace"),
+        (["--allow-host", "http://lab"], "NAME:PORT"),
+        (["--auth", "nobody"], "USER:PASS"),
+        (["--auth-file", "/nowhere"], "cannot be read"),
+    ],
+)
+def test_unusable_options_are_one_line(options: list[str], told: str, capsys, monkeypatch):
+    monkeypatch.delenv("GRS_AUTH", raising=False)
+    assert main(options) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and told in line
+
+
+def test_two_users_never_share_a_folder_of_their_own():
+    with pytest.raises(StudioError, match="upper and lower case"):
+        Access({"ada": "a", "Ada": "b"}, own_workspaces=True)
+
+
+def test_a_password_is_accepted_for_its_user_only():
+    access = Access({"ada": "secret", "bob": "ünïcode"})
+    assert access.accepts("ada", "secret") and access.accepts("bob", "ünïcode")
+    assert not any(access.accepts(*pair) for pair in (("ada", "ünïcode"), ("eve", "secret"), ("eve", ""), ("ada", "")))
+
+
+@pytest.mark.parametrize("host", ["a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80"])
+def test_what_is_no_host_is_none(host: str):
+    assert hostname(host) is None
+
+
+def test_an_address_of_this_server_is_a_host_and_a_name_for_it_is_not():
+    access = Access()
+    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
+    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
+
+
+def test_passwords_are_not_part_of_what_is_printed():
+    assert "secret" not in repr(Access({"ada": "secret"}))
+
+
+def test_loopback_is_this_machine_only():
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))

@@ -1,0 +1,102 @@
+"""What the studio needs of Gradio's private parts. A failure here names the file that has to follow Gradio's change."""
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gradio as gr
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from gradio.utils import get_upload_folder
+from starlette.requests import HTTPConnection
+
+from components.steps import MaskCanvas, RoundTimeline
+from studio.server.gradio_internals import allow_streams, event_data, logged_in_user, uploaded_file
+
+STARTUP = """
+import json, sys, pathlib
+from studio.server import gradio_fast_import
+gradio_fast_import.install()
+import gradio, gradio.component_meta as meta, components.component as ours
+from components.page_frame import Gallery
+stubs = [str(path) for path in pathlib.Path(ours.__file__).parent.glob("*.pyi")]
+print(json.dumps({"writer": meta.create_or_modify_pyi.__module__, "stubs": stubs}))
+"""
+
+
+def test_the_import_hook_replaces_gradios_writer_of_stubs(tmp_path: Path):
+    from gradio import component_meta
+
+    writer = "studio/server/gradio_fast_import.py needs gradio.component_meta.create_or_modify_pyi"
+    assert hasattr(component_meta, "create_or_modify_pyi"), writer
+    done = subprocess.run([sys.executable, "-c", STARTUP], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["writer"] == "studio.server.gradio_fast_import", writer
+
+
+def test_an_events_data_can_be_read():
+    assert event_data(gr.EventData(None, {"kind": "move"})) == {"kind": "move"}, "gr.EventData no longer has _data"
+    assert event_data(gr.EventData(None, None)) == {}
+
+
+def test_a_login_is_found_in_gradios_cookies():
+    app = FastAPI()
+    users: list[str | None] = []
+
+    @app.middleware("http")
+    async def check(request, call_next):
+        users.append(logged_in_user(app, HTTPConnection(request.scope)))
+        return await call_next(request)
+
+    with gr.Blocks() as blocks:
+        gr.Markdown("page")
+    gr.mount_gradio_app(app, blocks, path="/", auth=("ada", "secret"))
+    with TestClient(app) as client:
+        client.get("/config")
+        client.post("/login", data={"username": "ada", "password": "secret"})
+        client.get("/config")
+    assert (users[0], users[-1]) == (None, "ada"), "gradio_internals.py needs App.tokens and App.cookie_id"
+
+
+def test_gradios_queue_takes_the_number_of_streams():
+    with gr.Blocks() as blocks:
+        gr.Markdown("page")
+    assert hasattr(blocks._queue, "max_thread_count"), "gradio_internals.py needs Queue.max_thread_count"
+    allow_streams(blocks, 7)
+    blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
+    assert len(blocks._queue.active_jobs) == 7
+    assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
+
+
+def test_only_files_in_the_upload_folder_are_uploads(tmp_path: Path):
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "some.txt").write_text("x")
+    (tmp_path / "other.txt").write_text("x")
+    assert uploaded_file(str(folder / "some.txt")) == (folder / "some.txt").resolve()
+    for path in (tmp_path / "other.txt", folder / "missing.txt", folder / ".." / "other.txt", None, 7):
+        assert uploaded_file(path) is None
+
+
+def test_gr_html_has_the_parameters_that_our_components_use():
+    parameters = inspect.signature(gr.HTML.__init__).parameters
+    needed = {"html_template", "css_template", "js_on_load", "server_functions", "apply_default_css", "padding"}
+    assert needed <= parameters.keys(), "components/component.py needs these parameters of gr.HTML"
+
+
+def test_python_listens_to_the_events_that_a_component_names():
+    with gr.Blocks():
+        timeline = RoundTimeline()
+        assert callable(timeline.compare), "components/component.py needs events by the names quoted in js_on_load"
+        with pytest.raises(AttributeError):
+            _ = timeline.no_such_event
+
+
+def test_a_components_script_asks_the_server_by_the_name_ask():
+    with gr.Blocks():
+        canvas = MaskCanvas(answer=lambda request: {"echo": request})
+    config = json.dumps(canvas.get_config(), default=str)
+    assert '"ask"' in config, "components/component.py needs server_functions under their own names"

@@ -1,0 +1,245 @@
+"""The parts of a session, each alone: event log, cache, work runner, decisions, replay, model calls."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from offline_studio import wait_until
+
+from pipeline.errors import StudioError
+from pipeline.frame import load
+from pipeline.models import Question
+from pipeline.project import Project
+from pipeline.run import Progress
+from pipeline.simulation import Program
+from pipeline.tasks import TaskError
+from studio.server.background import TaskGroup
+from studio.server.errors import RequestError
+from studio.sessions.cache import Cache
+from studio.sessions.decision_recorder import DecisionRecorder
+from studio.sessions.event_log import EventLog
+from studio.sessions.model_calls import ModelCalls
+from studio.sessions.round_replay import RoundReplay
+from studio.sessions.work import StoppableSandbox, WorkRunner
+
+SAMPLES = Path(__file__).parents[3] / "sample_scenes"
+
+
+@pytest.fixture
+def log() -> EventLog:
+    return EventLog()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, log: EventLog) -> Cache:
+    (tmp_path / "scene.json").write_text("{}")
+    return Cache(tmp_path, log, TaskGroup(log.mark_changed))
+
+
+# ---------------------------------------------------------------------- event log
+
+
+def test_every_line_raises_the_version_of_the_log(log: EventLog):
+    before = log.version
+    log.add("Scene · placing")
+    assert log.version > before and [line.text for line in log.lines] == ["Scene · placing"]
+
+
+def test_an_error_is_a_line_and_a_notice_and_the_same_one_is_reported_once(log: EventLog):
+    for _ in range(2):
+        log.report_once(StudioError("No table."))
+    assert [line.kind for line in log.lines] == ["bad"]
+    assert log.take_notices() == ["No table."] and log.take_notices() == []
+
+
+def test_a_watcher_is_called_at_every_change_until_it_ends(log: EventLog):
+    versions: list[int] = []
+    unwatch = log.watch(lambda: versions.append(log.version))
+    log.mark_changed()
+    log.add("Scene · placing")
+    unwatch()
+    log.mark_changed()
+    assert versions == [1, 2]
+
+
+# ---------------------------------------------------------------------- cache
+
+
+def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
+    computed: list[int] = []
+
+    def compute() -> int:
+        computed.append(1)
+        return len(computed)
+
+    assert [cache.get("name", "scene.json", compute) for _ in range(3)] == [1, 1, 1]
+    before = cache.stamp("scene.json")
+    (tmp_path / "scene.json").unlink()
+    assert cache.stamp("scene.json") == "0" != before
+    assert cache.get("name", "scene.json", compute) == 2
+
+
+def test_a_value_computed_in_the_background_is_there_later(cache: Cache):
+    release = threading.Event()
+
+    def compute() -> str:
+        release.wait()
+        return "done"
+
+    assert cache.get_later("name", "scene.json", compute) is None and cache.is_computing("name")
+    release.set()
+    wait_until(lambda: not cache.is_computing("name"), "the value")
+    assert cache.get_later("name", "scene.json", compute) == "done"
+
+
+def test_a_failed_computation_is_logged_and_not_repeated(cache: Cache, log: EventLog):
+    computed: list[int] = []
+
+    def compute() -> None:
+        computed.append(1)
+        raise StudioError("No depth.")
+
+    cache.get_later("name", "scene.json", compute)
+    wait_until(lambda: not cache.is_computing("name"), "the error")
+    assert cache.get_later("name", "scene.json", compute) is None and computed == [1]
+    assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
+
+
+# ---------------------------------------------------------------------- work
+
+
+def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
+    events: list[str] = []
+    started = threading.Event()
+
+    def first(stop: threading.Event) -> Iterator[Progress]:
+        started.set()
+        while not stop.wait(0.01):
+            yield Progress("scene", "placing")
+        events.append("first ended")
+
+    def second(_: threading.Event) -> Iterator[Progress]:
+        events.append("second began")
+        yield Progress("scene", "settling")
+
+    runner = WorkRunner(log, lambda: events.append("start"))
+    runner.start(first, "scene")
+    assert started.wait(10)
+    runner.start(second, "task")
+    wait_until(lambda: runner.current is None, "the end of the work")
+    assert events == ["start", "start", "first ended", "second began"]
+    assert [line.text for line in log.lines][-1] == "Scene · settling"
+
+
+def test_stopped_work_is_logged_and_is_no_error(log: EventLog):
+    def steps(stop: threading.Event) -> Iterator[Progress]:
+        while True:
+            stop.wait(0.01)
+            yield Progress("scene", "placing")
+
+    runner = WorkRunner(log, lambda: None)
+    runner.start(steps, "scene")
+    runner.stop()
+    wait_until(lambda: runner.current is None, "the stop")
+    assert log.lines[-1].text == "Stopped. Finished stages are kept." and not log.take_notices()
+
+
+@pytest.mark.parametrize(("error", "is_notice"), [(StudioError("No depth."), True), (TaskError("No mug."), False)])
+def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(
+    log: EventLog, error: StudioError, is_notice: bool
+):
+    def steps(_: threading.Event) -> Iterator[Progress]:
+        yield Progress("scene", "placing")
+        raise error
+
+    runner = WorkRunner(log, lambda: None)
+    runner.start(steps, "scene")
+    wait_until(lambda: runner.current is None, "the error")
+    assert bool(log.take_notices()) is is_notice and (runner.task_error is error) is not is_notice
+    assert log.lines[-1].kind == "bad"
+
+
+def test_a_stoppable_sandbox_is_cancelled_by_either_event():
+    cancels: list[bool] = []
+    sandbox = SimpleNamespace(run=lambda cancel: cancels.append(cancel.is_set()), name="inner")
+    stop, cancel = threading.Event(), threading.Event()
+    stoppable = StoppableSandbox(sandbox, stop)
+    stoppable.run()
+    stoppable.run(cancel=cancel)
+    cancel.set()
+    stoppable.run(cancel=cancel)
+    stop.set()
+    stoppable.run()
+    assert cancels == [False, False, True, True] and stoppable.name == "inner"
+
+
+# ---------------------------------------------------------------------- decisions
+
+
+def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Path, log: EventLog):
+    project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
+    decisions = DecisionRecorder(project, log, lambda: changes.append(1))
+    decisions.record("not_object", id=1, value=True)
+    decisions.record_all([("delete_segment", {"id": 2}), ("delete_segment", {"id": 3})], "2 and 3 deleted")
+    decisions.undo()
+    assert [decision.kind for decision in project.active_decisions("not_object", "delete_segment")] == ["not_object"]
+    decisions.redo()
+    assert len(project.active_decisions("delete_segment")) == 2 and len(changes) == 4
+    assert [line.text for line in log.lines][1] == "2 and 3 deleted"
+
+
+def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path: Path, log: EventLog):
+    decisions = DecisionRecorder(Project.create(tmp_path / "one", load(SAMPLES / "blocks")), log, lambda: None)
+    decisions.record("rename", id=1, name="mug")
+    for id, name in ((2, "table"), (2, "mug")):
+        with pytest.raises(RequestError, match="choose another name"):
+            decisions.record("rename", id=id, name=name)
+    decisions.record("rename", id=1, name="mug")
+
+
+# ---------------------------------------------------------------------- replay
+
+
+def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: EventLog):
+    project = SimpleNamespace(
+        rounds=lambda: (SimpleNamespace(number=2, program=Program("", "")),),
+        program_in_current_names=lambda program: program,
+        folder=tmp_path,
+    )
+    report = SimpleNamespace(crash="NameError", violation="")
+    sandbox = SimpleNamespace(run=lambda *_, **__: (report, None))
+    tasks = TaskGroup(log.mark_changed)
+    replay = RoundReplay(project, lambda: sandbox, Cache(tmp_path, log, tasks), log)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="no longer exists"):
+        replay.show(5)
+    replay.show(2, instant=1.5)
+    assert replay.request and replay.request.instant == 1.5 and replay.rollout() is None
+    wait_until(lambda: not tasks, "the rollout")
+    assert replay.request is None and "no rollout to replay: NameError" in log.take_notices()[0]
+
+
+def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: EventLog):
+    project = SimpleNamespace(rounds=lambda: (SimpleNamespace(number=1),), folder=tmp_path)
+    replay = RoundReplay(project, lambda: None, Cache(tmp_path, log, TaskGroup(log.mark_changed)), log)  # type: ignore[arg-type]
+    replay.show(1)
+    replay.arrange(1)
+    assert replay.request and (replay.request.serial, replay.request.arranging) == (2, True)
+    replay.hide()
+    assert replay.request is None and replay.rollout() is None and not replay.running
+
+
+# ---------------------------------------------------------------------- model calls
+
+
+def test_the_log_changes_when_a_call_begins_or_ends_and_not_with_its_text(tmp_path: Path, log: EventLog):
+    calls = ModelCalls(tmp_path / "trace.jsonl", log)
+    watched = calls.watch()
+    before = log.version
+    call = watched.begin("span", Question("route", {}, dict))  # type: ignore[arg-type]
+    began = log.version
+    call.append("text")
+    assert began > before and log.version == began and calls.in_flight() == (call,)
+    watched.end(call)
+    assert log.version > began and calls.in_flight() == () and calls.read() == ()

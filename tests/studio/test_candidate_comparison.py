@@ -1,0 +1,134 @@
+"""Candidates of an object, rendered in the photograph's view, and the search of the library."""
+
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from offline_studio import wait_until
+from PIL import Image
+
+from pipeline.assets import Library
+from pipeline.description import describe, to_json
+from pipeline.frame import load
+from pipeline.project import Project
+from pipeline.segmentation import DepthSegmenter, SegmentationError
+from studio.masks.prompt_requests import parse_decision
+from studio.objects import candidate_comparison
+from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
+from studio.server.errors import RequestError
+from studio.sessions.session import Session
+
+SAMPLES = Path(__file__).parents[2] / "sample_scenes"
+RED_CUBE = "red_cube"
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory) -> Session:
+    """A project whose objects are described and neither matched nor placed."""
+    project = Project.create(tmp_path_factory.mktemp("objects") / "blocks", load(SAMPLES / "blocks"))
+    project.save_segments(DepthSegmenter().open(project.frame).automatic())
+    described = [describe(project.frame, project.support, one) for one in project.segments() or ()]
+    (project.folder / "descriptions.json").write_text(to_json(described), encoding="utf-8")
+    return Session(project, SimpleNamespace(library=Library.open(), encoder=None))  # type: ignore[arg-type]
+
+
+def ask(session: Session, **request) -> dict:
+    sessions = SimpleNamespace(get=lambda token: session)
+    return candidate_comparison.endpoint(sessions)({"token": session.token, "seq": 7, **request})  # type: ignore[arg-type]
+
+
+def rendered(session: Session, asset: str) -> dict:
+    """Return the record of a candidate of the red cube once it is rendered."""
+
+    def render() -> dict:
+        return ask(session, kind="compare", id=red(session), assets=[asset])["renders"][asset]
+
+    wait_until(lambda: render()["state"] != "drawing", f"the rendering of {asset}")
+    return render()
+
+
+def red(session: Session) -> int:
+    """Return the id of the red cube, which covers that pixel of the photograph."""
+    return next(one.id for one in session.project.segments() or () if one.mask[241, 181])
+
+
+def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
+    first = ask(session, kind="compare", id=red(session), assets=[RED_CUBE])
+    assert first["seq"] == 7 and first["renders"][RED_CUBE]["state"] in ("drawing", "ready")
+    drawn = rendered(session, RED_CUBE)
+    assert drawn["state"] == "ready" and drawn["overlap"] > 0.8 and drawn["depth_error"] < 0.01
+    data, media = candidate_comparison.image(session, "candidate", drawn["image"].rsplit("/", 1)[1])
+    assert media == "image/png" and Image.open(BytesIO(data)).mode == "RGBA"
+    reopened = Session(session.project, session.services)
+    assert ask(reopened, kind="compare", id=red(session), assets=[RED_CUBE])["renders"][RED_CUBE]["state"] == "ready"
+
+
+def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
+    runner = SimpleNamespace(current="settling")
+    session = SimpleNamespace(runner=runner, token="t", project=SimpleNamespace(folder=tmp_path))
+    rendered: list[str] = []
+    renderer = CandidateRenderer(session)  # type: ignore[arg-type]
+    jobs = [RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"]
+    assert [state["state"] for state in renderer.states(jobs)] == ["drawing"] * 3
+    wait_until(lambda: rendered == ["a"], "the selected candidate")
+    runner.current = None
+    wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
+
+
+def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: Session):
+    pictures = [candidate_comparison.image(session, kind, f"{red(session)}.jpg")[0] for kind in ("window", "without")]
+    window, without = (np.asarray(Image.open(BytesIO(data)).convert("RGB"), float) for data in pictures)
+    assert window.shape == without.shape
+    middle = window.shape[0] // 2, window.shape[1] // 2
+    reddish = [picture[middle][0] - picture[middle][1] for picture in (window, without)]
+    assert reddish[0] > 80 and reddish[1] < 60
+
+
+def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt(session: Session):
+    box = rendered(session, "method:box")
+    assert box["state"] == "ready" and box["overlap"] > 0.7
+    assert box["note"].startswith("made from the view as a")
+    assert not (session.project.folder / "scene").exists() and not session.project.decisions
+
+
+def test_what_the_twin_does_not_show_has_no_picture(session: Session):
+    none = ["", "no_such_asset", "method:woven", "method:provider"]
+    drawn = ask(session, kind="compare", id=red(session), assets=none)["renders"]
+    assert {one["state"] for one in drawn.values()} == {"none"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 999, "assets": []},
+        {"id": None, "assets": []},
+        {"id": 1, "assets": "all"},
+        {"id": 1, "assets": ["a"] * 99},
+    ],
+)
+def test_an_invalid_request_is_refused_in_one_line(session: Session, wrong: dict):
+    answer = ask(session, kind="compare", **wrong)
+    assert "\n" not in answer["error"] and len(answer["error"]) > 20
+
+
+@pytest.mark.parametrize("name", ["../../../project.json", "%2e%2e/x", "candidates", "1"])
+def test_no_other_file_of_the_project_is_a_picture(session: Session, name: str):
+    with pytest.raises(RequestError):
+        candidate_comparison.image(session, "candidate", name)
+
+
+def test_the_library_is_searched_by_words(session: Session):
+    answer = ask(session, kind="search", words="mug")
+    assert answer["total"] >= 1 and all(
+        "mug" in one["asset_id"] or "mug" in one["name"] for one in answer["assets"][:2]
+    )
+
+
+def test_an_unknown_reconstruction_method_is_refused(session: Session):
+    frame = session.project.frame
+    assert parse_decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
+    for way in ("woven", None, 3):
+        with pytest.raises(SegmentationError, match="no such reconstruction method"):
+            parse_decision({"kind": "make", "id": 1, "way": way}, frame)

@@ -1,0 +1,99 @@
+"""The user's library on the command line: import, search, remove and undo."""
+
+import gzip
+import json
+
+import pytest
+import trimesh
+
+from studio.__main__ import main
+
+
+@pytest.fixture(autouse=True)
+def library(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "library"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    trimesh.creation.box([0.1, 0.1, 0.3]).export(tmp_path / "gizmo.stl")
+    options = ["--name", "quibble gizmo", "--caption", "a gizmo with three knobs", "--licence", "CC0"]
+    assert main(["library", "add", str(tmp_path / "gizmo.stl"), *options]) == 0
+    return tmp_path / "library"
+
+
+def ids(capsys, *words):
+    capsys.readouterr()
+    assert main(["library", "search", *words]) == 0
+    return [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_an_imported_asset_is_found_by_words_size_category_and_licence(capsys):
+    assert ids(capsys, "quib") == ids(capsys, "knobs", "gizmo") == ["gizmo"]
+    assert ids(capsys, "gizmo", "--size", "25", "35") == ["gizmo"] == ids(capsys, "gizmo", "--licence", "cc0")
+    assert not ids(capsys, "gizmo", "--size", "1", "5") and not ids(capsys, "gizmo", "--articulated")
+    assert len(ids(capsys, "--category", "mug")) >= 2  # the studio's own
+
+
+def test_an_imported_asset_with_a_taken_name_is_listed_beside_it(tmp_path, capsys):
+    trimesh.creation.box([0.05, 0.05, 0.25]).export(tmp_path / "hammer.stl")
+    assert main(["library", "add", str(tmp_path / "hammer.stl"), "--units", "m"]) == 0
+    assert {"hammer", "hammer_2"} <= set(ids(capsys, "hammer"))
+    assert main(["library", "add", str(tmp_path / "hammer.stl"), "--id", "hammer"]) == 2
+    assert "choose another" in capsys.readouterr().err
+
+
+def test_the_features_of_a_library_folder_are_computed_and_saved(library, monkeypatch, capsys):
+    looked = []
+    monkeypatch.setattr(
+        "pipeline.assets.appearance.features.asset_features", lambda assets, *_: looked.extend(assets) or looked
+    )
+    assert main(["library", "look", "--to", str(library)]) == 0
+    assert "gizmo" in [asset.id for asset in looked] and f"{len(looked)} assets" in capsys.readouterr().out
+
+
+def test_an_asset_of_the_user_is_removed_and_restored(capsys):
+    assert main(["library", "remove", "gizmo"]) == 0
+    assert not ids(capsys, "gizmo")
+    assert main(["library", "undo"]) == 0
+    assert ids(capsys, "gizmo") == ["gizmo"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["remove"], "name one asset"),
+        (["remove", "gizmo", "--pack", "libero"], "name one asset"),
+        (["remove", "red_mug"], 'no asset "red_mug"'),
+        (["remove", "--pack", "own"], "no pack own"),
+        (["remove", "--pack", "../library"], "no pack"),
+        (["search", "--like", "nowhere.png"], "picture cannot be read"),
+        (["install", "objaverse:mug"], "not an Objaverse id"),
+        (["install", "toys"], "there is no pack toys"),
+    ],
+)
+def test_an_invalid_command_is_reported_in_one_line(capsys, arguments, message):
+    capsys.readouterr()
+    assert main(["library", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_pack_is_removed_completely(library):
+    (library / "toys" / "a").mkdir(parents=True)
+    assert main(["library", "remove", "--pack", "toys"]) == 0
+    assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
+
+
+def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_path, monkeypatch, capsys):
+    uid, top = "ab" * 16, tmp_path / "objaverse"
+    (top / "metadata").mkdir(parents=True)
+    (top / "glbs" / "a").mkdir(parents=True)
+    trimesh.creation.box([0.1, 0.2, 0.1]).export(top / "glbs" / "a" / f"{uid}.glb")
+    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
+    (top / "metadata" / "a.json.gz").write_bytes(
+        gzip.compress(json.dumps({uid: {"name": "Crate", "license": "by"}}).encode())
+    )
+    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+    capsys.readouterr()
+    assert main(["library", "install", f"objaverse:{uid}"]) == 0
+    captured = capsys.readouterr()
+    assert "its author must be named" in captured.err and "CC BY 4.0" in captured.out
+    assert (library / "objaverse" / "objaverse_abababab" / "mesh.obj").exists()

@@ -1,0 +1,150 @@
+"""Requests of the library page, and what a page that is not ours gets for sending them."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trimesh
+from gradio.utils import get_upload_folder
+from offline_studio import offline_services, wait_until
+
+from pipeline.assets.library import BUILTIN_LIBRARY, Library
+from studio import viewer
+from studio.library.import_jobs import collect_uploads, import_sources
+from studio.library.library_requests import HANDLERS, endpoint
+from studio.library.shared_library import SharedLibrary
+from studio.server.errors import RequestError
+from studio.sessions.session_registry import SessionRegistry
+
+JUNK: list[dict[str, Any]] = [
+    {},
+    {"id": "../../etc"},
+    {"id": 7, "values": 3, "job": [], "ids": 1, "files": "x"},
+    {"id": "banana", "values": {"mass": "1"}, "axis": "w", "longest": float("nan")},
+]
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch) -> SharedLibrary:
+    """A library with one asset of the studio's; the user's own is empty."""
+    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "user"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    services = offline_services(Library.open([BUILTIN_LIBRARY / "banana"]))
+    return SharedLibrary(SessionRegistry(tmp_path / "work", services), viewer.ViewRegistry())
+
+
+@pytest.fixture
+def ask(shared) -> Callable[..., dict[str, Any]]:
+    """Sends a request as the page does."""
+    return lambda kind, **data: endpoint(shared)({"page_token": shared.page_token.value, "kind": kind, **data})
+
+
+@pytest.mark.parametrize("kind", sorted(HANDLERS))
+@pytest.mark.parametrize("junk", JUNK)
+def test_every_request_is_answered_or_refused_in_one_line(shared, ask, kind, junk):
+    answer = ask(kind, **junk)
+    assert isinstance(answer, dict)
+    assert "\n" not in answer.get("error", "") and "our side" not in answer.get("error", "")
+    shared.jobs.close()
+
+
+@pytest.mark.parametrize("page_token", [None, "", "x"])
+def test_a_page_that_is_not_ours_gets_nothing(shared, page_token):
+    assert set(endpoint(shared)({"page_token": page_token, "kind": "find"})) == {"error"}
+
+
+def test_only_uploads_are_imported_and_none_leaves_its_folder(tmp_path):
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    for name in ("../out.obj", "/etc/x.obj", "a/../../b.obj", "", "x" * 400, "c:\\x.obj"):
+        (uploads / "some.obj").write_text("v 0 0 0")
+        if name == "/etc/x.obj":
+            collect_uploads([{"path": str(uploads / "some.obj"), "name": name}], tmp_path / "files")
+            assert (tmp_path / "files" / "etc" / "x.obj").exists()
+            continue
+        with pytest.raises(RequestError):
+            collect_uploads([{"path": str(uploads / "some.obj"), "name": name or "."}], tmp_path / "files")
+    with pytest.raises(RequestError):
+        collect_uploads([{"path": "/etc/hostname", "name": "a.obj"}], tmp_path / "files")
+    assert not (tmp_path / "out.obj").exists() and not (tmp_path / "b.obj").exists()
+
+
+def test_dropped_files_are_grouped_by_folder_and_zip(tmp_path):
+    for name in ("mug.obj", "mug.mtl", "mesh.stl", "bowl/mesh.obj", "many.zip"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    separate = [tmp_path / "bowl", tmp_path / "many.zip"]
+    assert import_sources(tmp_path) == [*separate, tmp_path / "mesh.stl", tmp_path / "mug.obj"], "each mesh is an asset"
+    (tmp_path / "arm.urdf").touch()
+    assert import_sources(tmp_path) == [*separate, tmp_path], "a model needs its meshes"
+
+
+def finished_job(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return the newest job once nothing runs."""
+    wait_until(lambda: ask("jobs")["jobs"][0]["state"] not in ("waiting", "running"), "the end of the import")
+    return ask("jobs")["jobs"][0]
+
+
+def test_an_objaverse_object_waits_until_its_terms_are_accepted(ask, tmp_path, monkeypatch):
+    uid, top = "0123456789abcdef0123456789abcdef", tmp_path / "objaverse"
+    (top / "metadata").mkdir(parents=True)
+    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
+    about = {uid: {"name": "Tea tin", "license": "by"}}
+    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
+    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+    assert "not an Objaverse id" in ask("objaverse", id="mug")["error"]
+    assert "error" not in ask("objaverse", id=uid)
+    job = finished_job(ask)
+    (offer,) = job["questions"]
+    assert (job["state"], offer["name"], offer["terms"]) == ("questions", "Tea tin", "its author must be named")
+    assert "error" in ask("units", job=job["name"], number=offer["number"], units="m"), "it is another question"
+    ask("accept", job=job["name"], number=offer["number"], accepted=False)
+    job = finished_job(ask)
+    assert job["state"] == "done" and "left out" in job["errors"][0]["error"] and not job["added"]
+    assert "error" in ask("accept", job=job["name"], number=offer["number"], accepted=True)
+
+
+def test_units_are_asked_with_outlines_and_answered_with_the_up_axis(ask):
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.box([80, 120, 20]).export(uploads / "flat_slab_9.stl")
+    ask("import", files=[{"path": str(uploads / "flat_slab_9.stl"), "name": "flat_slab_9.stl"}])
+    job = finished_job(ask)
+    (question,) = job["questions"]
+    assert [one["unit"] for one in question["units"] if one["likely"]] == ["mm"]
+    outlines = {up: (shape["wide"], shape["tall"]) for up, shape in question["shapes"].items()}
+    assert outlines == {"z": (1.0, 0.167), "y": (0.667, 1.0), "x": (1.0, 0.667)}
+    assert all(shape["path"].startswith("M") for shape in question["shapes"].values())
+    assert "error" in ask("units", job=job["name"], number=question["number"], units="mm", up="w")
+    ask("units", job=job["name"], number=question["number"], units="mm", up="y")
+    assert finished_job(ask)["added"][0]["id"] == "flat_slab_9"
+    assert [round(side, 3) for side in ask("asset", id="flat_slab_9")["size"]] == [0.08, 0.02, 0.12]
+
+
+def test_an_imported_asset_reaches_every_project_and_running_work_goes_on(shared, ask):
+    prepared: list[str] = []
+    idle, busy = (
+        SimpleNamespace(
+            runner=SimpleNamespace(current=current),
+            services=None,
+            project=SimpleNamespace(segments=lambda: ()),
+            prepare=lambda name=name: prepared.append(name),
+        )
+        for name, current in (("idle", None), ("busy", object()))
+    )
+    shared.sessions._open = {"idle": idle, "busy": busy}  # type: ignore[assignment]
+    uploads = Path(get_upload_folder())
+    uploads.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.icosphere(2, 0.03).export(uploads / "beach_ball_7.stl")
+    ask("import", files=[{"path": str(uploads / "beach_ball_7.stl"), "name": "beach_ball_7.stl"}])
+    job = finished_job(ask)
+    assert job["state"] == "done" and not job["errors"] and [one["id"] for one in job["added"]] == ["beach_ball_7"]
+    assert "beach_ball_7" in shared.library
+    assert idle.services is busy.services is shared.sessions.services and prepared == ["idle"]
+    assert ask("asset", id="beach_ball_7")["own"]
+    assert ask("find", words="beach ball")["items"][0]["id"] == "beach_ball_7"
+    assert ask("preview", id="beach_ball_7")["mass"] > 0

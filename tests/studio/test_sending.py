@@ -1,0 +1,265 @@
+"""Nothing of a project goes to another machine before a person allowed it; without it, offline rules do the work."""
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import privacy
+import pytest
+from offline_studio import wait_until
+
+from pipeline.assets.library import Library
+from pipeline.export import export_project
+from pipeline.export.object_zip import object_zip
+from pipeline.frame import load
+from pipeline.matching import LibraryFeatures
+from pipeline.models import ModelError, ModelSettings, open_model
+from pipeline.models.destination import destination_of
+from pipeline.models.images import encode_jpeg
+from pipeline.planner import PlannerModel
+from pipeline.project import Project
+from pipeline.run import Services, may_send, run_stages, tracing_model
+from pipeline.scene.placement import Placement
+from pipeline.segmentation import DepthSegmenter, ScriptedSegmenter
+from pipeline.simulation.sandbox.sandbox import Sandbox
+from studio.__main__ import main
+from studio.models import call_actions, sending, sending_preview
+from studio.pages.status import top_bar_record
+from studio.scene import adjustments
+from studio.sessions.session import Session
+from tests.models import hostile
+from tests.models.honest import honest
+from tests.models.hostile import HostileServer
+
+BLOCKS = Path(__file__).parents[2] / "sample_scenes" / "blocks"
+PRICES: dict[str, Any] = {"usd_per_million_in": 1.0, "usd_per_million_out": 1.0}
+"""A server on this machine that costs money passes the questions on, so it counts as another machine."""
+QUESTIONS = ("descriptions", "matches", "task")
+"""Stages that ask a model by themselves."""
+
+
+@pytest.fixture(scope="module")
+def services(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Services:
+    default = Library.open()
+    library = replace(default, assets=default.assets[:2])
+    features = LibraryFeatures.compute(library)
+    cards = tmp_path_factory.mktemp("cards")
+    segmenter = ScriptedSegmenter([one.mask for one in DepthSegmenter().open(load(BLOCKS)).automatic()[:2]])
+    return Services(segmenter, PlannerModel(), library, sandbox, lambda: features, cards_folder=cards)
+
+
+@pytest.fixture(scope="module")
+def prepared(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder up to its proposed tasks, made by the offline rules."""
+    project = Project.create(tmp_path_factory.mktemp("sending") / "blocks", load(BLOCKS))
+    list(run_stages(project, services, "task"))
+    return project.folder
+
+
+@pytest.fixture
+def server() -> Iterator[HostileServer]:
+    with HostileServer(honest) as running:
+        yield running
+
+
+def opened(folder: Path, services: Services, **settings: Any) -> Session:
+    """Open a project as the app does, with a model on a server, and wait until nothing runs."""
+    chosen = ModelSettings(**{"service": "openai", "model": "m", "retries": 0, **PRICES, **settings})
+    session = Session(Project.open(folder), replace(services, model=open_model(chosen, PlannerModel)))
+    session.prepare()
+    wait(session)
+    return session
+
+
+def wait(session: Session) -> None:
+    wait_until(lambda: session.idle, "an idle project")
+
+
+def decide(session: Session, allow: bool) -> None:
+    sending.decide(session, {"address": sending.sending_record(session)["address"], "allow": allow})
+    wait(session)
+
+
+def placements(session: Session) -> tuple[Placement, ...]:
+    scene = session.project.scene()
+    assert scene
+    return scene.placements
+
+
+def makers(session: Session) -> set[str]:
+    """Which models made the results of the stages that ask one."""
+    texts = [session.project.made_with(stage) or "" for stage in QUESTIONS]
+    return {text.rpartition(", ")[2] if ", " in text else text for text in texts}
+
+
+def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
+    assert sending.sending_state(session) == "undecided"
+    assert set(session.project.stages().values()) == {"done", "todo"} and "m" not in makers(session)
+    one = placements(session)[0].segment_id
+    with pytest.raises(ModelError, match=r"Nothing was sent to http://127\.0\.0\.1"):
+        adjustments.ask_physical_properties(session, {"id": one})
+    with pytest.raises(ModelError, match="not allowed for this project"):
+        tracing_model(session.project, session.services)
+    session.decisions.record("matcher", name="image+text")
+    session.decisions.record("ask_again", kind="describe_segment", about=f"object {one}", wording="What is it?")
+    session.decisions.record("rename", id=one, name="tower")
+    wait(session)
+    list(run_stages(session.project, session.services, "task"))
+    assert sending._preview(session, {})["pictures"]
+    assert server.requests == []
+
+
+def test_the_dialog_shows_every_picture_that_then_goes_and_the_text_as_it_goes(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
+    questions = sending_preview.next_questions(session)
+    groups = sending_preview.pictures_by_group(session, questions)
+    shown = sending._preview(session, {})
+    assert [len(group["thumbnails"]) for group in shown["pictures"]] == [len(one) for one in groups.values() if one]
+    decide(session, True)
+    assert "m" in makers(session)
+    previewed = {base64.b64encode(encode_jpeg(picture)).decode() for group in groups.values() for picture in group}
+    sent = [part for body in server.requests for part in body["messages"][0]["content"] if isinstance(part, dict)]
+    pictures = {part["image_url"]["url"].rpartition(",")[2] for part in sent if part["type"] == "image_url"}
+    renders = {base64.b64encode(encode_jpeg(picture)).decode() for picture in groups["Library assets, rendered"]}
+    photographs = previewed - renders
+    assert photographs <= pictures and len(pictures - photographs) <= len(renders)
+    assert any(part["text"].startswith(shown["text"]) for part in sent if part["type"] == "text")
+
+
+def test_the_answer_is_kept_and_can_be_undone_and_holds_for_one_server(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    folder = Path(shutil.copytree(prepared, tmp_path / "p"))
+    session = opened(folder, services, base_url=server.url)
+    decide(session, True)
+    asked = len(server.requests)
+    assert asked and makers(session) == {"m"}
+    assert sending.sending_state(opened(folder, services, base_url=server.url)) == "allowed"
+    session.decisions.undo()
+    wait(session)
+    assert sending.sending_state(session) == "undecided" and "m" not in makers(session)
+    session.decisions.redo()
+    wait(session)
+    assert makers(session) == {"m"} and len(server.requests) == asked  # its recorded answers are used again
+    with HostileServer(honest) as other:
+        assert sending.sending_state(opened(folder, services, base_url=other.url)) == "undecided"
+        assert other.requests == []
+
+
+def test_a_person_who_declines_is_not_stuck_and_not_asked_again(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    folder = Path(shutil.copytree(prepared, tmp_path / "p"))
+    session = opened(folder, services, base_url=server.url)
+    decide(session, False)
+    again = opened(folder, services, base_url=server.url)
+    assert sending.sending_state(again) == "declined" and "m" not in makers(again)
+    [model] = [one for one in top_bar_record(again, again.services)["services"] if one["what"] == "model"]
+    assert model["name"] == "rules (m not asked)" and not model["live"]
+    assert again.project.tasks() and not call_actions.failures_record(again)["failures"]
+    assert server.requests == []
+    decide(again, True)
+    assert server.requests
+
+
+def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    folder = Path(shutil.copytree(prepared, tmp_path / "p"))
+    session = opened(folder, services, base_url=server.url, pictures=False)
+    assert sending._preview(session, {})["pictures"] == []
+    decide(session, True)
+    assert server.requests and "image_url" not in json.dumps(server.requests)
+
+
+def test_an_answer_about_another_server_than_the_one_in_use_is_refused(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
+):
+    session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
+    with pytest.raises(Exception, match="Another model has been chosen meanwhile"):
+        sending.decide(session, {"address": "https://models.example.com", "allow": True})
+    assert sending.sending_state(session) == "undecided"
+
+
+def test_neither_records_nor_requests_nor_exports_tell_who_asked_and_where(
+    prepared: Path, services: Services, server: HostileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name, value in privacy.identity(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    folder = Path(shutil.copytree(prepared, tmp_path / f"{privacy.MARK} s" / "p"))
+    behaviours = iter([hostile.error_reply(500, "broken"), hostile.error_reply(400, f"no {privacy.ROOT}/x")])
+    server.behave(lambda handler: next(behaviours, honest)(handler))
+    session = opened(folder, services, base_url=server.url, model=f"{privacy.ROOT}/models/m.gguf")
+    decide(session, True)
+    assert {body["model"] for body in server.requests} == {f"{privacy.ROOT}/models/m.gguf"}
+    with pytest.raises(ModelError):
+        list(run_stages(session.project, session.services, "rounds"))
+    assert session.project.error("rounds") and len({call.failed for call in session.calls.read()}) == 2
+    exported = tmp_path / "exported"
+    export_project(folder, "zip", exported / "all.zip")
+    for placement in placements(session):
+        for form in ("mjcf", "urdf"):
+            (exported / f"{placement.name}_{form}.zip").write_bytes(object_zip(placement, form))
+    asked = [body | {"model": ""} for body in server.requests]
+    (exported / "requests.json").write_text(json.dumps([asked, server.headers]))
+    assert privacy.leaks(folder) + privacy.leaks(exported) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "is_this_machine"),
+    [
+        ("http://127.0.0.1:8080/v1", True),
+        ("http://127.7.7.7/v1", True),
+        ("http://localhost:11434/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("", False),
+        ("https://api.openai.com/v1", False),
+        ("http://192.168.1.7/v1", False),
+        ("http://gpu-box:8000/v1", False),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+        ("http://localhost@example.com/v1", False),
+        ("http://0.0.0.0:8080/v1", False),
+    ],
+)
+def test_only_a_loopback_address_without_a_price_is_this_machine(address: str, is_this_machine: bool):
+    model = open_model(ModelSettings(service="openai", base_url=address), PlannerModel, key="k")
+    destination = destination_of(model)
+    assert destination and destination.is_this_machine == is_this_machine and "@" not in destination.address
+    priced = open_model(ModelSettings(service="openai", base_url=address, **PRICES), PlannerModel, key="k")
+    assert not (destination_of(priced) or destination).is_this_machine
+    assert destination_of(PlannerModel()) is None
+
+
+def test_policies_and_decisions_are_weighed_in_one_order(prepared: Path, tmp_path: Path):
+    project = Project.open(Path(shutil.copytree(prepared, tmp_path / "p")))
+    model = open_model(ModelSettings(service="openai", base_url="https://models.example.com/v1"), PlannerModel, key="k")
+    policies = ("ask", "allow", "never", "always")
+    assert [may_send(project, model, one) for one in policies] == [None, True, False, True]
+    project.decide("send", server="https://models.example.com", allow=False)
+    assert [may_send(project, model, one) for one in policies] == [False, False, False, True]
+    project.decide("send", server="https://models.example.com", allow=True)
+    assert [may_send(project, model, one) for one in policies] == [True, True, False, True]
+
+
+def test_a_command_that_names_a_model_says_in_one_line_what_goes_where(
+    server: HostileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("GRS_BASE_URL", server.url)
+    command = ["run", str(BLOCKS), "--out", str(tmp_path / "out"), "--until", "frame", "--model", "openai"]
+    assert main(command) == 0
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("model: ")]
+    assert server.url.removesuffix("/v1") in line and "photograph" in line and "--model offline" in line
+    monkeypatch.setenv("GRS_SEND", "never")
+    monkeypatch.setenv("GRS_BASE_URL", "https://models.example.com/v1")
+    assert main(command) == 2
+    assert "GRS_SEND=never: nothing may be sent to https://models.example.com" in capsys.readouterr().err

@@ -1,0 +1,133 @@
+"""The examples of docs/extending.md, installed and run as a reader would."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+from types import SimpleNamespace
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from pipeline import plugins
+from pipeline.frame import load
+from studio.pages.page_shell import Shell
+
+ROOT = Path(__file__).resolve().parents[1]
+DOC = ROOT / "docs" / "extending.md"
+BLOCKS = ROOT / "sample_scenes" / "blocks"
+EXAMPLE = re.compile(r"^```\w+ (my_lab/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def install(folder: Path, files: dict[str, str]) -> Path:
+    """Install a package of these files into a folder of its own, which is returned."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    site = folder / "site"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index",
+         "--disable-pip-version-check", "--target", site, folder / "my_lab"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return site
+
+
+def grs(site: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "studio", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300,
+        env=os.environ | {"PYTHONPATH": str(site)},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package of docs/extending.md is installed."""
+    files: dict[str, str] = {}
+    for name, code in EXAMPLE.findall(DOC.read_text()):
+        files[name] = f"{files[name]}\n\n{code}" if name in files else code
+    return install(tmp_path_factory.mktemp("my_lab"), files)
+
+
+@pytest.fixture(scope="module")
+def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A frame in the example's format, segmented and matched by the example."""
+    frame, folder = load(BLOCKS), tmp_path_factory.mktemp("frame")
+    for name, values in (("colour", frame.rgb), ("metres", frame.depth), ("k", frame.intrinsics.matrix)):
+        np.save(folder / f"{name}.npy", values)
+    out = tmp_path_factory.mktemp("project") / "blocks"
+    done = grs(site, "run", folder, "--out", out, "--segmenter", "vivid", "--matcher", "by_size", "--until", "scene")
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_an_installed_frame_format_and_segmenter_make_the_masks(project):
+    record = json.loads((project / "project.json").read_text())
+    assert record["stages"]["scene"] == "done"
+    assert "vivid" in json.dumps(record)
+    assert json.loads((project / "descriptions.json").read_text())
+
+
+def test_an_installed_matcher_chooses_the_assets(project):
+    matches = json.loads((project / "matches.json").read_text())
+    assert matches and {match["source"] for match in matches} == {"by_size"}
+
+
+def test_an_installed_exporter_writes_its_format(site, project, tmp_path):
+    done = grs(site, "export", project, "--format", "csv", "--out", tmp_path / "poses.csv")
+    assert done.returncode == 0, done.stderr
+    names = {placement["name"] for placement in json.loads((project / "scene.json").read_text())["placements"]}
+    rows = (tmp_path / "poses.csv").read_text().splitlines()
+    assert rows[0] == "name,asset,x,y,z" and {row.split(",")[0] for row in rows[1:]} == names
+
+
+def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
+    declared = (
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "my-lab"\nversion = "1"\n'
+        '[project.entry-points."grs_studio.frame_formats"]\nbroken = "my_lab:missing"\n'
+    )
+    broken = install(tmp_path, {"my_lab/pyproject.toml": declared, "my_lab/my_lab/__init__.py": ""})
+    done = grs(broken, "run", BLOCKS, "--out", tmp_path / "out", "--until", "segments")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("broken") == 1 and "left out" in done.stderr
+    assert (tmp_path / "out" / "segments" / "masks.png").is_file()
+
+
+def example(path: str) -> str:
+    """The code that docs/extending.md shows for a file of this repository."""
+    found = re.search(rf"^```python {re.escape(path)}\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
+    assert found, f"docs/extending.md shows no {path}"
+    return found.group(1)
+
+
+def test_the_documented_goal_kind_is_the_one_that_is_tested():
+    tested = ROOT / "tests" / "simulation" / "goal_kinds" / "higher_than.py"  # by tests/simulation/test_goal_kinds.py
+    assert example("pipeline/simulation/goals/higher_than.py") == tested.read_text()
+
+
+def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
+    notes = types.ModuleType("notes")
+    exec(compile(example("studio/pages/notes.py"), "notes.py", "exec"), notes.__dict__)
+    session = SimpleNamespace(project=SimpleNamespace(folder=tmp_path))
+    assert notes.read(None) == "" == notes.read(session)
+    notes.write(session, "The mug is chipped.")
+    assert notes.read(session) == "The mug is chipped."
+    shell = Shell(SimpleNamespace())
+    with gr.Blocks() as page:
+        shell.token.render()
+        notes.build(shell)
+        shell.connect()
+    assert "Save notes" in str(page.get_config_file()) and len(page.fns) == 1
+
+
+def test_an_unknown_name_lists_the_choices(tmp_path):
+    done = grs(tmp_path, "run", BLOCKS, "--out", tmp_path / "out", "--segmenter", "nothing")
+    assert done.returncode == 2 and "depth" in done.stderr and "sam2" in done.stderr
+    with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: zip"):
+        plugins.load("exporters", "x")

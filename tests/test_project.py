@@ -1,0 +1,96 @@
+"""An open project: which round counts, masks on disk, and damaged files."""
+
+import drawn_scene as make
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from pipeline.errors import StudioError
+from pipeline.frame import Frame, Intrinsics
+from pipeline.project import Project
+from pipeline.router import Round, write_round
+from pipeline.scene import scene_files
+from pipeline.segmentation import Segment
+from pipeline.simulation import CheckResult, Program, Report
+
+
+@pytest.fixture
+def project(tmp_path):
+    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+    return Project.create(tmp_path / "one", frame)
+
+
+def add_round(number, task, route, project):
+    report = Report((CheckResult("check_it", route == "done", ""),), (1.0,))
+    write_round(Round(number, None, Program(f'thing("{task}")', ""), report, route, "", 0.0, task=task), project.folder)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["Lift it.", "Turn it."]), st.booleans()), max_size=6), st.integers(0, 7))
+def test_the_best_round_is_the_pinned_one_or_the_last_that_passed(tmp_path_factory, rounds, pinned):
+    project = Project(tmp_path_factory.mktemp("rounds"))
+    project.decide("task", name="lift", instruction="Lift it.", objects=[], goals=[], kind="", source="human")
+    for number, (task, passed) in enumerate(rounds):
+        add_round(number, task, "done" if passed else "give_up", project)
+    project.decide("pin", round=pinned)
+    best, mine = project.best_round(), [n for n, (task, _) in enumerate(rounds) if task == "Lift it."]
+    passed = [n for n in mine if rounds[n][1]]
+    assert (best.number if best else None) == next((n for n in (pinned, *passed[-1:], *mine[-1:]) if n in mine), None)
+
+
+def test_a_round_counts_and_runs_after_its_object_was_renamed(project, tmp_path):
+    task = {"name": "lift", "instruction": "Lift the white_cube.", "objects": ["white_cube"], "goals": []}
+    project.decide("task", **task, kind="", source="human")
+    add_round(0, "Lift the white_cube.", "done", project)
+    mug = make.placement(make.box(tmp_path), "white_mug", aliases=("white_cube",))
+    scene_files.write_scene(make.scene(mug), project.folder)
+    best = project.best_round()
+    assert best is not None and best.number == 0
+    assert project.program_in_current_names(best.program).simulation == 'thing("Lift the white_mug.")'
+
+
+def test_masks_on_disk_follow_decisions_about_masks_only(project):
+    mask = np.zeros((24, 32), bool)
+    mask[4:9, 5:12] = True
+    project.save_segments((Segment(1, mask, 1.0, "depth"), Segment(2, ~mask, 1.0, "depth")))
+    file = project.folder / "segments" / "masks.png"
+
+    def labels_and_inode():
+        return set(np.unique(np.asarray(Image.open(file))).tolist()), file.stat().st_ino
+
+    both, first = labels_and_inode()
+    assert both == {1, 2}
+    project.decide("rename", id=1, name="mug")
+    assert labels_and_inode() == (both, first)
+    project.decide("delete_segment", id=2)
+    assert labels_and_inode()[0] == {0, 1}
+    project.undo()
+    assert labels_and_inode()[0] == both
+    project.redo()
+    assert labels_and_inode()[0] == {0, 1}
+
+
+@pytest.mark.parametrize("bad", [b"", b"{", b"\xff\x00 nonsense", b"[1]", b"{}", b"null"])
+@pytest.mark.parametrize(
+    "name, read",
+    [
+        ("project.json", Project.stages),
+        ("decisions.jsonl", Project.stages),
+        ("descriptions.json", Project.descriptions),
+        ("matches.json", Project.matches),
+        ("scene.json", Project.scene),
+        ("tasks.json", Project.tasks),
+        ("task.json", Project.task),
+        ("solution.json", Project.solution),
+        ("solution.npz", Project.solution),
+    ],
+)
+def test_a_damaged_file_is_ignored_or_reported_in_one_line(name, read, bad, project):
+    for file in ("solution.json", "solution.npz"):
+        (project.folder / file).write_text("{}")
+    (project.folder / name).write_bytes(bad)
+    try:
+        read(Project.open(project.folder))
+    except StudioError as error:
+        assert str(error) and "\n" not in str(error)

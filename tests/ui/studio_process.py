@@ -1,0 +1,49 @@
+"""The command `studio` in a process of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Studio:
+    """The command `studio` in a process of its own; `settings` are variables of its environment."""
+
+    def __init__(self, workspace: Path, **settings: str):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.workspace, self.address, self.settings = workspace, f"http://127.0.0.1:{self.port}/", settings
+        self.start()
+
+    def start(self) -> None:
+        """Start the process and wait until it answers."""
+        command = [sys.executable, "-m", "studio", "--port", str(self.port), "--workspace", str(self.workspace)]
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("GRS_") and name != "DISPLAY"}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=plain | self.settings, start_new_session=True)
+        while True:
+            try:
+                urllib.request.urlopen(self.address, timeout=5).close()
+                return
+            except OSError:
+                assert self.process.poll() is None, "the studio ended while starting"
+                time.sleep(0.2)
+
+    def kill(self) -> None:
+        """End the process as a power cut would: without saving anything."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def close(self) -> None:
+        """End the process, by force if it does not end by itself."""
+        self.process.terminate()
+        try:
+            self.process.wait(60)
+        finally:
+            self.process.kill()

@@ -1,0 +1,71 @@
+"""Pages of a real browser that record console errors and requests to other machines."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from playwright.sync_api import Browser, Page, Request, expect
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+FLAGS_2D = (*FLAGS, "--disable-gpu-compositing")
+"""As on a machine without a graphics card; far less work for pages that draw nothing in 3D."""
+TIMEOUT = 30_000
+"""Milliseconds for an element to appear. What takes longer waits for its own state, with its own timeout."""
+NAVIGATION_TIMEOUT = 120_000
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+HEARTBEAT = "/heartbeat/"
+"""Part of the address of Gradio's request that stays open as long as its page."""
+expect.set_options(timeout=TIMEOUT)
+
+
+class PageLog:
+    """What a page did wrong, and its requests that are still open."""
+
+    def __init__(self, page: Page):
+        self.errors: list[str] = []
+        self.open_requests: set[Request] = set()
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", self._begin)
+        page.on("requestfinished", lambda request: self.open_requests.discard(request))
+        page.on("requestfailed", lambda request: self.open_requests.discard(request))
+
+    def take_errors(self) -> list[str]:
+        """Return the errors since the last call."""
+        errors, self.errors = self.errors, []
+        return errors
+
+    def _begin(self, request: Request) -> None:
+        if not request.url.startswith(LOCAL):
+            self.errors.append(f"fetched from another machine: {request.url}")
+        if HEARTBEAT not in request.url:
+            self.open_requests.add(request)
+
+
+PAGE_LOGS: dict[Page, PageLog] = {}
+
+
+@contextlib.contextmanager
+def open_page(browser: Browser, **screen: Any) -> Iterator[Page]:
+    """Open a page; `screen` may hold device_scale_factor, has_touch ... Fails on errors in its console."""
+    page = browser.new_page(**{"viewport": {"width": 1280, "height": 800}, **screen})
+    page.set_default_timeout(TIMEOUT)
+    page.set_default_navigation_timeout(NAVIGATION_TIMEOUT)
+    log = PAGE_LOGS[page] = PageLog(page)
+    yield page
+    page.close()
+    assert not log.errors
+
+
+def close_app(page: Page) -> None:
+    """Leave the studio, once no request is open or after some seconds. What Gradio reports of it is no error."""
+    log = PAGE_LOGS[page]
+    deadline = time.monotonic() + 5
+    while log.open_requests and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    before = log.take_errors()
+    page.goto("about:blank")
+    log.errors = before

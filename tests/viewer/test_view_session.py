@@ -1,0 +1,215 @@
+"""A view moves its model while it is watched, executes commands, and survives invalid ones."""
+
+import json
+import struct
+import threading
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offline_studio import wait_until
+
+from studio.viewer import Mark, Trajectory, ViewerError, ViewRegistry, ViewSession
+
+
+class Watcher:
+    """Watches a view from the same process."""
+
+    def __init__(self, session: ViewSession):
+        self.session, self.changed = session, threading.Event()
+        self.leave = session.watch(self.changed.set)
+
+    def until(self, holds, seconds: float = 10):
+        """Wait until `holds(status, snapshot)`; return the snapshot."""
+        deadline = time.monotonic() + seconds
+        while not holds(self.status, self.snapshot):
+            assert self.changed.wait(max(0, deadline - time.monotonic())), f"never came: {self.status} {self.snapshot}"
+            self.changed.clear()
+        return self.snapshot
+
+    @property
+    def status(self) -> dict:
+        return json.loads(self.session.status)
+
+    @property
+    def snapshot(self) -> dict:
+        blob = self.session.snapshot
+        at, begin, end, bodies, contacts = struct.unpack_from("<dddII", blob)
+        poses = np.frombuffer(blob, "<f4", bodies * 7, 32).reshape(-1, 7)
+        rows = np.frombuffer(blob, "<f4", contacts * 6, 32 + bodies * 28).reshape(-1, 6)
+        return {"time": at, "begin": begin, "end": end, "poses": poses, "contacts": rows}
+
+
+@pytest.fixture
+def watcher(twin):
+    session = ViewSession(twin, marks=[Mark(0.2, "cube is gone", "failed")])
+    yield Watcher(session)
+    session.close()
+
+
+def test_play_moves_and_pause_holds(watcher):
+    watcher.session.enqueue({"op": "play"})
+    watcher.until(lambda s, p: s["playing"] and p["time"] > 0.1)
+    watcher.session.enqueue({"op": "pause"})
+    held = watcher.until(lambda s, p: not s["playing"])["time"]
+    watcher.session.enqueue({"op": "contacts", "on": False})
+    watcher.session.enqueue({"op": "step", "count": 3})
+    assert watcher.until(lambda s, p: p["time"] > held)["time"] == pytest.approx(held + 0.006)
+
+
+def test_seek_and_reset_reach_their_state(watcher):
+    watcher.session.enqueue({"op": "step", "count": 500})
+    far = watcher.until(lambda s, p: p["time"] > 0.9)
+    watcher.session.enqueue({"op": "seek", "time": 0.5})
+    near = watcher.until(lambda s, p: p["time"] < 0.9)
+    assert 0.48 < near["time"] <= 0.5 and near["end"] == far["time"]
+    watcher.session.enqueue({"op": "seek", "time": 1})
+    assert np.array_equal(watcher.until(lambda s, p: p["time"] > 0.9)["poses"], far["poses"])
+    watcher.session.enqueue({"op": "reset"})
+    assert watcher.until(lambda s, p: p["time"] == 0)["end"] == 0
+
+
+def test_contacts_are_sent_on_command_and_carry_the_weight(watcher, twin):
+    watcher.session.enqueue({"op": "step", "count": 1000})
+    assert len(watcher.until(lambda s, p: p["time"] > 1.9)["contacts"]) == 0
+    watcher.session.enqueue({"op": "contacts", "on": True})
+    rows = watcher.until(lambda s, p: len(p["contacts"]))["contacts"]
+    weight = twin.body_mass[[twin.body(n).id for n in ("cube", "ball", "carton")]].sum() * 9.81
+    assert rows[:, 5].sum() == pytest.approx(weight, rel=0.05)
+
+
+def test_pushing_through_the_session_starts_the_physics(watcher, twin):
+    push = {"op": "push", "body": twin.body("cube").id, "point": [0, 0, 0], "target": [-0.2, 0.1, 0.03]}
+    watcher.session.enqueue(push)
+    moved = watcher.until(lambda s, p: np.linalg.norm(p["poses"][0, :2] - [-0.1, 0]) > 0.05)
+    assert moved["time"] > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ({"op": "fly"}, "did not understand"),
+        ({"nothing": 1}, "did not understand"),
+        ({"op": "seek", "time": "soon"}, "did not understand"),
+        ({"op": "seek", "time": float("nan")}, "did not understand"),
+        ({"op": "step", "count": float("inf")}, "did not understand"),
+        ({"op": "speed", "value": float("inf")}, "did not understand"),
+        ({"op": "joint", "number": float("inf"), "value": 0}, "did not understand"),
+        ({"op": "push", "body": float("inf"), "point": [0, 0, 0], "target": [0, 0, 0]}, "did not understand"),
+        ({"op": "push", "body": 1, "point": [0], "target": [0, 0, 0]}, "did not understand"),
+        ({"op": "push", "body": 0, "point": [0, 0, 0], "target": [0, 0, 0]}, "is fixed"),
+        ({"op": "push", "body": 10**9, "point": [0, 0, 0], "target": [0, 0, 0]}, "is fixed"),
+    ],
+)
+def test_an_invalid_command_is_refused_and_the_view_goes_on(watcher, command, message):
+    with pytest.raises(ViewerError, match=message):
+        watcher.session.enqueue(command)
+    watcher.session.enqueue({"op": "step"})
+    assert watcher.until(lambda s, p: p["time"] > 0)["time"] > 0 and not watcher.status["notice"]["text"]
+
+
+@pytest.fixture(scope="module")
+def watched(twin):
+    session = ViewSession(twin)
+    session.watch(lambda: None)
+    yield session
+    session.close()
+
+
+NUMBERS = st.one_of(st.floats(), st.integers(), st.sampled_from([10**400, -(2**63), 1e308, None, "1", True, [], {}]))
+COMMANDS = st.one_of(
+    st.fixed_dictionaries({"op": st.just("step"), "count": NUMBERS}),
+    st.fixed_dictionaries({"op": st.just("speed"), "value": NUMBERS}),
+    st.fixed_dictionaries({"op": st.just("seek"), "time": NUMBERS}),
+    st.fixed_dictionaries({"op": st.just("joint"), "number": NUMBERS, "value": NUMBERS}),
+    st.fixed_dictionaries(
+        {"op": st.just("push"), "body": st.one_of(st.just(1), NUMBERS)}
+        | dict.fromkeys(("point", "target"), st.lists(NUMBERS, max_size=4))
+    ),
+)
+
+
+@given(st.lists(COMMANDS, max_size=5))
+@settings(max_examples=60)
+def test_no_number_in_a_command_ends_the_view_or_reaches_the_physics(watched, commands):
+    session = watched
+    for command in commands:
+        with suppress(ViewerError):
+            session.enqueue(json.dumps(command))
+        with suppress(ViewerError):
+            session.enqueue(command)
+    session.enqueue({"op": "reset"})
+    session.enqueue({"op": "contacts", "on": (on := not json.loads(session.status)["contacts"])})
+    wait_until(lambda: json.loads(session.status)["contacts"] is on, "the view's answer")
+    assert np.isfinite(np.frombuffer(session.snapshot, "<f8", 3)).all()
+
+
+def test_nothing_is_computed_without_a_viewer(twin):
+    session = ViewSession(twin)
+    watcher = Watcher(session)
+    session.enqueue({"op": "play"})
+    watcher.until(lambda s, p: p["time"] > 0.05)
+    watcher.leave()
+    times = []
+    for on in (True, False, True):  # the view's thread executes commands though nobody watches
+        session.enqueue({"op": "contacts", "on": on})
+        wait_until(lambda on=on: json.loads(session.status)["contacts"] is on, "the command's effect")
+        times.append(session.time)
+    assert len(set(times)) == 1 and session.watchers == 0
+    held = times[0]
+    returned = Watcher(session)
+    returned.until(lambda s, p: p["time"] > held)
+    session.close()
+
+
+def test_a_recording_plays_to_its_end_cannot_be_pushed_and_starts_over(twin):
+    qpos = np.tile(twin.qpos0, (11, 1))
+    qpos[:, 0] = np.linspace(0, 0.1, 11)
+    session = ViewSession(twin, trajectory=Trajectory(np.linspace(0, 0.2, 11), qpos))
+    watcher = Watcher(session)
+    session.enqueue({"op": "play"})
+    end = watcher.until(lambda s, p: p["time"] == pytest.approx(0.2) and not s["playing"])
+    assert end["poses"][0, 0] == pytest.approx(0.1)
+    with pytest.raises(ViewerError, match="recording"):
+        session.enqueue({"op": "push", "body": 1, "point": [0, 0, 0], "target": [0, 0, 0]})
+    session.enqueue({"op": "play"})
+    watcher.until(lambda s, p: p["time"] < 0.2)
+    session.close()
+
+
+def test_ten_bodies_need_less_than_forty_kilobytes_a_second(twin):
+    for contacts in (False, True):
+        session = ViewSession(twin)
+        session.enqueue({"op": "contacts", "on": contacts})
+        watcher = Watcher(session)
+        watcher.until(lambda s, p, wanted=contacts: s["contacts"] == wanted)
+        assert (32 + 10 * 28 + 10 * 4 * 24 * contacts) * 30 < 40_000
+        assert len(session.snapshot) == 32 + 28 * 4 + 24 * len(watcher.snapshot["contacts"])
+        session.close()
+
+
+def test_views_are_few_unguessable_and_closed_when_idle(twin):
+    sessions = ViewRegistry(capacity=2, idle_seconds=1000)
+    tokens = [sessions.open(twin) for _ in range(2)]
+    Watcher(sessions.get(tokens[0]))
+    tokens.append(sessions.open(twin))
+    assert len(sessions) == 2 and len(set(tokens)) == 3 and min(map(len, tokens)) >= 32
+    with pytest.raises(ViewerError, match="no longer open"):
+        sessions.get(tokens[1])  # the one nobody watched
+    assert sessions.get(tokens[0]).watchers == 1
+    sessions.get(tokens[2]).last_used -= 2000
+    with pytest.raises(ViewerError, match="Open it again"):
+        sessions.get(tokens[2])
+    sessions.close()
+    assert len(sessions) == 0
+
+
+def test_an_invalid_model_is_one_line(tmp_path):
+    (tmp_path / "scene.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
+    for model in (tmp_path / "scene.xml", tmp_path / "gone.xml", "<mujoco><nonsense/></mujoco>"):
+        with pytest.raises(ViewerError, match=r"cannot be shown\. MuJoCo:") as caught:
+            ViewSession(model)
+        assert "\n" not in str(caught.value)
