@@ -47,7 +47,7 @@ class PageStream:
                 idle, is_new, version = session.idle, session.log.version != version, session.log.version
                 if is_new or idle:
                     yield
-                if idle and session.idle:  # what was just shown may have started more work
+                if idle and session.idle and session.log.version == version:  # showing it may have started more work
                     return
                 if await _first_of(1 / MAX_RATE, self._next_began):
                     return

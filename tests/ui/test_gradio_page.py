@@ -7,7 +7,7 @@ import pytest
 from app_page import LONG, OpenProject, open_tab, stop_work
 from playwright.sync_api import Page, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D
+from watched_page import FLAGS_2D, close_app
 
 SCENE = "blocks"
 VIEW = "content => content.cmTile?.view ?? content.cmView?.rootView?.view ?? content.cmView?.view"
@@ -35,6 +35,7 @@ def test_the_page_has_the_classes_that_gradio_css_restyles(project: OpenProject)
         "#steps > .tabitem > .column", "#ask .block", "#models .html-container",
     ):  # fmt: skip
         needs(page, selector, "gradio.css")
+    close_app(page)
     page.goto(project.studio.address)
     expect(page.locator("#drop")).to_be_visible()
     needs(page, "#drop .wrap .icon-wrap", "gradio.css")

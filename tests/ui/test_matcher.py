@@ -1,5 +1,6 @@
 """Above the objects: a person chooses the matcher, and a dialog evaluates every matcher on labelled frames."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_matchers_are_evaluated_and_the_table_is_downloaded(project: OpenProject
     )
     drawer.locator("#score-frames").fill(str(labelled))
     expect(drawer).to_contain_text("1 labelled frame, 7 objects.")
-    drawer.get_by_label("Image embedding").uncheck()
+    drawer.get_by_role("checkbox", name=re.compile("^Image embedding")).uncheck()
     drawer.get_by_role("button", name="Evaluate", exact=True).click()
     expect(drawer.locator("tbody tr")).to_have_count(1, timeout=LONG)
     expect(drawer.locator(".whisker")).to_have_count(2)

@@ -113,6 +113,21 @@ def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
     assert order[:3] == ["first", "first ended", "second"]
 
 
+def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during_an_update():
+    session, shown = session_of(EventLog(), idle=True), []
+
+    async def run() -> None:
+        async with PageStreams().open("page") as stream:
+            async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
+                shown.append(session.log.version)
+                if len(shown) == 1:
+                    session.log.mark_changed()  # work begins while the values are computed ...
+                    session.log.mark_changed()  # ... and has ended when they are shown
+
+    asyncio.run(run())
+    assert shown == [0, session.log.version]
+
+
 def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
 
