@@ -98,7 +98,7 @@ def test_an_import_ends_with_its_parent_process(tmp_path):
     (tmp_path / "staging").mkdir()
     given, staging = str(tmp_path / "given"), str(tmp_path / "staging")
     request = {"sources": [f"{given}/endless.zip"], "root": given, "options": {}, "parent": os.getpid()}
-    request |= {"staging": staging, "scratch": staging, "unpack": staging, "taken": [], "existing": [], "rename": True}
+    request |= {"staging": staging, "scratch": staging, "unpack": staging, "taken": [], "existing": []}
     process.stdin.write(json.dumps(request | {"memory_mb": MEMORY_LIMIT_MB, "seconds": 60}) + "\n")
     process.stdin.flush()
     assert "unpacking" in process.stdout.readline()

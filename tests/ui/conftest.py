@@ -1,15 +1,17 @@
 """Fixtures of the browser tests: the running studio, a browser, and a project of its own for each test.
 
-Any test can run alone and in any order. What takes long is done once per file: the `project` fixture runs the stages of
-its file's SCENE once and copies that project's folder for each test.
+Any test can run alone and in any order. What takes long is done once: the `project` fixture copies
+the folder of a project whose stages have run.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from app_page import LONG, OpenProject, open_copy, rows, stop_work, tab, wait_until_idle
+from filelock import FileLock
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from studio_process import Studio
 from watched_page import CHROMIUM, FLAGS, PAGE_LOGS, close_app, open_page
@@ -60,15 +62,30 @@ def page(browser_page: Page) -> Iterator[Page]:
 def ready_project(
     request: pytest.FixtureRequest, studio: Studio, browser_page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A copy of the project folder of the file's SCENE after all stages that run by themselves."""
+    """The project folder of the file's SCENE after all stages that run by themselves, not to be changed.
+
+    Files whose studio has no settings share it, in all worker processes.
+    """
     scene: str = request.module.SCENE
-    browser_page.goto(studio.address)
-    browser_page.locator(f".gallery [data-name={scene}]").first.click()
-    expect(rows(browser_page).first).to_be_visible(timeout=LONG)
-    expect(tab(browser_page, "Scene")).to_contain_text("done", timeout=LONG)
-    wait_until_idle(browser_page)
-    close_app(browser_page)
-    return Path(shutil.copytree(studio.workspace / scene, tmp_path_factory.mktemp("ready") / scene))
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    ready = (tmp_path_factory.mktemp("ready") if studio.settings else shared / "ready") / scene
+    ready.parent.mkdir(exist_ok=True)
+    with FileLock(f"{ready}.lock"):
+        if not ready.exists():
+            run_stages(studio, browser_page, scene)
+            shutil.copytree(studio.workspace / scene, ready)
+    return ready
+
+
+def run_stages(studio: Studio, page: Page, scene: str) -> None:
+    """Open a sample scene from the gallery, and wait for all stages that run by themselves."""
+    page.goto(studio.address)
+    page.locator(f".gallery [data-name={scene}]").first.click()
+    expect(rows(page).first).to_be_visible(timeout=LONG)
+    expect(tab(page, "Scene")).to_contain_text("done", timeout=LONG)
+    wait_until_idle(page)
+    close_app(page)
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def _import_one(source: Path, top: Path, request: dict[str, Any], report: Callab
 
 
 def _free_id(source: Path, staging: Path, request: dict[str, Any]) -> str:
-    taken = {*request["taken"], *(request["existing"] if request["rename"] else ())}
+    taken = {*request["taken"], *request["existing"]}
     id = id_from_file(source)
     return unused_id(source, staging, taken) if id in taken else id
 

@@ -69,9 +69,11 @@ def parse_event(line: bytes) -> ImportProgress:
 
 def import_isolated(
     sources: Sequence[Path], root: Path, library: Path, options: Mapping[str, Any], stop: threading.Event,
-    taken: Collection[str] = (), *, rename: bool = True, unpack: Path | None = None,
+    taken: Collection[str] = (), *, unpack: Path | None = None,
 ) -> Iterator[ImportProgress]:  # fmt: skip
     """Import files, folders and zips below `root` into a library. Ends when `stop` is set.
+
+    An asset whose id is in use gets a new one.
 
     Args:
         sources: What to import.
@@ -80,11 +82,10 @@ def import_isolated(
         options: Fields of ImportOptions.
         stop: Ends the import.
         taken: Ids in use in other libraries.
-        rename: Give an asset whose id is in this library a new one, instead of refusing it.
         unpack: Folder that zips are unpacked to, where the paths in events must stay valid; by default a temporary one.
     """
     request = {"sources": [str(source) for source in sources], "options": dict(options)}
-    yield from run_import(request | {"taken": [*taken], "rename": rename}, root, library, stop, unpack)
+    yield from run_import(request | {"taken": [*taken]}, root, library, stop, unpack)
 
 
 def import_models_isolated(
