@@ -15,6 +15,14 @@ class FrameView(Component):
     patterns = ("fault", "form_field")
 
 
+class PointCloud(Component):
+    """Value: address of a frame's points, or "": float32 little-endian x, y, z in metres in world axes, (N, 3), then
+    uint8 red, green, blue, (N, 3). They are fetched and drawn while the component is on the screen only.
+    """
+
+    folder = "point_cloud"
+
+
 class MaskCanvas(Component):
     """Value: {token, image, width, height, next_id, next_colour, can_undo, can_redo, segments: [{id, name, colour, rle,
     is_object, source, quality, review}]}.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
+from pipeline.simulation.robots import ROBOTS
 from studio.commands.options import (
     DONE,
     add_library,
@@ -30,7 +31,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     add_model(command)
     add_segmenter(command)
     add_library(command)
-    command.add_argument("--robot", choices=("gripper", "arm"), help="robot of the solve check (default gripper)")
+    command.add_argument("--robot", choices=tuple(ROBOTS), help="robot that performs the tasks (default gripper)")
     command.add_argument(
         "--matcher", choices=tuple(plugins.entries("matchers")), help="what chooses the assets (default all)"
     )

@@ -2,16 +2,16 @@
 
 import gradio as gr
 
-from components.steps import FrameView
+from components.steps import FrameView, PointCloud
 from studio.pages.page_shell import Shell
 from studio.scene.camera_correction import correct_camera
-from studio.scene.frame_record import frame_record, point_cloud
+from studio.scene.frame_record import frame_record, point_cloud_address
 
 
 def build(shell: Shell) -> None:
     view = FrameView()
     gr.HTML('<h4 class="section">Point cloud in world axes, table at z = 0</h4>', padding=False)
-    cloud = gr.Plot(show_label=False, container=False, elem_id="cloud")
+    cloud = PointCloud()
     shell.on_message(view.camera, correct_camera)
     shell.show(view, frame_record)
-    shell.show(cloud, point_cloud)
+    shell.show(cloud, point_cloud_address)

@@ -29,7 +29,7 @@ MATCHER_EVIDENCE = {
     "image+text": "pictures and descriptions",
 }
 """What each matcher compares."""
-ROBOT_PHRASES = {"gripper": "with a floating gripper", "arm": "with a UR5e arm and a 2F-85 gripper"}
+ROBOT_PHRASES = {name: kind.phrase for name, kind in ROBOTS.items()}
 
 
 def progress_line(step: Progress) -> str:
@@ -49,7 +49,7 @@ def describe_source(stage: Stage, made_with: str | None) -> str:
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {REPAIR_MODES.get(more, more)}",
-        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES['arm' if more == 'arm' else 'gripper']}",
+        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES.get(more, ROBOT_PHRASES["gripper"])}",
     }[stage]
 
 

@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Any
 
-from gradio.components.plot import PlotData
-
 from pipeline.frame import Frame
 from studio.objects import images
 from studio.scene.camera_correction import camera_record
@@ -21,11 +19,19 @@ def frame_record(session: Session | None) -> dict[str, Any] | None:
     return session.cache.get_later(name, "frame/camera.json", partial(_frame_record, session, frame))
 
 
-def point_cloud(session: Session | None) -> Any:
-    """Return gr.Plot's value: the point cloud with tinted objects; None until it is there."""
+def point_cloud_address(session: Session | None) -> str:
+    """Return PointCloud's value; it changes with the camera and the masks."""
     if session is None:
-        return None
-    return session.cache.get_later("cloud", "segments/masks.png", partial(_point_cloud, session))
+        return ""
+    stamp = session.cache.stamp("segments/masks.png")
+    return f"/project/{session.token}/cloud.bin?{stamp}-{hash(session.project.frame.intrinsics):x}"
+
+
+def point_cloud(session: Session) -> bytes:
+    """Return the frame's points with tinted objects, as PointCloud reads them."""
+    segments = [(segment, object_colour(segment.id)) for segment in session.project.segments() or ()]
+    points, colours = images.point_cloud(session.project.frame, session.support, segments)
+    return points.astype("<f4").tobytes() + colours.tobytes()
 
 
 def depth_coverage(frame: Frame) -> str:
@@ -56,9 +62,3 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
         ],
         "notes": [*frame.notes, *getattr(support, "notes", ()), *([error] if error else [])],
     }
-
-
-def _point_cloud(session: Session) -> Any:
-    segments = [(segment, object_colour(segment.id)) for segment in session.project.segments() or ()]
-    figure = images.point_cloud_figure(session.project.frame, session.support, segments)
-    return PlotData(type="plotly", plot=figure.to_json())  # as gr.Plot makes of a figure, at every update

@@ -49,6 +49,7 @@ def mount(app: FastAPI, sessions: SessionRegistry) -> None:
 
 def _project_file(session: Session, name: str) -> Response:
     from studio.objects import candidate_comparison, images
+    from studio.scene.frame_record import point_cloud
 
     project = session.project
     kind, _, rest = name.partition("/")
@@ -58,6 +59,8 @@ def _project_file(session: Session, name: str) -> Response:
         return Response(
             project.frame.depth.astype("<f4").tobytes(), media_type="application/octet-stream", headers=_CACHED
         )
+    if name == "cloud.bin":
+        return Response(point_cloud(session), media_type="application/octet-stream", headers=_CACHED)
     if kind == "crop":
         segment = {s.id: s for s in project.segments() or ()}[int(Path(rest).stem)]
         return Response(images.jpeg(images.crop(project.frame, segment), 320), media_type="image/jpeg", headers=_CACHED)

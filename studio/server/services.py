@@ -68,8 +68,8 @@ class Settings:
     """Number of seeds that a task is solved on."""
     mode: Literal["route", "repair", "none"] = "route"
     """What is repaired after a failed round: what the router says, the simulation only, or nothing."""
-    robot: Literal["gripper", "arm"] = "gripper"
-    """The robot of the solve check."""
+    robot: str = "gripper"
+    """Name of one of pipeline.simulation.robots.ROBOTS: it performs the proposed tasks and the solve check."""
     unprotected: bool = False
     """Whether a person agreed to run programs where this machine cannot confine them."""
 

@@ -5,17 +5,13 @@ from typing import Any
 from pipeline import plugins
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
-from pipeline.solving import SOURCES, Solution
+from pipeline.simulation.robots import ROBOTS
+from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_source
 from studio.sessions.session import Session
 
 STATE_LABELS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", "todo": "○ to do"}
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
-ROBOTS = (
-    ("gripper", "Floating gripper", "quick: seconds"),
-    ("arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute"),
-)
-"""Name, title and note of each."""
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "segments": ("mask", "delete_segment", "merge_segments"),
     "descriptions": ("rename", "not_object"),
@@ -68,7 +64,7 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
 
 
 def _summary(solution: Solution) -> str:
-    robot = "The arm" if solution.source == SOURCES["arm"] else "The floating gripper"
+    robot = next((f"The {_lower(kind.title)}" for kind in ROBOTS.values() if kind.source == solution.source), "The robot")
     crashed = sum(bool(crash) for crash in solution.crashes)
     crashes = f"; {crashed} crashed and count as failed" if crashed else ""
     return (
@@ -92,9 +88,10 @@ def _video(session: Session, name: str) -> str | None:
 def _robots(session: Session) -> list[dict[str, Any]]:
     """Return {name, title, note, chosen} of each robot."""
     project = session.project
-    used = {"oracle": "gripper", "oracle, arm": "arm"}.get(project.made_with("solution") or "")
+    made_with = project.made_with("solution")
+    used = None if made_with is None else made_with.partition(", ")[2] or "gripper"
     chosen = project_robot(project, session.services) if project.active_decisions("robot") or used is None else used
-    return [{"name": name, "title": title, "note": note, "chosen": name == chosen} for name, title, note in ROBOTS]
+    return [{"name": k.name, "title": k.title, "note": k.note, "chosen": k.name == chosen} for k in ROBOTS.values()]
 
 
 def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
