@@ -19,7 +19,6 @@ from pipeline.router import Mode
 from pipeline.run.sending import may_send
 from pipeline.segmentation import Segmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from pipeline.solving import Robot
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Services:
     """Computes `features` asset by asset, so that progress can be shown and the work stopped."""
     mode: Mode = "route"
     seeds: tuple[int, ...] = tuple(range(8))
-    robot: Robot = "gripper"
+    robot: str = "gripper"
     """Robot of the solution stage, unless the user decided on another for the project."""
     send: SendPolicy = "ask"
     """Whether a project may be sent to a model's server on another machine."""
@@ -51,7 +50,7 @@ class Services:
     """Folder that caches rendered views of assets between projects."""
 
 
-def project_robot(project: Project, services: Services) -> Robot:
+def project_robot(project: Project, services: Services) -> str:
     """Return the robot that the user decided on last for this project, else the one chosen at start-up."""
     decided = project.active_decisions("robot")
     return decided[-1].data["name"] if decided else services.robot
@@ -67,7 +66,7 @@ def project_matcher(project: Project, services: Services) -> MatcherName:
     return usable_matcher(wanted, services.model, services.encoder)[0]
 
 
-def producer_name(stage: Stage, services: Services, robot: Robot = "gripper", matcher: MatcherName = "all") -> str:
+def producer_name(stage: Stage, services: Services, robot: str = "gripper", matcher: MatcherName = "all") -> str:
     """Return the name of what produces the result of this stage, as project.json records it."""
     model = label_of(services.model)
     vision = f", {model}" if has_vision(services.model) else ""

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.simulation.program import Program
+from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.rollout import SOLVED
 from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.simulation.sandbox.runner import ProgramRunner
 
-Robot = Literal["gripper", "arm"]
-SOURCES: dict[Robot, str] = {"gripper": "oracle, floating gripper", "arm": "oracle, UR5e with a 2F-85"}
+SOURCES: dict[str, str] = {name: kind.source for name, kind in ROBOTS.items()}
 """Value of a solution's `source` for each robot."""
 ARM_LIMITS = Limits(seconds=90.0)
 """Longer than usual: the arm plans its motions."""
@@ -143,7 +143,7 @@ def solve(
     project_dir: Path,
     sandbox: ProgramRunner,
     seeds: Sequence[int] = range(8),
-    robot: Robot = "gripper",
+    robot: str = "gripper",
 ) -> Iterator[Attempt | Solution]:
     """Yield an Attempt per seed, in order, then the Solution; run one seed per core at a time.
 
@@ -163,7 +163,7 @@ def solve(
 
 
 def _attempt(
-    program: Program, project_dir: Path, sandbox: ProgramRunner, seed: int, cancel: threading.Event, robot: Robot
+    program: Program, project_dir: Path, sandbox: ProgramRunner, seed: int, cancel: threading.Event, robot: str
 ) -> Attempt:
     options: dict[str, Any] = {} if robot == "gripper" else {"robot": robot, "limits": ARM_LIMITS}
     rollout_only = replace(program, checks="")

@@ -4,6 +4,7 @@ from pipeline.decisions import Decision
 from pipeline.matching import MODEL_MATCHERS
 from pipeline.project import Stage
 from pipeline.run import Progress
+from pipeline.simulation.robots import ROBOTS
 from studio.masks.segmenter_catalogue import origin_of_masks
 
 STAGE_TITLES: dict[Stage, str] = {
@@ -49,7 +50,7 @@ def describe_source(stage: Stage, made_with: str | None) -> str:
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {REPAIR_MODES.get(more, more)}",
-        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES.get(more, ROBOT_PHRASES["gripper"])}",
+        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES.get(more, ROBOT_PHRASES['gripper'])}",
     }[stage]
 
 

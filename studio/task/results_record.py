@@ -64,11 +64,12 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
 
 
 def _summary(solution: Solution) -> str:
-    robot = next((f"The {_lower(kind.title)}" for kind in ROBOTS.values() if kind.source == solution.source), "The robot")
+    titles = [kind.title for kind in ROBOTS.values() if kind.source == solution.source]
+    robot = titles[0] if titles else "The robot"
     crashed = sum(bool(crash) for crash in solution.crashes)
     crashes = f"; {crashed} crashed and count as failed" if crashed else ""
     return (
-        f"{robot} solved {sum(solution.success)} of {len(solution.success)} seeds, with a reward above 0.99 "
+        f"{robot}: solved {sum(solution.success)} of {len(solution.success)} seeds, with a reward above 0.99 "
         f"({solution.strict_rate:.0%}){crashes}. A task counts as solved from half of the seeds on."
     )
 

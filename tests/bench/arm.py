@@ -1,39 +1,84 @@
-"""Measure how many proposed tasks the arm solves, and why others fail.
+"""Measure how many proposed tasks a robot solves, and why others fail.
 
-    python -m tests.bench.arm PROJECT... [--seeds 8]
+    python -m tests.bench.arm PROJECT... [--robot arm] [--first 5] [--seeds 8] [--out FILE.json]
 
-Projects are folders made by `grs-studio run FRAME --out DIR --until task`. Each proposed task gets the planner's first
-program, which runs in the sandbox as in the solve check.
+Projects are folders made by `grs-studio run FRAME --out DIR --until task`. Each of the first proposed tasks gets the
+planner's first program, which runs in the sandbox as in the solve check. FILE.json keeps each result, and a second call
+measures only what is missing there. A task counts as solved from half of the seeds on; a crash is a failed seed.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.simulation import kit
+from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import Solution, solve
+from pipeline.store import read_json, write_json
+from pipeline.tasks import Task
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Proposed tasks solved by the arm.")
+    parser = argparse.ArgumentParser(description="Proposed tasks solved by a robot.")
     parser.add_argument("projects", type=Path, nargs="+")
+    parser.add_argument("--first", type=int, default=5, help="proposals of each project (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--robot", choices=("arm", "gripper"), default="arm")
+    parser.add_argument("--robot", choices=tuple(ROBOTS), default="arm")
+    parser.add_argument("--out", type=Path, help="JSON file that keeps the results")
     arguments = parser.parse_args()
-    solved, seeds, tasks = 0, [], 0
+    kept: dict[str, Any] = (read_json(arguments.out) if arguments.out else None) or {}
+    results = []
     with Sandbox() as sandbox:
         for folder in arguments.projects:
-            for task in Project.open(folder).tasks() or ():
-                program = write_program(task, kit.Scene.load(folder), PlannerModel())
-                *_, solution = solve(program, folder, sandbox, range(arguments.seeds), arguments.robot)
-                assert isinstance(solution, Solution)
-                tasks, solved, seeds = tasks + 1, solved + solution.solved, [*seeds, *solution.success]
-                reason = next(filter(None, solution.reasons), "")
-                print(f"{folder.name:20} {task.name:32} {sum(solution.success)}/{arguments.seeds} {reason}", flush=True)
-    print(f"{solved} of {tasks} tasks ({solved / max(tasks, 1):.0%}), {sum(seeds)} of {len(seeds)} seeds")
+            project = Project.open(folder)
+            for task in (project.tasks() or ())[: arguments.first]:
+                key = f"{arguments.robot}: {folder.name}: {task.instruction}"
+                if key not in kept:
+                    kept[key] = measure(task, folder, sandbox, arguments.seeds, arguments.robot)
+                    if arguments.out:
+                        write_json(arguments.out, kept)
+                results.append(kept[key])
+                print_result(folder.name, task.name, kept[key])
+    print_summary(results)
+
+
+def measure(task: Task, folder: Path, sandbox: Sandbox, seeds: int, robot: str) -> dict[str, Any]:
+    """Return {success, crashes, reasons}: one entry a seed. Raises SandboxError."""
+    try:
+        program = write_program(task, kit.Scene.load(folder), PlannerModel())
+    except ModelError as error:
+        return {"success": [False] * seeds, "crashes": [""] * seeds, "reasons": [f"no program: {error}"] * seeds}
+    *_, solution = solve(program, folder, sandbox, range(seeds), robot)
+    assert isinstance(solution, Solution)
+    return {
+        "success": list(solution.success),
+        "crashes": list(solution.crashes),
+        "reasons": list(solution.reasons),
+    }
+
+
+def print_result(scene: str, task: str, result: dict[str, Any]) -> None:
+    """Print one line: scene, task, seeds solved and the first reason."""
+    reason = next(filter(None, result["reasons"]), "")
+    print(f"{scene:20} {task:32} {sum(result['success'])}/{len(result['success'])} {reason}", flush=True)
+
+
+def print_summary(results: list[dict[str, Any]]) -> None:
+    """Print tasks and seeds solved, crashes, and the commonest reasons."""
+    seeds = [success for result in results for success in result["success"]]
+    crashes = sum(bool(crash) for result in results for crash in result["crashes"])
+    solved = sum(2 * sum(result["success"]) >= len(result["success"]) for result in results)
+    print(f"{solved} of {len(results)} tasks ({solved / max(len(results), 1):.0%}), ", end="")
+    print(f"{sum(seeds)} of {len(seeds)} seeds ({sum(seeds) / max(len(seeds), 1):.0%}), {crashes} crashed")
+    reasons = Counter(reason.partition(": ")[2][:60] for result in results for reason in result["reasons"] if reason)
+    for reason, count in reasons.most_common(8):
+        print(f"  {count:4} {reason}")
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Sandbox:
             cancel: Cancels the run when set.
             mutations: Names of mutations.MUTATIONS. If everything passes, the checks also run on each mutated task; if
                 none fails, that is a failed check "meaning ...".
-            robot: "gripper" or "arm".
+            robot: Name of one of robots.ROBOTS.
 
         Returns the report, and the record of the first seed's rollout or None if there was none. Raises SandboxError
         if the sandbox itself failed, UnprotectedError if nobody agreed to run this program on a machine that cannot

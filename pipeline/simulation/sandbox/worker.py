@@ -23,9 +23,9 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
-from pipeline.simulation.oracle.oracle import FloatingGripper
 from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
+from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.rollout import Run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.world import set_robot
@@ -47,7 +47,7 @@ def run_job(job: dict, out: BinaryIO) -> None:
 
     project = Path(job["project"])
     readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
-    robot = _robot(job.get("robot", "gripper"))
+    robot = robot_kind(job.get("robot", "gripper")).make()  # before the process is confined: it imports modules
     try:
         confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
     except Exception as error:  # never run a program with less confinement than reported
@@ -86,15 +86,6 @@ def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
         if not sim.stages:
             raise kit.KitError("there is no goal: call sim.goal(...) in build(scene, seed)")
         send(recipe=recipe(sim).model_dump())
-
-
-def _robot(name: str) -> Robot:
-    """Return the robot; called before the process is confined, since its modules are imported here."""
-    if name == "arm":
-        from pipeline.simulation.arm.arm_robot import Arm
-
-        return Arm()
-    return FloatingGripper()
 
 
 def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send, robot: Robot) -> None:
