@@ -60,11 +60,22 @@ class TaskAnswer(BaseModel):
     objects: list[str] = Field(default_factory=list)
     goals: list[str] = Field(default_factory=list)
     kind: str = ""
-    difficulty: float | None = Field(default=None, ge=0, le=1)
+    difficulty: float | None = None
+    """From 0 to 1. Clipped afterwards, because servers do not enforce bounds of numbers."""
 
 
 class TasksAnswer(BaseModel):
     tasks: list[TaskAnswer]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Proposed tasks, and the reason for each proposal that cannot be used."""
+
+    tasks: tuple[Task, ...]
+    """Best first."""
+    dropped: tuple[str, ...] = ()
+    """One sentence for each dropped proposal, with its name."""
 
 
 class UnderstoodAnswer(TaskAnswer):
@@ -79,28 +90,32 @@ class UnderstoodAnswer(TaskAnswer):
 
 
 def propose(scene: Any, model: Model, count: int = 12, notes: Mapping[str, str] | None = None) -> tuple[Task, ...]:
-    """Return tasks that these objects support, best first; none for an empty table.
+    """Return the usable tasks of `ask_for_proposals`. Raises ModelError."""
+    return ask_for_proposals(scene, model, count, notes).tasks
+
+
+def ask_for_proposals(scene: Any, model: Model, count: int = 12, notes: Mapping[str, str] | None = None) -> Proposals:
+    """Return tasks that these objects support, and why others were dropped; none for an empty table.
 
     `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
     Raises ModelError.
     """
     data = scene_to_json(scene, notes)
     if not data["objects"]:
-        return ()
+        return Proposals(())
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))
-    answers = [_task(one, data, model.name) for one in _checked(answer, TasksAnswer).tasks]
-    tasks = tuple(task for task in answers if task)
-    if answers and not tasks:
-        raise ModelError(
-            f"{model.name} proposed tasks about objects that are not here; ask again or write one", str(answer)
-        )
-    return tasks[:count]
+    answers = _checked(answer, TasksAnswer).tasks
+    dropped = tuple(reason for one in answers if (reason := _why_unusable(one, data)))
+    tasks = tuple(_task(one, model.name) for one in answers if not _why_unusable(one, data))
+    return Proposals(tasks[:count], dropped)
 
 
-def understand_instruction(text: str, scene: Any, model: Model, notes: Mapping[str, str] | None = None) -> Task:
+def understand_instruction(
+    text: str, scene: Any, model: Model, notes: Mapping[str, str] | None = None, before: Task | None = None
+) -> Task:
     """Return the task of an instruction in the user's words.
 
-    Raises TaskError if it does not fit the scene, ModelError if the model gives no usable answer.
+    `before` is the task that the words may correct or continue ("no, the other bowl"). Raises TaskError if it does not fit the scene, ModelError if the model gives no usable answer.
     """
     text = " ".join(str(text).split())
     if not text:
@@ -108,16 +123,14 @@ def understand_instruction(text: str, scene: Any, model: Model, notes: Mapping[s
     data = scene_to_json(scene, notes)
     if not data["objects"]:
         raise TaskError("there is no object on this table; mark one on the Masks page first")
-    question = Question("understand_task", {"scene": data, "text": text}, UnderstoodAnswer)
+    context = {"before": {"instruction": before.instruction, "goals": list(before.goals)}} if before else {}
+    question = Question("understand_task", {"scene": data, "text": text, **context}, UnderstoodAnswer)
     answer = _checked(model.ask(question), UnderstoodAnswer)
     if not answer.fits:
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
-    task = _task(answer, data, "human")
-    if task is None:
-        raise ModelError(
-            f"{model.name} answered with objects that are not here: {', '.join(answer.objects)}", str(answer)
-        )
-    return replace(task, instruction=text)
+    if reason := _why_unusable(answer, data):
+        raise ModelError(f"the answer of {model.name} cannot be used: {reason}", str(answer))
+    return replace(_task(answer, "human"), instruction=text)
 
 
 def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:
@@ -188,14 +201,28 @@ def _numbers(values: Any) -> list[Any]:
     return [_numbers(v) if hasattr(v, "__len__") else round(float(v), 4) for v in values]
 
 
-def _task(answer: TaskAnswer, scene: Mapping[str, Any], source: str) -> Task | None:
-    """Return the answer as a task; None if it names objects that are not in the scene."""
+def _why_unusable(answer: TaskAnswer, scene: Mapping[str, Any]) -> str:
+    """Return why an answer is no task of this scene, with its name; empty if it is one."""
     names = [o["name"] for o in scene["objects"]]
-    if not answer.objects or not answer.instruction or any(name not in names for name in answer.objects):
-        return None
-    name = re.sub(r"\W+", "_", answer.name.lower()).strip("_") or "task"
+    missing = [name for name in answer.objects if name not in names]
+    reason = (
+        f"there is no {listed(missing)} here" if missing
+        else "it names no object" if not answer.objects
+        else "it has no instruction" if not answer.instruction.strip()
+        else ""
+    )  # fmt: skip
+    return reason and f"{_identifier(answer.name)}: {reason}"
+
+
+def _task(answer: TaskAnswer, source: str) -> Task:
+    difficulty = answer.difficulty
+    clipped = min(max(difficulty, 0.0), 1.0) if difficulty is not None and difficulty == difficulty else None
     objects, goals = tuple(answer.objects), tuple(answer.goals)
-    return Task(name, answer.instruction, objects, goals, answer.kind, source, answer.difficulty)
+    return Task(_identifier(answer.name), answer.instruction, objects, goals, answer.kind, source, clipped)
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name.lower()).strip("_") or "task"
 
 
 def _checked(answer: BaseModel, answer_type: type[_Answer]) -> _Answer:

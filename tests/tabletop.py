@@ -39,6 +39,7 @@ def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:
             "name": name, "segment_id": i + 1, "asset_id": None, "scale": 1.0, "size": list(size), "mass": mass,
             "world_from_object": {"pos": pos, "quat_wxyz": quat}, "friction": 0.8, "fixed": False,
             "category": category, "shape": shape, "colour": colour, "rgb": RGB[colour], "container": shape == "bowl",
+            "mesh": f"scene/{name}.obj", "collision": [],
         })  # fmt: skip
         bodies.append(
             f'<body name="{name}" pos="{pos[0]} {pos[1]} {pos[2]}" quat="{" ".join(map(str, quat))}">'
@@ -48,6 +49,7 @@ def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:
     scene = {
         "world_from_camera": (spin @ CAMERA).tolist(),
         "table": (np.array(table) @ spin[:2, :2].T).tolist(),
+        "table_rgb": [153, 128, 102],
         "placements": placements,
     }
     (folder / "scene").mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from pipeline.tasks import (
     TasksAnswer,
     UnderstoodAnswer,
     arrangement_task,
+    ask_for_proposals,
     propose,
     scene_to_json,
     task_from_json,
@@ -51,11 +52,18 @@ def test_a_proposed_task_has_the_models_instruction_and_its_name_as_source(scene
     assert task == Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
 
 
-def test_a_proposal_about_a_missing_object_is_left_out(scene):
+def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
     ghost = LIFT.model_copy(update={"objects": ["pink_elephant"]})
-    assert len(propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost, LIFT])))) == 1
-    with pytest.raises(ModelError, match="proposed tasks about objects that are not here"):
-        propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost])))
+    wordless = LIFT.model_copy(update={"name": "", "instruction": " "})
+    answered = ask_for_proposals(scene, ScriptedModel(TasksAnswer(tasks=[ghost, LIFT, wordless])))
+    assert [task.name for task in answered.tasks] == ["lift_it"]
+    assert answered.dropped == ("lift_it: there is no pink_elephant here", "task: it has no instruction")
+    assert propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost]))) == ()
+
+
+def test_a_difficulty_outside_its_range_is_clipped_and_does_not_cost_the_answer(scene):
+    hard = TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
+    assert propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
 
 
 def test_an_empty_table_has_no_tasks_and_no_instructions():

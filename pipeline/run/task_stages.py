@@ -1,10 +1,11 @@
 """The task stages: task, rounds, solution."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from pipeline.models import has_vision, label_of
+from pipeline.models import ModelError, StageCancelled, has_vision, label_of
 from pipeline.models.stage_model import StageModel
+from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import RouteOptions, RouteStart, next_round_number, route, write_round
 from pipeline.run import model_questions
@@ -13,20 +14,31 @@ from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.simulation import Program, kit
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json
-from pipeline.tasks import Task, TaskError, propose, task_to_json, understand_instruction
+from pipeline.tasks import Proposals, Task, TaskError, ask_for_proposals, task_to_json, understand_instruction
 
 
 def task_stage(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
-    """Propose tasks, or parse the user's instruction. Raises TaskError, ModelError."""
-    yield Progress("task", f"proposing tasks ({label_of(services.model)})")
+    """Understand the user's instruction if there is one, and propose tasks.
+
+    An instruction does not depend on the proposals: without a usable one the stage goes on with a notice. Raises
+    TaskError, ModelError.
+    """
     scene = kit.Scene.load(project.folder)
     pictures = model_questions.numbered_photograph(project, services.model)
     model = StageModel(tracing_model(project, services), "propose_tasks", *pictures)
     notes = _object_notes(project, has_vision(services.model))
-    proposed = propose(scene, model, notes=notes)
-    write_json(project.folder / "tasks.json", [task_to_json(task) for task in proposed])
+    task, refused = None, None
     if text is not None:
-        task = understand_instruction(project.text_in_current_names(text), scene, model, notes)
+        yield Progress("task", f"understanding the task ({label_of(services.model)})")
+        try:
+            task = understand_instruction(project.text_in_current_names(text), scene, model, notes)
+        except TaskError as error:
+            refused = error  # the proposals show what would work
+    yield Progress("task", f"proposing tasks ({label_of(services.model)})")
+    proposed = yield from _proposals(project, scene, model, notes, is_needed=text is None)
+    if refused:
+        raise refused
+    if task:
         project.decide("task", **task_to_json(task))
     elif proposed:
         task = proposed[0]
@@ -34,6 +46,32 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
         raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
     project.save_task(task)
     yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def _proposals(
+    project: Project, scene: kit.Scene, model: StageModel, notes: dict[str, str], is_needed: bool
+) -> Generator[Progress, None, tuple[Task, ...]]:
+    """Return the proposed tasks and save them; report each unusable one with its reason.
+
+    If none of them can be used, the offline rules propose tasks. Raises ModelError if the model fails and proposals
+    are needed, StageCancelled.
+    """
+    try:
+        answered = ask_for_proposals(scene, model, notes=notes)
+    except StageCancelled:
+        raise
+    except ModelError as error:
+        if is_needed:
+            raise
+        yield Progress("task", f"no proposals: {error}")
+        answered = Proposals(project.tasks() or ())
+    for reason in answered.dropped:
+        yield Progress("task", f"proposal left out: {reason}")
+    if answered.dropped and not answered.tasks:
+        yield Progress("task", f"no proposal of {model.name} can be used; the offline rules propose tasks instead")
+        answered = ask_for_proposals(scene, PlannerModel())
+    write_json(project.folder / "tasks.json", [task_to_json(task) for task in answered.tasks])
+    return answered.tasks
 
 
 def _object_notes(project: Project, marked: bool) -> dict[str, str]:
