@@ -27,7 +27,7 @@ from tests.bench.measurement import Measurement, NotMeasured, clock, ms
 from tests.bench.perception_speed import SCENE, workshop
 from tests.bench.twin_speed import make_twin
 from tests.ui.studio_process import ROOT, Studio
-from tests.ui.watched_page import CHROMIUM, FLAGS, FLAGS_2D
+from tests.ui.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
 
 PATIENCE = 600_000
 """Milliseconds: a busy machine is slow, and that is no reason to give up."""
@@ -55,7 +55,7 @@ FETCH = """async () => {
 
 
 @contextlib.contextmanager
-def chromium(flags: Sequence[str] = FLAGS) -> Iterator[Browser]:
+def chromium(flags: Sequence[str] = SOFTWARE_WEBGL) -> Iterator[Browser]:
     if CHROMIUM is None:
         raise NotMeasured("there is no chromium on this machine (apt-get install chromium)")
     with sync_playwright() as playwright:
@@ -71,7 +71,7 @@ def click_browser() -> list[Measurement]:
     """
     view = DepthSegmenter().open(workshop().frame)
     planned = [simulate_clicks(predict_from_last_click(view), truth, 2).clicks for truth in workshop().truth.values()]
-    with tempfile.TemporaryDirectory() as workspace, chromium(FLAGS_2D) as browser, running(Path(workspace)) as studio:
+    with tempfile.TemporaryDirectory() as workspace, chromium(FLAGS) as browser, running(Path(workspace)) as studio:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(PATIENCE)
         sample_masks(page, studio.address)

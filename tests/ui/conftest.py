@@ -26,18 +26,12 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    """The browser's command-line flags; a file may override them."""
-    return FLAGS
-
-
-@pytest.fixture(scope="module")
-def browser(flags: tuple[str, ...]) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     """The system's Chromium, for one file."""
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine; apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(flags))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield browser
         browser.close()
 

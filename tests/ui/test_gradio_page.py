@@ -3,20 +3,14 @@
 A failure here means that Gradio changed: adapt the file that the message names, then its head comment.
 """
 
-import pytest
 from app_page import LONG, OpenProject, open_tab, stop_work
 from playwright.sync_api import Page, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D, close_app
+from watched_page import close_app
 
 SCENE = "blocks"
 VIEW = "content => content.cmTile?.view ?? content.cmView?.rootView?.view ?? content.cmView?.view"
 """The private way from an editor's content to its EditorView, as in static/studio/codemirror_indent.js."""
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 def needs(page: Page, selector: str, file: str) -> None:

@@ -25,16 +25,11 @@ from app_page import (
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D, close_app
+from watched_page import close_app
 
 from pipeline.segmentation import decode_rle
 
 SCENE = "blocks"
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 @pytest.fixture

@@ -7,17 +7,11 @@ import pytest
 from app_page import LONG, OpenProject, action, canvas, open_masks, screenshot, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D
 
 from pipeline.segmentation import read_segments
 
 SCENE = "stack"
 LIGHT = "LIGHT set-up: torch and sam2 are not installed"
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 @pytest.fixture(scope="module")

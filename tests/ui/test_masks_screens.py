@@ -23,7 +23,7 @@ from app_page import (
 )
 from playwright.sync_api import Browser, Page, Position, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D, open_page
+from watched_page import open_page
 
 SCENE = "blocks"
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / SCENE
@@ -35,11 +35,6 @@ HAS_COVER = """([{ x, y }, covered]) => {
   return covered ? alpha > 0 : alpha === 0;
 }"""
 """Whether something is drawn on the canvas at a point of the page."""
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 @pytest.fixture

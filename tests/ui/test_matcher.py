@@ -6,16 +6,10 @@ from pathlib import Path
 import pytest
 from app_page import LONG, OpenProject, open_tab, undo_button
 from playwright.sync_api import Locator, expect
-from watched_page import FLAGS_2D
 
 from tests.evaluation.test_matcher_evaluation import labelled  # noqa: F401  (a fixture)
 
 SCENE = "blocks"
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 @pytest.fixture

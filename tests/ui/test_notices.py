@@ -2,15 +2,8 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 from studio_process import Studio
-from watched_page import FLAGS_2D
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 def test_a_page_says_what_it_opens_and_keeps_its_notices(studio: Studio, page: Page):

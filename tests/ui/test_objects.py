@@ -6,14 +6,8 @@ import re
 import pytest
 from app_page import LONG, OpenProject, open_tab, rows, screenshot, undo_button, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
-from watched_page import FLAGS_2D
 
 SCENE = "stack"
-
-
-@pytest.fixture(scope="module")
-def flags() -> tuple[str, ...]:
-    return FLAGS_2D
 
 
 @pytest.fixture

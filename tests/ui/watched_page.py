@@ -9,9 +9,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, Request, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
-FLAGS_2D = (*FLAGS, "--disable-gpu-compositing")
-"""As on a machine without a graphics card; far less work for pages that draw nothing in 3D."""
+SOFTWARE_WEBGL = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+FLAGS = (*SOFTWARE_WEBGL, "--disable-gpu-compositing")
+"""As on a machine without a graphics card: only 3D is drawn by OpenGL, which takes half the time for a page."""
 TIMEOUT = 30_000
 """Milliseconds for an element to appear. What takes longer waits for its own state, with its own timeout."""
 NAVIGATION_TIMEOUT = 120_000
@@ -63,7 +63,7 @@ def open_page(browser: Browser, **screen: Any) -> Iterator[Page]:
 def close_app(page: Page) -> None:
     """Leave the studio, once no request is open or after some seconds. What Gradio reports of it is no error."""
     log = PAGE_LOGS[page]
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 2
     while log.open_requests and time.monotonic() < deadline:
         page.wait_for_timeout(50)
     before = log.take_errors()
