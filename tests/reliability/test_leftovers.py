@@ -13,10 +13,11 @@ from pipeline.store import atomic_write, remove_dead_files
 from studio.sessions.session_registry import SessionRegistry
 
 WORK = """
-import sys, tempfile, time
+import signal, sys, tempfile, time
 from pathlib import Path
 from studio.__main__ import _clean_up_on_signals
 from pipeline.store import atomic_write, use_private_folder
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 _clean_up_on_signals()
 print(use_private_folder(), flush=True)
 with tempfile.TemporaryDirectory(prefix="grs-") as scratch, atomic_write(Path(sys.argv[1]) / "scene.json") as file:
