@@ -114,7 +114,7 @@ function show(bytes) {
   if (isFirst) {
     const { center, radius } = geometry.boundingSphere;
     controls.target.copy(center);
-    camera.position.copy(center).add(new THREE.Vector3(0.25, -1.35, 0.85).multiplyScalar(1.45 * radius));
+    camera.position.copy(center).add(new THREE.Vector3(0.25, -1.35, 0.85).multiplyScalar(1.1 * radius));
     controls.update();
   }
   document.body.dataset.state = "showing";
