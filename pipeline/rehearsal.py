@@ -16,7 +16,7 @@ from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_model
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
-from pipeline.simulation.sandbox.protocol import RunRecord
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.solving import SolvingError, save_model
 from pipeline.store import digest, read_json, write_json

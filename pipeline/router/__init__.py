@@ -2,13 +2,16 @@
 
 from pipeline.router.judging import SEEDS, ProgramRunner, check_program, judge
 from pipeline.router.round import Round, first_failure, next_round_number, read_rounds, report_json, score, write_round
+from pipeline.router.round_record import read_record
 from pipeline.router.route import (
     Mode,
     ProgramAnswer,
     RouteAnswer,
+    RouteContext,
     RouteOptions,
     RouterError,
     RouteStart,
+    RunningRound,
     SourceAnswer,
     route,
     write_program,
@@ -21,14 +24,17 @@ __all__ = [
     "ProgramRunner",
     "Round",
     "RouteAnswer",
+    "RouteContext",
     "RouteOptions",
     "RouteStart",
     "RouterError",
+    "RunningRound",
     "SourceAnswer",
     "check_program",
     "first_failure",
     "judge",
     "next_round_number",
+    "read_record",
     "read_rounds",
     "report_json",
     "route",

@@ -1,15 +1,16 @@
 """Judge a program: inspect it, run it, and check whether it matches its task."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from pipeline.router.intent_check import find_contradiction
 from pipeline.simulation import CheckResult, Program, Report, kit
 from pipeline.simulation.mutations import MUTATIONS
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.guard import guard
-from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.simulation.sandbox.runner import ProgramRunner, RunOptions
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.tasks import Task
 
@@ -29,25 +30,30 @@ def judge(
     project_dir: Path,
     sandbox: ProgramRunner,
     limits: Limits | None = None,
+    on_rollout: Callable[[RunRecord], None] | None = None,
 ) -> Report:
-    """Return the report of guard and sandbox, plus checks of the program against the task. Raises SandboxError."""
-    report = _run(program, project_dir, sandbox, limits, MUTATION_KINDS)
+    """Return the report of guard and sandbox, plus checks of the program against the task. Raises SandboxError.
+
+    `on_rollout` is called with each layout's rollout as soon as it is recorded, from another thread.
+    """
+    options = RunOptions(mutations=MUTATION_KINDS, record_goals=True, on_rollout=on_rollout)
+    report = _run(program, project_dir, sandbox, limits, options)
     return replace(report, checks=(*report.checks, *_task_checks(program, task, scene, report)))
 
 
 def check_program(program: Program, project_dir: Path, sandbox: ProgramRunner, limits: Limits | None = None) -> Report:
     """Return the report of guard and sandbox, as `grs-studio check` prints it. Raises SandboxError."""
-    return _run(program, project_dir, sandbox, limits, ())
+    return _run(program, project_dir, sandbox, limits, {})
 
 
 def _run(
-    program: Program, project_dir: Path, sandbox: ProgramRunner, limits: Limits | None, mutations: Sequence[str]
+    program: Program, project_dir: Path, sandbox: ProgramRunner, limits: Limits | None, options: RunOptions
 ) -> Report:
     if findings := guard(program):
         unreadable = next((f.message for f in findings if "cannot be read" in f.message), None)
         return Report(checks=findings, crash=unreadable, violation=None if unreadable else findings[0].message)
     limits = limits or Limits(seconds=20.0 * len(SEEDS))
-    return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits, mutations=mutations)[0]
+    return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits, **options)[0]
 
 
 def _task_checks(program: Program, task: Task, scene: kit.Scene, report: Report) -> Iterator[CheckResult]:

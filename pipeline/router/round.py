@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.router.round_record import write_record
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import NewerFileError, StoreError, append_lines, read_json, write_json, write_text
 
@@ -93,6 +94,7 @@ def write_round(finished: Round, project_dir: Path) -> Path:
     folder = Path(project_dir) / "rounds" / f"{finished.number:03d}"
     write_text(folder / "simulation.py", finished.program.simulation)
     write_text(folder / "checks.py", finished.program.checks)
+    write_record(folder, finished.report.records)
     data = report_json(finished.report, finished) | {
         "protection": finished.report.protection,
         "number": finished.number,

@@ -2,8 +2,8 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from pipeline.router.round import Round, first_failure, report_json, score
 from pipeline.simulation import Program, kit
 from pipeline.simulation.program import RULES
 from pipeline.simulation.program_text import same_program
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.tasks import Task, scene_to_json, task_to_json
 
@@ -24,6 +25,8 @@ Mode = Literal["route", "repair", "none"]
 MODES = ("route", "repair", "none")
 NO_PLAIN_TEXT = re.compile(r"[\"\\{}\n\r]")
 """Characters with a meaning in a Python string literal or an f-string."""
+OWN_TEXTS = ("kit", "examples")
+"""Values that no text of the scene or of a person is in."""
 MIN_CONFIDENCE = 0.3
 """Below this confidence the user is asked instead of running another round."""
 
@@ -56,6 +59,29 @@ class SourceAnswer(BaseModel):
 
 
 @dataclass(frozen=True)
+class RunningRound:
+    """A round that is being judged, with one of its rollouts."""
+
+    number: int
+    parent: int | None
+    """Number of the round that its program was made from."""
+    program: Program
+    change: str
+    """What was changed from the parent, one sentence."""
+    record: RunRecord
+
+
+@dataclass(frozen=True)
+class RouteContext:
+    """What the model gets besides task, scene and report."""
+
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """A description of each object by name, with its matched asset."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    """Solved programs of other scenes as JSON values, nearest first."""
+
+
+@dataclass(frozen=True)
 class RouteOptions:
     """How the router works."""
 
@@ -64,6 +90,18 @@ class RouteOptions:
     max_rounds: int = 8
     limits: Limits | None = None
     """Limits of each run; None for the default."""
+    context: RouteContext = field(default_factory=RouteContext)
+    on_rollout: Callable[[RunningRound], None] | None = None
+    """Called as soon as a layout of a round has been rolled out, from another thread."""
+
+    def watch(self, number: int, parent: int | None, program: Program, change: str) -> Callable[[RunRecord], None]:
+        """Return the function that reports the rollouts of a round."""
+
+        def report(record: RunRecord) -> None:
+            if self.on_rollout:
+                self.on_rollout(RunningRound(number, parent, program, change, record))
+
+        return report
 
 
 @dataclass(frozen=True)
@@ -78,9 +116,11 @@ class RouteStart:
     """Number of the first round."""
 
 
-def write_program(task: Task, scene: kit.Scene, model: Model) -> Program:
+def write_program(task: Task, scene: kit.Scene, model: Model, context: RouteContext | None = None) -> Program:
     """Have the model write a first program for the task. Raises ModelError."""
-    data = {"task": task_to_json(task), "scene": scene_to_json(scene), "kit": kit.__doc__ or ""}
+    context = context or RouteContext()
+    data = {"task": task_to_json(task), "scene": scene_to_json(scene, context.notes), "kit": kit.__doc__ or ""}
+    data["examples"] = list(context.examples)
     answer = model.ask(Question("write_program", data, ProgramAnswer, subject=task.name))
     return Program(str(getattr(answer, "simulation", "")), str(getattr(answer, "checks", "")), _author(model, data))
 
@@ -103,11 +143,12 @@ def route(
         raise RouterError(f'there is no router mode "{mode}"; choose one of {", ".join(MODES)}')
     start_time = time.monotonic()
     scene = kit.Scene.load(project_dir)
-    program, parent = start.program or write_program(task, scene, model), start.parent
-    decider = _Decider(task, scene, model, mode)
+    program, parent = start.program or write_program(task, scene, model, options.context), start.parent
+    decider = _Decider(task, scene, model, options)
     change = ""
     for number in range(start.number, start.number + options.max_rounds):
-        report = judge(program, task, scene, project_dir, sandbox, options.limits)
+        on_rollout = options.watch(number, parent, program, change)
+        report = judge(program, task, scene, project_dir, sandbox, options.limits, on_rollout)
         this = Round(number, parent, program, report, "", "", 0.0, model.name, change)
         is_last = mode == "none" or number == start.number + options.max_rounds - 1
         try:
@@ -133,9 +174,9 @@ class _Repair:
 class _Decider:
     """Decides on each round: never runs a program twice, and returns to the best round if a repair made it worse."""
 
-    def __init__(self, task: Task, scene: kit.Scene, model: Model, mode: Mode):
-        self.task, self.model, self.mode = task, model, mode
-        self.scene = scene_to_json(scene)
+    def __init__(self, task: Task, scene: kit.Scene, model: Model, options: RouteOptions):
+        self.task, self.model, self.mode = task, model, options.mode
+        self.scene, self.examples = scene_to_json(scene, options.context.notes), list(options.context.examples)
         self.rounds: list[Round] = []
 
     def decide(self, this: Round, is_last: bool) -> tuple[Round, _Repair | None]:
@@ -196,7 +237,7 @@ class _Decider:
         author = _author(self.model, self.scene)
         author = base.program.source if author == RULES else author  # the rules repair what others wrote, too
         for _ in range(2):
-            data = {**self._data(base), "reason": reason, "kit": kit.__doc__ or ""}
+            data = {**self._data(base), "reason": reason, "kit": kit.__doc__ or "", "examples": self.examples}
             repaired = self.model.ask(Question(f"repair_{side}", data, SourceAnswer, subject=f"round {base.number}"))
             source, change = str(getattr(repaired, "source", "")), str(getattr(repaired, "reason", ""))
             program = replace(base.program, **{side: source, "source": author})
@@ -230,9 +271,9 @@ def _author(model: Model, data: Any) -> str:
 
 
 def _texts(value: Any) -> str:
-    """Return every text in JSON values, but the kit's own."""
+    """Return every text in JSON values, but the kit's own and that of examples, which the rules do not use."""
     if isinstance(value, Mapping):
-        return " ".join(f"{key} {_texts(item)}" for key, item in value.items() if key != "kit")
+        return " ".join(f"{key} {_texts(item)}" for key, item in value.items() if key not in OWN_TEXTS)
     if isinstance(value, list | tuple):
         return " ".join(map(_texts, value))
     return value if isinstance(value, str) else ""

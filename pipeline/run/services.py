@@ -15,7 +15,7 @@ from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project, Stage
-from pipeline.router import Mode
+from pipeline.router import Mode, RunningRound
 from pipeline.run.sending import may_send
 from pipeline.segmentation import Segmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
@@ -42,6 +42,8 @@ class Services:
     """Robot of the solution stage, unless the user decided on another for the project."""
     send: SendPolicy = "ask"
     """Whether a project may be sent to a model's server on another machine."""
+    on_rollout: Callable[[RunningRound], None] | None = None
+    """Called as soon as a layout of a round has been rolled out, from another thread."""
     live: InFlightCalls | None = None
     """Model calls in flight, to show and to stop them."""
     image_to_3d: Provider | None = None

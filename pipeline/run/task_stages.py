@@ -1,15 +1,15 @@
 """The task stages: task, rounds, solution."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 
-from pipeline.models import ModelError, StageCancelled, has_vision, label_of
+from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
-from pipeline.router import RouteOptions, RouteStart, next_round_number, route, write_round
-from pipeline.run import model_questions
+from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
 from pipeline.run.progress import Progress
+from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.simulation import Program, kit
 from pipeline.solving import Attempt, solve, write_solution
@@ -24,9 +24,8 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     TaskError, ModelError.
     """
     scene = kit.Scene.load(project.folder)
-    pictures = model_questions.numbered_photograph(project, services.model)
-    model = StageModel(tracing_model(project, services), "propose_tasks", *pictures)
-    notes = _object_notes(project, has_vision(services.model))
+    context = scene_context(project, services.model, services.library)
+    model, notes = StageModel(tracing_model(project, services), "propose_tasks", context), context.notes
     task, refused = None, None
     if text is not None:
         yield Progress("task", f"understanding the task ({label_of(services.model)})")
@@ -49,7 +48,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
 
 
 def _proposals(
-    project: Project, scene: kit.Scene, model: StageModel, notes: dict[str, str], is_needed: bool
+    project: Project, scene: kit.Scene, model: StageModel, notes: Mapping[str, str], is_needed: bool
 ) -> Generator[Progress, None, tuple[Task, ...]]:
     """Return the proposed tasks and save them; report each unusable one with its reason.
 
@@ -74,17 +73,6 @@ def _proposals(
     return answered.tasks
 
 
-def _object_notes(project: Project, marked: bool) -> dict[str, str]:
-    """Return a note on each object by name: its number in the marked photograph, its caption, its matched asset."""
-    assets = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
-    captions = {d.segment_id: d.caption for d in project.descriptions() or ()}
-    mark, scene = "(mark {}) " if marked else "", project.scene()
-    return {
-        p.name: f"{mark.format(p.segment_id)}{captions.get(p.segment_id, '')} {assets.get(p.segment_id, '')}".strip()
-        for p in (scene.placements if scene else ())
-    }
-
-
 def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Generate, run and repair programs until simulation and checks agree."""
     task = _current_task(project)
@@ -95,12 +83,23 @@ def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
         edited = forks[-1].data
         program = project.program_in_current_names(Program(edited["simulation"], edited["checks"]))
         start = RouteStart(program, edited["parent"], number)
-    model = StageModel(tracing_model(project, services), "write_program")
-    rounds = route(task, project.folder, model, services.sandbox, RouteOptions(services.mode), start)
+    model, context = _program_model(project, services, task)
+    options = RouteOptions(services.mode, context=context, on_rollout=services.on_rollout)
+    rounds = route(task, project.folder, model, services.sandbox, options, start)
     for one in rounds:
         one = replace(one, task=task.instruction)
         write_round(one, project.folder)
         yield Progress("rounds", f"round {one.number}: {one.reason}", one.number + 1, 0, one)
+
+
+def _program_model(project: Project, services: Services, task: Task) -> tuple[StageModel, RouteContext]:
+    """Return the model that writes and repairs programs, and what it gets besides task and scene.
+
+    The offline rules get neither notes nor examples: their programs depend on measurements alone.
+    """
+    context = scene_context(project, services.model, services.library)
+    model = StageModel(tracing_model(project, services), "write_program", context)
+    return model, RouteContext(context.notes) if model.has_language else RouteContext()
 
 
 def _current_task(project: Project) -> Task:

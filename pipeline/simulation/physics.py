@@ -1,7 +1,7 @@
 """The running world: one MuJoCo model that is stepped, measured and recorded."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import mujoco
@@ -72,6 +72,8 @@ class Physics:
             self.data.qpos[joint.address] = world.objects[name].part(part).value
         world.robot.ready(self.model, self.data)
         self.log = RolloutLog()
+        self.after_step: Callable[[], None] | None = None
+        """Called after every time step, by a robot that watches its forces."""
         self._contact_model = copy.copy(self.model)
         self._contact_model.geom_margin[:] = TOUCH_DISTANCE
         self._contact_data = mujoco.MjData(self._contact_model)
@@ -122,6 +124,8 @@ class Physics:
     def step(self) -> None:
         """Simulate one time step under the present controls. Raises UnstableError."""
         mujoco.mj_step(self.model, self.data)
+        if self.after_step is not None:
+            self.after_step()
         if round(self.data.time / TIMESTEP) % STEPS_PER_RECORD == 0:
             self.record_instant()
 
@@ -181,6 +185,10 @@ class Physics:
         body = self.data.body(self._bodies[name])
         return body.xpos.copy(), body.xmat.reshape(3, 3).copy()
 
+    def centre_of_mass(self, name: str) -> np.ndarray:
+        """Return an object's centre of mass in world, of shape (3,), at the state of the last step."""
+        return self.data.subtree_com[self._bodies[name]].copy()
+
     def surface(self, points: np.ndarray, without: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cast rays straight down on collision shapes at points (N, 2), ignoring the gripper and one object.
 
@@ -199,15 +207,19 @@ class Physics:
 
     def state(self) -> State:
         """Return the state now; what is nearer than TOUCH_DISTANCE is in contact."""
+        return self.state_at(self.data.qpos, self.time)
+
+    def state_at(self, qpos: np.ndarray, time: float) -> State:
+        """Return the state at recorded coordinates (nq,) and a time in seconds; the simulation is left as it is."""
         world, data = self.world, self._contact_data
-        data.qpos[:] = self.data.qpos
+        data.qpos[:] = qpos
         mujoco.mj_kinematics(self._contact_model, data)
         mujoco.mj_comPos(self._contact_model, data)
         mujoco.mj_collision(self._contact_model, data)
         pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[data.contact.geom]}
         objects = {name: self._object(name, data) for name in world.objects}
         touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
-        return State(objects, touching, world.zones, world.table, world.right, world.away, self.time)
+        return State(objects, touching, world.zones, world.table, world.right, world.away, time)
 
     def _object(self, name: str, data: mujoco.MjData) -> Object:
         placed, body = self.world.objects[name], data.body(self._bodies[name])

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import StudioError
+from pipeline.simulation.run_record import RunRecord
 
 RULES = "rules"
 """Source of what the offline planner wrote."""
@@ -55,6 +56,8 @@ class Report:
     seconds: float = 0.0
     protection: dict[str, bool] = field(default_factory=dict)
     """Which protections the program ran under: "files", "calls", "memory", "namespaces"; empty if it did not run."""
+    records: tuple[RunRecord, ...] = field(default=(), compare=False, repr=False)
+    """The rollouts of the layouts; not part of report.json."""
 
     @property
     def clean(self) -> bool:

@@ -4,16 +4,18 @@
 scene/anything.xml it loads alone; pipeline.solving saves it as solution/model.xml with meshdir="../scene".
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from pipeline.simulation.goal_progress import measure_progress
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import Object
 from pipeline.simulation.oracle.oracle import Event, act
 from pipeline.simulation.physics import CompiledWorld, Physics
+from pipeline.simulation.run_record import GoalProgress
 from pipeline.simulation.state import State
 
 SOLVED = 0.99
@@ -36,8 +38,8 @@ class Run:
     """The first goal not met, with the oracle's reason; empty when solved."""
     events: tuple[Event, ...]
     goals: tuple[dict, ...]
-    """Per goal {name, stage, met, value, miss, nearest_miss}, metres, and over_time: its miss after each event,
-    ((seconds, metres), ...)."""
+    """Per goal {name, objects, stage, met, value, miss, nearest_miss}, metres, and over_time: its miss after each
+    event, ((seconds, metres), ...)."""
     at_rest: bool
     """Whether everything was at rest at the end."""
     state_at_start: State
@@ -50,6 +52,7 @@ class Run:
     """Commands of the five actuators (x, y, z from home, yaw, suction), of shape (T, 5)."""
     xml: str
     _addresses: dict[str, int] = field(repr=False)
+    _measure: Callable[[], GoalProgress] = field(repr=False)
 
     @property
     def solved(self) -> bool:
@@ -82,6 +85,11 @@ class Run:
             if name not in ("table", "floor"):
                 self.end(name)
         return self.state_at_end.touches(a, b)
+
+    @cached_property
+    def progress(self) -> GoalProgress:
+        """The goals over time; measured when first needed."""
+        return self._measure()
 
     @cached_property
     def grasps(self) -> tuple[tuple[float, str], ...]:
@@ -128,6 +136,7 @@ def roll_out(world: CompiledWorld, stages: Stages) -> Run:
         actions=np.array(physics.log.actions),
         xml=world.xml,
         _addresses=physics.addresses,
+        _measure=partial(measure_progress, physics, [goal for _, goals in stages for goal in goals]),
     )
 
 
@@ -153,6 +162,7 @@ class _Ledger:
         return tuple(
             {
                 "name": goal.name,
+                "objects": goal.objects,
                 "stage": stage,
                 "met": goal.met(end),
                 "value": goal.value(end),

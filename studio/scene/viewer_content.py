@@ -12,7 +12,7 @@ from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.scene.fidelity import depth_difference
 from pipeline.simulation.program import CheckResult
-from pipeline.simulation.sandbox.protocol import RunRecord
+from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
 from studio.sessions.session import Session
 from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewerError, ViewRegistry

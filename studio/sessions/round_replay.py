@@ -1,11 +1,12 @@
-"""Replay of a round: its program is run again, which gives the same rollout."""
+"""Replay of a round from its record. The program of a round without one is run again, which gives the same rollout."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pipeline.errors import StudioError
 from pipeline.project import Project
-from pipeline.simulation.sandbox.protocol import RunRecord
+from pipeline.router import read_record
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.server.errors import RequestError
 from studio.sessions.cache import Cache
@@ -62,6 +63,8 @@ class RoundReplay:
         return self.request is not None and self._cache.is_computing(_cache_name(self.request.number))
 
     def _run(self, number: int) -> RunRecord | None:
+        if records := read_record(self._project.folder / "rounds" / f"{number:03d}"):
+            return records[0]
         shown = next(one for one in self._project.rounds() if one.number == number)
         try:
             program = self._project.program_in_current_names(shown.program)

@@ -137,7 +137,7 @@ class ScriptedSandbox:
     def __init__(self, *reports: Report):
         self.reports, self.programs = list(reports), []
 
-    def run(self, program, project_dir, seeds=(0,), limits=None, mutations=()):
+    def run(self, program, project_dir, seeds=(0,), limits=None, **_options):
         self.programs.append(program)
         return self.reports[min(len(self.programs), len(self.reports)) - 1], None
 

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from pipeline.simulation.program import CheckResult, Report
 from pipeline.simulation.recipe import Recipe
-from pipeline.simulation.sandbox.protocol import Limits, Message, RunRecord, SandboxError
+from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.sandbox.protocol import Limits, Message, SandboxError
 from pipeline.simulation.sandbox.supervisor import ChildExit
 
 SIGXCPU = getattr(signal, "SIGXCPU", -1)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.errors import StudioError
 from pipeline.simulation.recipe import FiniteJson, Recipe
+from pipeline.simulation.run_record import Contact, GoalProgress, RunRecord
 
 
 class SandboxError(StudioError):
@@ -33,25 +34,6 @@ class Limits:
     """Memory in addition to what MuJoCo and the kit use."""
     output_mb: int = 32
     """Output of one child."""
-
-
-@dataclass(frozen=True, eq=False)
-class RunRecord:
-    """One rollout of the oracle as data, for playback."""
-
-    times: np.ndarray
-    """Of shape (T,), in seconds."""
-    qpos: np.ndarray
-    """Of shape (T, nq)."""
-    actions: np.ndarray
-    """Of shape (T, nu)."""
-    reward: float
-    xml: str
-    """MJCF of the model; mesh files are in the project's scene folder."""
-    events: tuple[dict, ...] = ()
-    """The oracle's actions: time, verb, object, target, ok, message."""
-    goals: tuple[dict, ...] = ()
-    """The goals: name, met, value, miss, nearest_miss."""
 
 
 Text = Annotated[str, Field(max_length=2000)]
@@ -83,6 +65,7 @@ class _Array(_StrictModel):
 
 class _Goal(_StrictModel):
     name: str
+    objects: list[str] = []
     stage: str
     met: bool
     value: float | None
@@ -100,6 +83,26 @@ class _Event(_StrictModel):
     message: str
 
 
+class _Contact(_StrictModel):
+    a: str
+    b: str
+    start: float
+    end: float
+
+
+class _Progress(_StrictModel):
+    times: _Array
+    misses: _Array
+    contacts: Annotated[list[_Contact], Field(max_length=5000)]
+
+    def to_progress(self) -> GoalProgress:
+        """Raises ValueError for measurements that are not finite or have inconsistent lengths."""
+        times, misses = self.times.values(), self.misses.values()
+        if not (np.isfinite(times).all() and np.isfinite(misses).all()) or misses.shape[:1] != times.shape:
+            raise ValueError("the measured goals are not finite or have inconsistent lengths")
+        return GoalProgress(times, misses, tuple(Contact(**contact.model_dump()) for contact in self.contacts))
+
+
 class _Rollout(_StrictModel):
     times: _Array
     qpos: _Array
@@ -108,6 +111,7 @@ class _Rollout(_StrictModel):
     xml: str
     events: list[_Event]
     goals: list[_Goal]
+    progress: _Progress | None = None
 
     def to_record(self) -> RunRecord:
         """Raises ValueError for a trajectory that is not finite or has inconsistent lengths."""
@@ -116,7 +120,8 @@ class _Rollout(_StrictModel):
         if not all(np.isfinite(array).all() for array in arrays) or {len(times)} != {len(qpos), len(actions)}:
             raise ValueError("the recorded trajectory is not finite or has inconsistent lengths")
         events, goals = (tuple(item.model_dump() for item in items) for items in (self.events, self.goals))
-        return RunRecord(times, qpos, actions, self.reward, self.xml, events, goals)
+        progress = self.progress and self.progress.to_progress()
+        return RunRecord(times, qpos, actions, self.reward, self.xml, events, goals, progress)
 
 
 class _Requested(_StrictModel):

@@ -1,11 +1,28 @@
 """Interface of the sandbox for the router and the solver."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 from pipeline.simulation.program import Program, Report
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.protocol import Limits
+
+
+class RunOptions(TypedDict, total=False):
+    """How a program is run."""
+
+    cancel: Any
+    """Event that cancels the run when set."""
+    mutations: Sequence[str]
+    """Names of mutations.MUTATIONS. If everything passes, the checks also run on each mutated task; if none fails, that
+    is a failed check "meaning ..."."""
+    robot: str
+    """Name of one of robots.ROBOTS."""
+    record_goals: bool
+    """Whether the records contain the goals over time."""
+    on_rollout: Callable[[RunRecord], None] | None
+    """Called with each layout's record as soon as it has been rolled out, from another thread."""
 
 
 class ProgramRunner(Protocol):
@@ -17,10 +34,7 @@ class ProgramRunner(Protocol):
         project_dir: Path,
         seeds: Sequence[int] = ...,
         limits: Limits = ...,
-        *,
-        cancel: Any = ...,
-        mutations: Sequence[str] = ...,
-        robot: str = ...,
+        **options: Unpack[RunOptions],
     ) -> tuple[Report, Any]:
         """Return the report, and the record of the first seed's rollout or None. Raises SandboxError."""
         ...

@@ -16,13 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, Unpack
 
 from pipeline.simulation.program import RULES, CheckResult, Program, Report
 from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.protection import Protection
-from pipeline.simulation.sandbox.protocol import Limits, RunCancelled, RunRecord, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.protocol import Limits, RunCancelled, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.runner import RunOptions
 from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, raise_if_set
 
 __all__ = ["Limits", "Protection", "RunCancelled", "RunRecord", "Sandbox", "SandboxError", "UnprotectedError"]
@@ -77,9 +79,7 @@ class Sandbox:
         project_dir: Path,
         seeds: Sequence[int] = (0,),
         limits: Limits = DEFAULT_LIMITS,
-        cancel: threading.Event | None = None,
-        mutations: Sequence[str] = (),
-        robot: str = "gripper",
+        **options: Unpack[RunOptions],
     ) -> tuple[Report, RunRecord | None]:
         """Build and roll out the program for each seed, and run its checks on the first seed's rollout.
 
@@ -88,17 +88,14 @@ class Sandbox:
             project_dir: Project folder with the scene.
             seeds: Layouts to build.
             limits: Limits of the run.
-            cancel: Cancels the run when set.
-            mutations: Names of mutations.MUTATIONS. If everything passes, the checks also run on each mutated task; if
-                none fails, that is a failed check "meaning ...".
-            robot: Name of one of robots.ROBOTS.
+            options: How it is run.
 
         Returns the report, and the record of the first seed's rollout or None if there was none. Raises SandboxError
         if the sandbox itself failed, UnprotectedError if nobody agreed to run this program on a machine that cannot
         confine it, RunCancelled if `cancel` was set.
         """
         self._require_protection(program)
-        run = _Run(self, program, Path(project_dir).resolve(), limits, cancel, robot)
+        run, mutations = _Run(self, program, Path(project_dir).resolve(), limits, options), options.get("mutations", ())
         arranged = run.arrange([int(seed) for seed in seeds])
         complete = not arranged.has_fault and len(arranged.recipes) == len(seeds)
         jobs = list(zip(seeds, arranged.recipes, strict=True)) if complete else []
@@ -112,7 +109,8 @@ class Sandbox:
             missed = tuple(result for result in results if isinstance(result, CheckResult))
             evidence = report.evidence | {"noticed": caught}
             report = replace(report, checks=(*report.checks, *missed), evidence=evidence, seconds=run.seconds)
-        report = replace(report, protection=dict(self.protection.coverage))
+        records = tuple(child.record for child in performed if child.record)
+        report = replace(report, protection=dict(self.protection.coverage), records=records)
         return report, performed[0].record if performed else None
 
     def run_job(self, job: dict, limits: Limits, cancel: threading.Event | None) -> ChildReport:
@@ -166,12 +164,8 @@ class Sandbox:
 class _Run:
     """One run of a program: its children share one time limit."""
 
-    def __init__(
-        self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, cancel: threading.Event | None,
-        robot: str,
-    ):  # fmt: skip
-        self.sandbox, self.program, self.project, self.limits, self.cancel = sandbox, program, project, limits, cancel
-        self.robot = robot
+    def __init__(self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, options: RunOptions):
+        self.sandbox, self.program, self.project, self.limits, self.options = sandbox, program, project, limits, options
         self.start = time.monotonic()
 
     @property
@@ -186,9 +180,15 @@ class _Run:
 
     def perform(self, recipe: Recipe, seed: int, checks: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
         """Roll out the oracle on a simulation, and run the checks."""
-        job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "robot": self.robot}
+        job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation}
+        job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}
         job["checks"] = (self.program.checks or None) if checks else None
-        return self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
+        child = self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
+        if child.record:
+            child.record = replace(child.record, seed=int(seed))
+            if on_rollout := self.options.get("on_rollout"):
+                on_rollout(child.record)
+        return child
 
     def mutate(self, recipe: Recipe, kind: str) -> CheckResult | str | None:
         """Return the check that catches a mutation, or a failed result; None if it does not apply or times out."""
@@ -214,4 +214,4 @@ class _Run:
         job |= {"part": part, "project": str(self.project), "memory_mb": limits.memory_mb}
         remaining = limits.seconds if job.get("mutation") else max(0.1, limits.seconds - self.seconds)
         job |= {"seconds": remaining, "output_mb": limits.output_mb}
-        return self.sandbox.run_job(job, limits, self.cancel)
+        return self.sandbox.run_job(job, limits, self.options.get("cancel"))

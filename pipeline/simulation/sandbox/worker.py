@@ -16,6 +16,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -103,7 +104,7 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     else:
         run = sim.rollout()
         send(reward=run.reward)
-        _send_run(send, sim, run)
+        _send_run(send, sim, run, job.get("progress", False))
     if job["checks"] is not None:
         send(doing="reading checks.py")
         names = interpreter.execute("checks.py", job["checks"])
@@ -142,11 +143,11 @@ def _check(name: str, check: Callable, sim: kit.Simulation, interpreter: Restric
     return result | {"seconds": time.monotonic() - start}
 
 
-def _send_run(send: Send, sim: kit.Simulation, run: Run) -> None:
-    """Send the evidence and the record of a rollout."""
+def _send_run(send: Send, sim: kit.Simulation, run: Run, progress: bool) -> None:
+    """Send the evidence and the record of a rollout, with the goals over time if `progress`."""
     try:
         send(evidence=_evidence(sim, run))
-        send(record=_record(run))
+        send(record=_record(run) | ({"progress": _progress(run)} if progress else {}))
     except Exception as error:
         send(broken=f"the rollout cannot be serialised: {type(error).__name__}: {error}")
 
@@ -205,6 +206,11 @@ def _record(run: Run) -> dict:
         "events": [_event(event) for event in run.events],
         "goals": list(run.goals),
     }
+
+
+def _progress(run: Run) -> dict:
+    contacts = [asdict(contact) for contact in run.progress.contacts]
+    return {"times": _array(run.progress.times), "misses": _array(run.progress.misses), "contacts": contacts}
 
 
 def _array(values) -> dict:

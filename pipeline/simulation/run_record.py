@@ -1,0 +1,52 @@
+"""Record of one rollout of the oracle as data, for playback."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two objects in contact for some time."""
+
+    a: str
+    b: str
+    """The other object, or "table"."""
+    start: float
+    """Simulated seconds."""
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class GoalProgress:
+    """Measurements of every goal at some instants of a rollout."""
+
+    times: np.ndarray
+    """Simulated seconds, of shape (S,), rising."""
+    misses: np.ndarray
+    """How far each goal is from being met, in metres, zero where it is met, of shape (S, G)."""
+    contacts: tuple[Contact, ...] = ()
+    """Of the objects that the goals name, by start."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One rollout of the oracle."""
+
+    times: np.ndarray
+    """Of shape (T,), in seconds."""
+    qpos: np.ndarray
+    """Of shape (T, nq)."""
+    actions: np.ndarray
+    """Of shape (T, nu)."""
+    reward: float
+    xml: str
+    """MJCF of the model; mesh files are in the project's scene folder."""
+    events: tuple[dict, ...] = ()
+    """The oracle's actions: time, verb, object, target, ok, message."""
+    goals: tuple[dict, ...] = ()
+    """The goals: name, objects, stage, met, value, miss, nearest_miss, over_time."""
+    progress: GoalProgress | None = None
+    """The goals over time, in the order of `goals`; None where it was not asked for."""
+    seed: int = 0
+    """The layout."""

@@ -1,0 +1,97 @@
+"""A round keeps its rollouts as they were judged; whoever replays them sees what the report says."""
+
+import zipfile
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+import tabletop
+
+from pipeline.planner import PlannerModel
+from pipeline.router import (
+    RouteOptions,
+    RouteStart,
+    judging,
+    read_record,
+    read_rounds,
+    route,
+    write_program,
+    write_round,
+)
+from pipeline.simulation.kit import Scene
+from pipeline.tasks import understand_instruction
+
+RULES = PlannerModel()
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory, sandbox):
+    """A project with a failed round and its repair, and what was reported while they were judged."""
+    project, reported = tabletop.write(tmp_path_factory.mktemp("table")), []
+    scene = Scene.load(project)
+    task = understand_instruction("swap the red cube and the green cube", scene, RULES)
+    good = write_program(task, scene, RULES)
+    bad = replace(
+        good, simulation=good.simulation.replace("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)")
+    )
+    assert bad != good
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judging, "MUTATION_KINDS", ())
+        for one in route(task, project, RULES, sandbox, RouteOptions(on_rollout=reported.append), RouteStart(bad)):
+            write_round(one, project)
+    return project, reported
+
+
+def test_replaying_any_round_gives_the_poses_of_its_report(judged):
+    project, _ = judged
+    rounds = read_rounds(project)
+    assert len(rounds) > 1 and not rounds[0].report.clean and rounds[-1].report.clean
+    for shown in rounds:
+        first, *_ = read_record(project / "rounds" / f"{shown.number:03d}")
+        (project / "scene" / "replayed.xml").write_text(first.xml)
+        model = mujoco.MjModel.from_xml_path(str(project / "scene" / "replayed.xml"))
+        data = mujoco.MjData(model)
+        for name, motion in shown.report.evidence["objects"].items():
+            data.qpos[:] = first.qpos[-1]
+            mujoco.mj_kinematics(model, data)
+            np.testing.assert_allclose(data.body(name).xpos, motion["end"], atol=1e-6)
+        assert first.times[-1] == pytest.approx(shown.report.evidence["simulated_seconds"])
+
+
+def test_every_layout_has_a_record_with_its_reward_and_its_goals_over_time(judged):
+    project, _ = judged
+    for shown in read_rounds(project):
+        records = read_record(project / "rounds" / f"{shown.number:03d}")
+        assert [record.seed for record in records] == list(judging.SEEDS)
+        assert [record.reward for record in records] == list(shown.report.reward)
+        for record in records:
+            progress = record.progress
+            assert progress and len(progress.times) > 10 and progress.times[-1] == record.times[-1]
+            met = [bool(miss <= 0) for miss in progress.misses[-1]]
+            assert met == [goal["met"] for goal in record.goals]
+            assert {"a": "red_cube", "b": "table"} in [{"a": c.a, "b": c.b} for c in progress.contacts]
+            assert all(c.start <= c.end <= record.times[-1] for c in progress.contacts)
+
+
+def test_a_rollout_is_reported_before_its_round_is_decided(judged):
+    _, reported = judged
+    assert {one.number for one in reported if one.record.seed == 0} == {0, 1}
+    assert next(one.parent for one in reported if one.number == 1) == 0 and reported[-1].change
+
+
+@pytest.mark.parametrize("damage", ["truncated", "huge", "another length", "gone"])
+def test_a_damaged_record_counts_as_none(judged, tmp_path, damage, monkeypatch):
+    data = (judged[0] / "rounds" / "000" / "record.npz").read_bytes()
+    file = tmp_path / "record.npz"
+    if damage == "truncated":
+        file.write_bytes(data[: len(data) // 2])
+    elif damage == "huge":
+        file.write_bytes(data)
+        with zipfile.ZipFile(file) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        monkeypatch.setattr("pipeline.router.round_record.MAX_BYTES", size - 1)
+    elif damage == "another length":
+        with np.load(judged[0] / "rounds" / "000" / "record.npz") as arrays:
+            np.savez(file, **{**arrays, "times": arrays["times"][:-1]})
+    assert read_record(tmp_path) == ()
