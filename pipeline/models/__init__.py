@@ -14,6 +14,7 @@ from pipeline.models.model import (
     has_language,
     has_vision,
     label_of,
+    sends_picture,
     source_of,
 )
 from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
@@ -21,7 +22,8 @@ from pipeline.models.settings import ModelSettings, service_from_name
 
 __all__ = [
     "AnswerOverride", "CallCancelled", "Model", "ModelError", "ModelSettings", "Question", "StageCancelled",
-    "has_language", "has_vision", "label_of", "open_model", "source_of",
+    "has_language", "has_vision", "label_of", "open_model", "sends_picture",
+    "source_of",
 ]  # fmt: skip
 
 

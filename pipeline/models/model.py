@@ -27,6 +27,8 @@ STAGE_OF = {
     "repair_checks": "rounds",
 }
 """The stage of a project that asks each kind of question."""
+PICTURED_KINDS = ("propose_tasks", "understand_task", "write_program", "route", "repair_simulation", "repair_checks")
+"""Kinds that may get the photograph with numbered objects, and can be answered without it."""
 CODE_KINDS = ("write_program", "route", "repair_simulation", "repair_checks")
 """Kinds that the code model answers, if one is set."""
 
@@ -104,6 +106,12 @@ def source_of(model: Model, kind: str) -> str:
 def has_vision(model: Model) -> bool:
     """Whether a model accepts pictures, so that it can describe and match objects."""
     return bool(getattr(model, "has_vision", False))
+
+
+def sends_picture(model: Model, kind: str) -> bool:
+    """Whether the photograph goes along with this kind of question, by the settings of the model."""
+    kinds = getattr(model, "picture_kinds", None)
+    return has_vision(model) and (kinds is None or kind in kinds)
 
 
 def has_language(model: Model) -> bool:

@@ -49,6 +49,23 @@ class PromptTemplate:
             raise ModelError(f"The prompt {self.kind}.md needs {', '.join(missing)}; available values: {available}.")
         return HOLE.sub(lambda hole: _text(data[hole[1]]), self.text)
 
+    def read(self, filled: str) -> dict[str, Any] | None:
+        """Return the values in a filled prompt, whatever follows it; None if it is not this prompt. Inverse of `fill`.
+
+        A hole in a fence of JSON gives the JSON value, any other hole a string.
+        """
+        literals, holes = HOLE.split(self.text)[0::2], HOLE.split(self.text)[1::2]
+        literals[-1] = literals[-1].rstrip()
+        found = re.match("(.*?)".join(map(re.escape, literals)), filled, re.S)
+        if found is None:
+            return None
+        values = zip(literals, holes, found.groups(), strict=False)
+        try:
+            return {hole: json.loads(value) if before.endswith("```json\n") else _plain(value)
+                    for before, hole, value in values}  # fmt: skip
+        except ValueError:
+            return None
+
 
 def load_prompt(kind: str, override_folder: Path | None = None) -> PromptTemplate:
     """Return the prompt of one kind of question; a file in `override_folder` takes precedence. Raises ModelError."""
@@ -64,3 +81,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return FENCE_END.sub(lambda mark: ZERO_WIDTH_SPACE.join(mark[0]), CONTROL_CHARS.sub("", value))
     return json.dumps(value, indent=1, ensure_ascii=False, default=str).replace("```", r"\u0060\u0060\u0060")
+
+
+def _plain(text: str) -> str:
+    return text.replace(ZERO_WIDTH_SPACE, "")

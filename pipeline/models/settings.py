@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from pipeline.models.model import Effort, ModelError, Service
+from pipeline.models.model import PICTURED_KINDS, Effort, ModelError, Service
 from pipeline.models.secret_environment import environment_value
 from pipeline.store import StoreError, read_json, write_json
 
@@ -28,6 +28,8 @@ ENVIRONMENT_VARIABLES = {
     "GRS_CEILING_USD": "ceiling_usd",
     "GRS_CONCURRENCY": "concurrency",
     "GRS_LONGEST_ANSWER": "longest_answer",
+    "GRS_PICTURES_FOR": "pictures_for",
+    "GRS_EXAMPLES": "examples",
 }
 """Environment variables that set a field. OPENAI_API_KEY is read where it is used and never stored."""
 
@@ -72,10 +74,20 @@ class ModelSettings:
     """Whether the model gets pictures; without them, objects are described and matched from measurements."""
     picture_side: int = 1024
     """Maximum longer side of a picture, in pixels."""
+    pictures_for: str = "all"
+    """Kinds of PICTURED_KINDS that get the photograph, separated by spaces or commas; "all" or "none"."""
+    examples: int = 3
+    """Number of solved programs that go along as examples when a program is written or repaired."""
 
     def __post_init__(self):
         for problem in _problems(self):
             raise ModelError(problem)
+
+    @property
+    def picture_kinds(self) -> frozenset[str]:
+        """Kinds of questions that get the photograph with numbered objects."""
+        named = self.pictures_for.replace(",", " ").split()
+        return frozenset(PICTURED_KINDS if named == ["all"] else () if named == ["none"] else named)
 
     @property
     def paid(self) -> bool:
@@ -169,6 +181,7 @@ def _problems(s: ModelSettings) -> list[str]:
         ("usd_per_million_out", s.usd_per_million_out, 0, 1e6),
         ("longest_answer", s.longest_answer, 16, 1_000_000),
         ("picture_side", s.picture_side, 64, 4096),
+        ("examples", s.examples, 0, 10),
     ]
     optional = {"temperature", "ceiling_usd", "usd_per_million_in", "usd_per_million_out"}
     problems = [
@@ -176,6 +189,11 @@ def _problems(s: ModelSettings) -> list[str]:
         for name, value, low, high in numbers
         if not (value is None and name in optional) and not (isinstance(value, int | float) and low <= value <= high)
     ]
+    if unknown := sorted(s.picture_kinds - set(PICTURED_KINDS)):
+        problems.append(
+            f"No picture can go along with {', '.join(unknown)} (GRS_PICTURES_FOR); it takes all, none, or some of: "
+            f"{', '.join(PICTURED_KINDS)}."
+        )
     if s.service not in get_args(Service):
         problems.append(f"There is no model service '{s.service}'; there are: {', '.join(get_args(Service))}.")
     if s.reasoning_effort not in get_args(Effort):

@@ -7,8 +7,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import TypeVar
 
-import numpy as np
-
 from pipeline.assets.asset_captions import caption_library
 from pipeline.description import Description
 from pipeline.description.model_description import KIND as DESCRIBE
@@ -16,16 +14,14 @@ from pipeline.description.model_description import describe_with_model, object_l
 from pipeline.matching import Match, ModelMatcherName, Query
 from pipeline.matching.model import QUESTION_KIND as CHOOSE
 from pipeline.matching.model import QUESTION_KINDS, choose_with_model, correspond
-from pipeline.models import Model, has_vision, source_of
+from pipeline.models import source_of
 from pipeline.models.concurrent import ask_concurrently
-from pipeline.models.images import set_of_marks
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.project import Project, Stage
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, tracing_model
 from pipeline.segmentation import Segment
-from pipeline.store import digest
 
 T = TypeVar("T", Description, Match)
 
@@ -95,19 +91,6 @@ def choose_assets(
 
     answers = yield from _ask_all("matches", ask, indices, calls, source, text)
     return [answers.get(index, one) for index, one in enumerate(measured)]
-
-
-def numbered_photograph(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:
-    """Return the photograph (H, W, 3) with the number of each object on it, and a hash of its content.
-
-    Empty for a model without vision.
-    """
-    if not has_vision(model):
-        return (), ""
-    objects = {one.segment_id for one in project.descriptions() or () if one.is_object}
-    masks = {one.id: one.mask for one in project.segments() or () if one.id in objects}
-    key = digest(project.frame.rgb, [[id, int(mask.sum())] for id, mask in masks.items()])
-    return (set_of_marks(project.frame.rgb, masks),), key
 
 
 def _asset_captions(

@@ -13,6 +13,14 @@ const SERVERS = {
   "http://127.0.0.1:8080/v1": "llama.cpp",
 };
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"];
+const PICTURED_KINDS = {
+  propose_tasks: "Propose tasks",
+  understand_task: "Understand a task",
+  write_program: "Write the program",
+  route: "Choose the side to repair",
+  repair_simulation: "Repair the simulation",
+  repair_checks: "Repair the checks",
+};
 const KEY_NOTES = {
   typed: "A key is in memory. Type another to replace it.",
   environment: "From OPENAI_API_KEY. Type another to override it.",
@@ -53,6 +61,12 @@ export class SettingsForm {
       EFFORTS.map((effort) => h("option", { value: effort }, effort || "server default")),
     );
     this.fields.pictures = h("input", { type: "checkbox", name: "pictures", onchange: () => this.onChange() });
+    this.pictured = Object.fromEntries(
+      Object.keys(PICTURED_KINDS).map((kind) => [
+        kind,
+        h("input", { type: "checkbox", name: `picture ${kind}`, onchange: () => this.onChange() }),
+      ]),
+    );
     this.radios = Object.fromEntries(
       SERVICE_CHOICES.map(([name]) => [
         name,
@@ -120,8 +134,15 @@ export class SettingsForm {
           row("Retries when busy", number("retries", { step: "1" })),
           row("Maximum answer, tokens", number("longest_answer", { step: "1" })),
           row("Picture size, px", number("picture_side", { step: "1" })),
+          row("Solved examples", number("examples", { step: "1", max: "10" }), "Sent when a program is written"),
           row("Pause after failures", number("give_up_after", { step: "1" })),
           row("Pause, s", number("rest")),
+        ),
+        h(
+          "fieldset.pictured",
+          {},
+          h("legend", {}, "Photograph with numbered objects goes along with"),
+          Object.entries(PICTURED_KINDS).map(([kind, title]) => h("label.tick", {}, this.pictured[kind], title)),
         ),
       ),
     );
@@ -193,6 +214,8 @@ export class SettingsForm {
     for (const [name, input] of Object.entries(this.fields))
       if (input.type === "checkbox") input.checked = Boolean(settings[name]);
       else input.value = settings[name] ?? "";
+    const sent = (settings.pictures_for ?? "all").split(/[\s,]+/);
+    for (const [kind, box] of Object.entries(this.pictured)) box.checked = sent.includes("all") || sent.includes(kind);
     this.key.value = "";
     this.key.placeholder =
       { typed: "••••••••  in memory", environment: "••••••••  from OPENAI_API_KEY" }[keyFrom] ?? "none";
@@ -215,6 +238,9 @@ export class SettingsForm {
     const settings = { service: this.service, trace: this.trace ?? "" };
     for (const [name, input] of Object.entries(this.fields))
       settings[name] = input.type === "checkbox" ? input.checked : input.value.trim();
+    const sent = Object.keys(this.pictured).filter((kind) => this.pictured[kind].checked);
+    const all = sent.length === Object.keys(this.pictured).length;
+    settings.pictures_for = all ? "all" : sent.join(" ") || "none";
     return { settings, ...(this.key.value ? { key: this.key.value } : {}) };
   }
 }

@@ -13,7 +13,7 @@ from pipeline.models import ModelError, Question
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.images import encode_jpeg, fit_to_side
 from pipeline.models.settings import ModelSettings
-from pipeline.run.model_questions import numbered_photograph
+from pipeline.run.scene_context import numbered_photograph
 from studio.sessions.session import Session
 
 THUMBNAIL_SIDE = 200

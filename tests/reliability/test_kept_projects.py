@@ -10,7 +10,7 @@ from pipeline.decisions import Decision, DecisionError
 from pipeline.errors import StudioError
 from pipeline.project import Project, ProjectError
 from pipeline.project.kept_files import KEPT_FILES, number_forks
-from pipeline.router import Round, next_round_number, read_rounds, write_round
+from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round
 from pipeline.run.task_stages import rounds_stage
 from pipeline.simulation import Program, Report
 from pipeline.store import LOCK_FILE, StoreError
@@ -185,9 +185,8 @@ def test_an_edit_is_run_whatever_the_clock_said_when_it_was_made(project, monkey
         yield Round(start.number, start.parent, Program("", ""), Report((), (1.0,)), "done", "", 0.0)
 
     monkeypatch.setattr("pipeline.run.task_stages.route", route)
-    monkeypatch.setattr("pipeline.run.task_stages.tracing_model", lambda *_: None)
-    monkeypatch.setattr("pipeline.run.task_stages.StageModel", lambda *_: None)
-    services = type("Services", (), {"sandbox": None, "mode": "route"})()
+    monkeypatch.setattr("pipeline.run.task_stages._program_model", lambda *_: (None, RouteContext()))
+    services = type("Services", (), {"sandbox": None, "mode": "route", "on_rollout": None})()
     project.decide("task", name="lift", instruction="Lift it.", objects=[], goals=[], kind="", source="human")
     clock = iter(range(10_000, 0, -100))  # it goes back at every look
     monkeypatch.setattr("time.time", lambda: float(next(clock)))

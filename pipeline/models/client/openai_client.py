@@ -55,6 +55,7 @@ class OpenAIModel:
         self.settings = settings
         self.name = without_folders(settings.model or DEFAULT_MODEL)  # llama.cpp's name of a model is its file's path
         self.has_vision = settings.pictures
+        self.picture_kinds = settings.picture_kinds
         self.ceiling_usd = settings.ceiling_usd
         self._server = server_name(settings.base_url)
         self._prompts = prompts

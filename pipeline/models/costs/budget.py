@@ -19,9 +19,9 @@ TYPICAL_TOKENS = {
     "match_image_text": (3400, 160),
     "weigh_object": (450, 110),
     "propose_tasks": (4500, 900),
-    "write_program": (9000, 2000),
-    "route": (12000, 120),
-    "repair_simulation": (13000, 1500),
+    "write_program": (11000, 2000),
+    "route": (13500, 120),
+    "repair_simulation": (15500, 1500),
 }
 """Typical prompt tokens (pictures included) and answer tokens of each kind of question."""
 

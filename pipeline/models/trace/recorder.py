@@ -76,6 +76,7 @@ class TracingModel:
         """`calls` are for watching and cancelling; `overrides` are the user's, by kind and subject of the question."""
         self.name = model.name
         self.has_vision, self.has_language = has_vision(model), has_language(model)
+        self.picture_kinds = getattr(model, "picture_kinds", None)
         self.label = label_of(model)
         self._model, self._path, self._calls = model, path, calls or InFlightCalls()
         self._overrides = overrides or {}

@@ -1,0 +1,136 @@
+"""The whole loop against the scripted server: what a model is asked, what it sees, and how its answers are labelled."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipeline.assets import Library
+from pipeline.frame import load
+from pipeline.matching import LibraryFeatures
+from pipeline.models import ModelError, ModelSettings, Question
+from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.model import PICTURED_KINDS
+from pipeline.project import Project
+from pipeline.router import ProgramAnswer
+from pipeline.run import Services, run_stages
+from pipeline.segmentation import DepthSegmenter
+from pipeline.simulation.program import RULES
+from pipeline.tasks import TasksAnswer
+from scripts.scripted_model_server.answer_file import FileAnswer, read_answer_file
+from scripts.scripted_model_server.server import ReceivedRequest, ScriptedServer
+
+SCENE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
+WORDS = "put the blue cube on the red cube"
+GHOST = {"name": "ride", "instruction": "Ride.", "objects": ["pink_elephant"], "goals": [], "kind": "", "difficulty": 9}
+BROKEN = {
+    "simulation": 'import kit\n\n\ndef build(scene, seed):\n    """Put the blue cube on the red cube."""\n'
+    '    sim = kit.Simulation(scene, seed)\n    sim.goal(kit.onn("blue_cube", "red_cube"))\n    return sim\n',
+    "checks": 'import kit\n\n\ndef check_it(sim):\n    assert sim.rollout().rewards > 0.99, "not solved"\n',
+}
+CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"}
+
+
+@dataclass
+class Loop:
+    """A finished run and what the server received."""
+
+    project: Project
+    requests: list[ReceivedRequest]
+    log: list[dict]
+    messages: list[str]
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory, sandbox) -> Loop:
+    """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
+    folder, library = tmp_path_factory.mktemp("scripted"), Library.open()
+    answers = [FileAnswer("propose_tasks", {"tasks": [GHOST]}), FileAnswer("write_program", BROKEN)]
+    with ScriptedServer(answers, folder / "log.jsonl") as server:
+        model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url))
+        project = Project.create(folder / "one", load(SCENE))
+        features = LibraryFeatures.compute(library)
+        services = Services(DepthSegmenter(), model, library, sandbox, lambda: features, cards_folder=folder / "cards")
+        messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
+        model.close()
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return Loop(project, server.requests, log, messages)
+
+
+def test_a_broken_program_is_repaired_on_both_sides_until_every_check_passes(loop):
+    rounds = loop.project.rounds()
+    assert rounds[-1].route == "done" and rounds[-1].report.reward[0] > 0.99
+    assert {"fix_simulation", "fix_checks"} <= {one.route for one in rounds}
+    assert {one.kind for one in loop.requests} >= CODE_QUESTIONS
+
+
+def test_every_question_about_a_program_has_the_picture_and_the_description_of_every_object_and_its_asset(loop):
+    described = {one.segment_id: one.caption for one in loop.project.descriptions()}
+    library = Library.open()
+    matched = {one.segment_id: library[one.asset_id].caption for one in loop.project.matches() if one.asset_id}
+    placed = loop.project.scene().placements
+    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS]
+    assert len(asked) >= 5 and matched
+    for request in asked:
+        assert len(request.pictures) == 1 and request.pictures[0]["width"] >= 640
+        for placement in placed:
+            assert f"(mark {placement.segment_id}) {described[placement.segment_id]}" in request.prompt
+            assert matched.get(placement.segment_id, "") in request.prompt
+
+
+def test_results_carry_the_scripted_models_name_and_never_that_of_the_rules(loop):
+    assert loop.project.made_with("rounds") == "scripted-rules, route"
+    assert {one.source for one in loop.project.rounds()} == {"scripted-rules"}
+    assert all(one.program.source != RULES for one in loop.project.rounds())
+    assert {one.source for one in loop.project.descriptions()} == {"scripted-rules"}
+
+
+def test_unusable_proposals_are_named_while_the_stated_task_goes_on(loop):
+    assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
+    assert loop.project.task().instruction == WORDS
+
+
+def test_the_log_has_a_line_for_each_request_and_who_answered(loop):
+    assert len(loop.log) == len(loop.requests)
+    assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
+        ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
+    }  # fmt: skip
+    assert not [one for one in loop.log if one["answered_by"] == "error"]
+
+
+@pytest.mark.parametrize("pictures_for", ["all", "none", "write_program, route"])
+def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
+    settings = ModelSettings(pictures_for=pictures_for)
+    expected = {"all": set(PICTURED_KINDS), "none": set()}.get(pictures_for, {"write_program", "route"})
+    assert settings.picture_kinds == expected
+    with pytest.raises(ModelError, match="No picture can go along with choose_match, fly"):
+        ModelSettings(pictures_for="fly choose_match")
+
+
+def test_a_model_of_another_name_is_refused():
+    with ScriptedServer() as server:
+        model = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
+        with pytest.raises(ModelError, match="gpt-4o"):
+            model.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
+        model.close()
+    assert not server.requests
+
+
+def test_answers_of_a_file_come_first_in_their_order_and_can_fail(tmp_path):
+    file = tmp_path / "answers.json"
+    answer = {"simulation": "one", "checks": "two"}
+    lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]
+    file.write_text(json.dumps({"answers": lines}))
+    data = {"task": "grab", "scene": {}, "kit": "", "examples": []}
+    with ScriptedServer(read_answer_file(file)) as server:
+        model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url, retries=0))
+        assert model.ask(Question("write_program", data, ProgramAnswer)) == ProgramAnswer(**answer)
+        with pytest.raises(ModelError, match=re.escape("503")):
+            model.ask(Question("write_program", data, ProgramAnswer))
+        model.close()
+    assert [one.answered_by for one in server.requests] == ["file", "file"]
+    file.write_text("[]")
+    with pytest.raises(ValueError, match="answers"):
+        read_answer_file(file)
