@@ -43,6 +43,12 @@ def _finger_arm() -> "Robot":
     return Arm()
 
 
+def _suction_arm() -> "Robot":
+    from pipeline.simulation.arm.suction_arm import SuctionArm
+
+    return SuctionArm()
+
+
 ROBOTS: dict[str, RobotKind] = {
     kind.name: kind
     for kind in (
@@ -53,6 +59,10 @@ ROBOTS: dict[str, RobotKind] = {
         RobotKind(
             "arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute",
             "with a UR5e arm and a 2F-85 gripper", "oracle, UR5e with a 2F-85", _finger_arm,
+        ),
+        RobotKind(
+            "arm-suction", "UR5e arm, vacuum gripper", "by suction within its force limits: about a minute",
+            "with a UR5e arm and a vacuum gripper", "oracle, UR5e with a vacuum gripper", _suction_arm,
         ),
     )
 }  # fmt: skip

@@ -12,7 +12,7 @@ from pipeline.simulation import kit
 from pipeline.simulation.arm import fingers, robot_model
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.collision import CollisionChecker
-from pipeline.simulation.arm.grasps import find_grasps
+from pipeline.simulation.arm.finger_grasps import find_grasps
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
 from pipeline.simulation.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_path
@@ -117,7 +117,8 @@ def test_grasps_close_on_both_sides_of_the_object(stacked):
     for grasp in found:
         assert np.linalg.norm(grasp.point[:2] - cube.position[:2]) < cube.reach
         assert cube.bottom < grasp.point[2] < cube.top and grasp.width <= grasp.opening <= fingers.MAX_OPENING_M
-    off = (found[0].yaw - cube.yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
+    closing = np.arctan2(found[0].hand[1, 1], found[0].hand[0, 1])
+    off = (closing - cube.yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
     assert abs(off) < np.radians(10), "a cube is held by its sides, not by its corners"
 
 

@@ -6,9 +6,12 @@ import mujoco
 import numpy as np
 
 from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm.finger_tool import FingerTool
 from pipeline.simulation.arm.hand import ArmHand
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose
+from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.mount import place_base
+from pipeline.simulation.arm.tool import Tool
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 
@@ -19,7 +22,7 @@ HOME_OFFSET_M = 0.42, 0.30
 
 
 class Arm:
-    """A UR5e on a post beside the table."""
+    """A UR5e with a two-finger gripper, on a post beside the table."""
 
     source = "oracle, UR5e with a 2F-85"
 
@@ -30,7 +33,7 @@ class Arm:
         """Add the arm beside the table. Return the gripper's home position, world, of shape (3,)."""
         place, self.yaw = place_base(objects, table, away)
         self.base = np.array([*place, BASE_HEIGHT_M])
-        robot_model.add_arm(spec, self.base, self.yaw)
+        robot_model.add_arm(spec, self.base, self.yaw, hand=self.tool_specification())
         return self._home_pose()[:3, 3]
 
     def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
@@ -40,14 +43,27 @@ class Arm:
         for name, angle in zip(robot_model.JOINTS, q, strict=True):
             data.joint(name).qpos = angle
             data.actuator(name.removesuffix("_joint")).ctrl = angle
-        data.actuator(f"{robot_model.GRIPPER_PREFIX}fingers_actuator").ctrl = fingers.command(fingers.MAX_OPENING_M)
+        self.ready_tool(data)
 
     def hand(self, physics: Physics) -> ArmHand:
         """Return the hand in a running world."""
         kinematics = Kinematics(self.base, self.yaw)
         q = kinematics.analytic_guess(self._home_pose())
         assert q is not None
-        return ArmHand(physics, kinematics, q)
+        motion = Motion(physics)
+        return ArmHand(physics, kinematics, motion, self.tool(physics, motion), q)
+
+    def tool_specification(self) -> mujoco.MjSpec | None:
+        """Return the model of the tool on the flange; None for the 2F-85."""
+        return None
+
+    def tool(self, physics: Physics, motion: Motion) -> Tool:
+        """Return the tool in a running world."""
+        return FingerTool(physics, motion)
+
+    def ready_tool(self, data: mujoco.MjData) -> None:
+        """Open the fingers in a new world."""
+        data.actuator(f"{robot_model.GRIPPER_PREFIX}fingers_actuator").ctrl = fingers.command(fingers.MAX_OPENING_M)
 
     def _home_pose(self) -> np.ndarray:
         distance, height = HOME_OFFSET_M

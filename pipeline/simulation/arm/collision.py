@@ -60,7 +60,7 @@ class CollisionChecker:
         self._set_masks(held, ignored)
         before = data.qpos.copy()
         data.qpos[self._arm] = q
-        for name, value in fingers.joint_positions(width).items():
+        for name, value in fingers.joint_positions(width).items() if self._fingers else ():
             data.qpos[self._fingers[name]] = value
         mujoco.mj_kinematics(model, data)
         if held:

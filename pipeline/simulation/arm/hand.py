@@ -1,4 +1,4 @@
-"""The arm as the oracle's hand: choose a grasp, hold by friction, carry and set down.
+"""The arm as the oracle's hand: choose a grasp, take hold, carry and set down, with fingers or a vacuum cup.
 
 Every failure has a message: no grasp, out of reach, a collision, a slip.
 """
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.collision import CollisionChecker, HeldObject
-from pipeline.simulation.arm.grasps import MAX_OBJECT_WIDTH_M, Grasp, find_grasps
-from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
+from pipeline.simulation.arm.grasp import Grasp, turned
+from pipeline.simulation.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.path_planning import plan_path
+from pipeline.simulation.arm.tool import Tool
 from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
 from pipeline.simulation.oracle import placement
@@ -21,12 +22,12 @@ from pipeline.simulation.oracle.moves import Move, PartMotion
 from pipeline.simulation.physics import Physics
 
 LIFT_M = 0.10
-"""Length of the vertical approach and lift."""
-RELEASE_GAP_M = 0.010
-"""How much the fingers open on either side to release an object, if there is room."""
+"""Length of the approach and of the vertical lift."""
 LINE_STEP_M = 0.02
 """Distance between postures on a straight line of the gripper."""
 LOWERING_SPEED_M_S = 0.06
+FEEL_SPEED_M_S = 0.03
+"""Speed while the cup feels for contact."""
 DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
 """Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
 MAX_GRASPS = 16
@@ -39,7 +40,7 @@ class GraspPlan:
 
     grasp: Grasp
     path: list[np.ndarray]
-    """Joint angles from the current posture to above the grasp, each of shape (6,)."""
+    """Joint angles from the current posture to before the grasp, each of shape (6,)."""
     drop: float
     """Height above the support at which the object is released, in metres."""
 
@@ -49,11 +50,9 @@ class ArmHand:
 
     gap = 0.036
 
-    def __init__(self, physics: Physics, kinematics: Kinematics, home: np.ndarray):
+    def __init__(self, physics: Physics, kinematics: Kinematics, motion: Motion, tool: Tool, home: np.ndarray):
         self.physics, self.kinematics, self.home = physics, kinematics, home
-        self.motion, self.clearance = Motion(physics), CollisionChecker(physics)
-        self.width = fingers.MAX_OPENING_M
-        """Opening of the fingers, in metres."""
+        self.motion, self.tool, self.clearance = motion, tool, CollisionChecker(physics)
         self._failed: dict[str, list[Grasp]] = {}
         self._held: HeldObject | None = None
         self._drop = 0.0
@@ -63,14 +62,14 @@ class ArmHand:
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
         """Pick up an object; return why not, empty on success. Adds to `covers` the object that blocks it."""
         target_object = self.physics.state()[move.object]
-        search = find_grasps(self.physics, target_object)
+        search = self.tool.find_grasps(target_object)
         if not search.grasps:
             if search.blocked_by and search.blocked_by != move.object:
                 covers[move.object] = search.blocked_by
-                return f"no grasp: {search.blocked_by} leaves no room for the fingers at {move.object}"
-            return _too_wide(target_object, search.narrowest)
+                return f"no grasp: {search.blocked_by} leaves no room for the gripper at {move.object}"
+            return search.refusal
         failed = self._failed.setdefault(move.object, [])
-        untried = [g for g in search.grasps if not any(_similar(g, f) for f in failed)] or list(search.grasps)
+        untried = [g for g in search.grasps if not any(g.similar(f) for f in failed)] or list(search.grasps)
         self.clearance.refresh()
         failures: list[str] = []
         for grasp in untried[:MAX_GRASPS]:
@@ -103,8 +102,8 @@ class ArmHand:
         message = self._go_to(q_above, held)
         if message:
             return self._put_down_here(message)
-        if not self.motion.is_holding(move.object):
-            return self._put_down_here(f"{move.object} slipped out of the gripper on the way")
+        if not self.tool.is_holding(move.object):
+            return self._put_down_here(f"{self.tool.loss(move.object)} on the way")
         depth = above[2, 3] - target[2, 3] - max(self._drop, 0.012)
         self._line(np.array([0, 0, -depth]), depth / 0.25)
         if not self._drop:
@@ -129,20 +128,20 @@ class ArmHand:
     def _plan(self, grasp: Grasp, target_object: Object, move: Move) -> GraspPlan | str:
         """Return a plan for a grasp after which the object can also be set down, or why there is none."""
         name, reason = move.object, "out of reach"
-        for half_turn in (0.0, np.pi):
-            hand = gripper_pose(self._pinch_point(grasp.point, grasp.width), grasp.yaw + half_turn)
-            above = hand.copy()
-            above[2, 3] += LIFT_M
+        limits = self.kinematics.model.jnt_range
+        for turn in grasp.turns:
+            hand = turned(grasp.hand, turn)
+            before = hand.copy()
+            before[:3, 3] -= LIFT_M * grasp.approach
             q_at = self.kinematics.solve(hand)
-            q_above = self.kinematics.solve(above)
-            if q_at is None or q_above is None:
+            q_before = self.kinematics.solve(before)
+            if q_at is None or q_before is None:
                 reason = f"out of reach: {name} is {self._distance(grasp.point):.2f} m from the arm's base"
                 continue
-            limits = self.kinematics.model.jnt_range
-            q_above = nearest_equivalent(q_above, self.motion.commanded, limits)
-            q_at = nearest_equivalent(q_at, q_above, limits)
+            q_before = nearest_equivalent(q_before, self.motion.commanded, limits)
+            q_at = nearest_equivalent(q_at, q_before, limits)
             hit = self.clearance.first_collision(q_at, grasp.opening) or self.clearance.first_collision(
-                q_above, grasp.opening
+                q_before, grasp.opening
             )
             if hit:
                 reason = f"the arm would collide with {hit} when it takes {name}"
@@ -152,9 +151,7 @@ class ArmHand:
                 reason = drop
                 continue
             self._rise(None)
-            path = plan_path(
-                self.motion.commanded, q_above, lambda q: not self.clearance.first_collision(q, self.width), limits
-            )
+            path = plan_path(self.motion.commanded, q_before, self._is_free(None), limits)
             if path is None:
                 reason = f"the arm finds no way to {name} without a collision"
                 continue
@@ -170,7 +167,7 @@ class ArmHand:
         if target is None:
             return out_of_reach
         q_above = self.kinematics.solve(_raised(target, LIFT_M))
-        hit, opening = "", min(grasp.width + 0.006, fingers.MAX_OPENING_M)
+        hit, opening = "", grasp.width + 0.006
         for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
             q = self.kinematics.solve(_raised(target, drop))
             if q is None or q_above is None:
@@ -190,8 +187,9 @@ class ArmHand:
         target = rest @ np.linalg.inv(held.hand_from_object)
         return (target if self.kinematics.analytic_guess(target) is not None else None), top, low
 
-    def _pinch_point(self, point: np.ndarray, width: float) -> np.ndarray:
-        return point + np.array([0, 0, fingers.tip_offset(width)])
+    def _is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
+        """Return a function that says whether joint angles (6,) collide with nothing."""
+        return lambda q: not self.clearance.first_collision(q, self.tool.width, held)
 
     def _distance(self, point: np.ndarray) -> float:
         return float(np.linalg.norm(point[:2] - self.kinematics.base[:2]))
@@ -199,24 +197,23 @@ class ArmHand:
     # ------------------------------------------------------------------ motion
 
     def _execute(self, plan: GraspPlan, target_object: Object) -> str:
-        motion, physics = self.motion, self.physics
-        motion.follow(plan.path[1:])
-        motion.open(plan.grasp.opening)
-        self.width = plan.grasp.opening
-        self._line(np.array([0, 0, -LIFT_M]), 0.9)
-        motion.close()
-        if not motion.is_holding(target_object.name):
-            self._back_off(plan.grasp.opening)
-            return f"the fingers closed without a hold on {target_object.name}"
+        name, tool, approach = target_object.name, self.tool, plan.grasp.approach
+        self.motion.follow(plan.path[1:])
+        tool.prepare(plan.grasp)
+        self._line(LIFT_M * approach, 0.9)
+        if tool.feel_m:
+            self._line(tool.feel_m * approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
+        if failure := tool.hold(name, plan.grasp):
+            self._back_off(-approach)
+            return failure
         self._line(np.array([0, 0, LIFT_M]), 1.0)
-        risen = physics.state()[target_object.name].position[2] - target_object.position[2]
-        if not motion.is_holding(target_object.name) or risen < 0.6 * LIFT_M:
-            self._back_off(plan.grasp.opening)
-            return f"{target_object.name} slipped out of the gripper when it was lifted"
-        self._held = HeldObject(
-            target_object.name, np.linalg.inv(self._gripper_pose()) @ _pose(physics.state()[target_object.name])
-        )
-        self.width, self._drop = plan.grasp.width, plan.drop
+        risen = self.physics.state()[name].position[2] - target_object.position[2]
+        if not tool.is_holding(name) or risen < 0.6 * LIFT_M:
+            failure = f"{tool.loss(name)} when it was lifted"
+            self._back_off(np.array([0, 0, 1.0]))
+            return failure
+        self._held = HeldObject(name, np.linalg.inv(self._gripper_pose()) @ _pose(self.physics.state()[name]))
+        self._drop = plan.drop
         return ""
 
     def _go_to(self, q: np.ndarray, held: HeldObject | None) -> str:
@@ -225,11 +222,9 @@ class ArmHand:
         q = nearest_equivalent(q, self.motion.commanded, limits)
         self.clearance.refresh()
         self._rise(held)
-        path = plan_path(
-            self.motion.commanded, q, lambda p: not self.clearance.first_collision(p, self.width, held), limits
-        )
+        path = plan_path(self.motion.commanded, q, self._is_free(held), limits)
         if path is None:
-            hit = self.clearance.first_collision(q, self.width, held) or "something on the way"
+            hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
             return f"{mover} would collide with {hit}"
         self.motion.follow(path[1:])
@@ -238,7 +233,7 @@ class ArmHand:
     def _rise(self, held: HeldObject | None) -> None:
         """Move straight up until the posture is free of collisions, at most eight steps."""
         for _ in range(8):
-            if not self.clearance.first_collision(self.motion.commanded, self.width, held):
+            if not self.clearance.first_collision(self.motion.commanded, self.tool.width, held):
                 return
             self._line(np.array([0, 0, 0.04]), 0.4)
 
@@ -258,28 +253,22 @@ class ArmHand:
         return self.motion.follow(path, max(seconds, 0.1), until) if path else False
 
     def _release(self) -> None:
-        """Open the fingers as wide as there is room, move up and let the objects settle."""
-        opening = min(self.width + 2 * RELEASE_GAP_M, fingers.MAX_OPENING_M)
-        q = self.motion.commanded
-        self.clearance.refresh()
-        ignored = (self._held.name,) if self._held else ()
-        for candidate in (opening, min(self.width + 0.01, fingers.MAX_OPENING_M)):
-            opening = candidate
-            if not self.clearance.first_collision(q, candidate, None, ignored):
-                break
-        self._back_off(opening)
+        """Let go, move back and up, and let the objects settle."""
+        self._back_off(np.array([0, 0, 1.0]))
         self.physics.settle(1.5)
 
-    def _back_off(self, opening: float) -> None:
-        """Open the fingers and move straight up."""
-        self.motion.open(opening)
-        self.width, self._held = opening, None
-        self._line(np.array([0, 0, LIFT_M]), 0.9)
+    def _back_off(self, direction: np.ndarray) -> None:
+        """Let go and move back along a unit vector (3,)."""
+        self.clearance.refresh()
+        q, ignored = self.motion.commanded, (self._held.name,) if self._held else ()
+        self.tool.release(lambda opening: not self.clearance.first_collision(q, opening, None, ignored))
+        self._held = None
+        self._line(LIFT_M * direction, 0.9)
 
     def _put_down_here(self, message: str) -> str:
         """Set down the held object where it is, as gently as possible, and return the message."""
         held, physics = self._held, self.physics
-        if held is not None and self.motion.is_holding(held.name):
+        if held is not None and self.tool.is_holding(held.name):
             target_object = physics.state()[held.name]
             top, _ = placement.surface_heights(physics, target_object, target_object.position[:2])
             drop = max(target_object.bottom - top, 0.0) + 0.02
@@ -320,14 +309,3 @@ def _blocker(message: str) -> str:
     """Return the name of what the gripper would collide with; empty for other failures."""
     _, found, rest = message.partition("would collide with ")
     return rest.split()[0] if found else ""
-
-
-def _similar(a: Grasp, b: Grasp) -> bool:
-    return bool(np.linalg.norm(a.point - b.point) < 0.012 and abs(np.sin(a.yaw - b.yaw)) < 0.3)
-
-
-def _too_wide(target_object: Object, narrowest: float) -> str:
-    limit = f"the gripper takes {MAX_OBJECT_WIDTH_M * 100:.1f} cm at most"
-    if np.isfinite(narrowest):
-        return f"no grasp: {target_object.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {limit}"
-    return f"no grasp: no two opposite sides of {target_object.name} can be reached from above; {limit}"

@@ -14,16 +14,18 @@ MIN_SECONDS = 0.35
 
 
 class Motion:
-    """The servos of arm and gripper."""
+    """The servos of the arm and of its fingers, if it has them."""
 
     def __init__(self, physics: Physics):
         self.physics = physics
         model = physics.model
         names = [model.actuator(i).name for i in range(model.nu)]
         self._servos = np.array([names.index(n.removesuffix("_joint")) for n in robot_model.JOINTS])
-        self._grip = names.index(f"{robot_model.GRIPPER_PREFIX}fingers_actuator")
+        fingers_servo = f"{robot_model.GRIPPER_PREFIX}fingers_actuator"
+        self._grip = names.index(fingers_servo) if fingers_servo in names else -1
         self._joints = np.array([model.joint(name).qposadr[0] for name in robot_model.JOINTS])
-        pads = [[model.geom(name).id for name in side] for side in robot_model.PAD_GEOMS]
+        geoms = [model.geom(g).name for g in range(model.ngeom)]
+        pads = [[geoms.index(name) for name in side if name in geoms] for side in robot_model.PAD_GEOMS]
         self._pads = [np.isin(np.arange(model.ngeom), side) for side in pads]
         self.commanded = physics.data.qpos[self._joints].copy()
         """Commanded joint angles, of shape (6,)."""
@@ -79,8 +81,8 @@ class Motion:
             data.ctrl[self._grip] = start + min(1.0, 1.6 * k / steps) * (command - start)
             self.physics.step()
 
-    def is_holding(self, name: str) -> bool:
-        """Whether both fingers touch an object."""
+    def is_pinching(self, name: str) -> bool:
+        """Whether both fingers touch an object; False for an arm without fingers."""
         label, pairs = self.physics.label == self.physics.label_of(name), self.physics.data.contact.geom
         touching = [bool(((pad[pairs].any(1)) & (label[pairs].any(1))).any()) for pad in self._pads]
         return all(touching)

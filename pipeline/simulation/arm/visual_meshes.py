@@ -38,10 +38,14 @@ def add_visual_meshes(xml: Path) -> None:
         if spec.material(name) is None:
             spec.add_material(name=name)
         spec.material(name).rgba = material.rgba
+    has_fingers = spec.body(f"{robot_model.GRIPPER_PREFIX}left_pad") is not None
     for name in _meshes():
         spec.add_mesh(name=name, file=name)
     for geom in arm.geoms:
-        spec.body(robot_model.ARM_PREFIX + geom.parent.name).add_geom(
+        body = spec.body(robot_model.ARM_PREFIX + geom.parent.name)
+        if body is None or (geom.parent.name.startswith("hand/") and not has_fingers):
+            continue  # another tool, which shows its collision geoms
+        body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH, meshname=_file(geom.meshname), pos=geom.pos, quat=geom.quat, mass=0,
             material=robot_model.ARM_PREFIX + geom.material if geom.material else "", contype=0, conaffinity=0,
             group=robot_model.VISUAL_GROUP,

@@ -12,7 +12,10 @@ import numpy as np
 
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.arm import fingers
-from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.arm.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.height_map import HeightMap, measure_heights
+from pipeline.simulation.arm.kinematics import gripper_pose
+from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 
 GRASP_DIRECTIONS = 12
@@ -25,52 +28,10 @@ GRIP_DEPTH_M = 0.030
 """Usual depth of the fingertips below the top."""
 MAX_OBJECT_WIDTH_M = fingers.MAX_OPENING_M - 0.0025
 """Widest object that fits between the open fingers without touching them."""
+HALF_TURNS = (0.0, np.pi)
+"""The gripper may hold with either finger on either side."""
 MAX_SLANT = np.tan(np.radians(24))
 """Steepest flank that friction holds, as a slope."""
-
-
-@dataclass(frozen=True, eq=False)
-class Grasp:
-    """One grasp from above."""
-
-    point: np.ndarray
-    """Midpoint between the fingertips, world, of shape (3,)."""
-    yaw: float
-    """Closing direction about world z, in radians; half a turn more is the same grasp."""
-    width: float
-    """Width of what is between the fingers, in metres."""
-    opening: float
-    """Opening of the fingers before closing, in metres."""
-    cost: float
-    """Cost, lower is better: distance from the middle in metres plus penalties."""
-
-
-@dataclass(frozen=True, eq=False)
-class GraspSearch:
-    """Result of a search for grasps."""
-
-    grasps: tuple[Grasp, ...]
-    """Grasps found, best first."""
-    blocked_by: str
-    """Name of the object that blocks most grasps; empty for none."""
-    narrowest: float
-    """Smallest width found, in metres."""
-
-
-@dataclass(frozen=True, eq=False)
-class _HeightMap:
-    """Heights of an object and its surroundings from above, on a grid of N points."""
-
-    points: np.ndarray
-    """World x and y in metres, of shape (N, 2)."""
-    heights: np.ndarray
-    """World z in metres, of shape (N,)."""
-    own: np.ndarray
-    """Whether a point is on the object, of shape (N,)."""
-    labels: np.ndarray
-    """Label of the object at each point, of shape (N,)."""
-    pitch: float
-    """Grid spacing in metres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +52,7 @@ class _Strip:
 
 def find_grasps(physics: Physics, target: Object, max_grasps: int = 24) -> GraspSearch:
     """Return distinct grasps of an object at its current pose, best first."""
-    heights = _height_map(physics, target)
+    heights = measure_heights(physics, target)
     found: list[Grasp] = []
     blockers: list[str] = []
     widths: list[float] = [np.inf]
@@ -105,18 +66,8 @@ def find_grasps(physics: Physics, target: Object, max_grasps: int = 24) -> Grasp
                 blockers.append(physics.label_name(result))
     blockers = [name for name in blockers if name in physics.addresses]
     blocked_by = max(set(blockers), key=blockers.count) if blockers else ""
-    narrowest = min([*widths, *(g.width for g in found)])
-    return GraspSearch(_distinct(sorted(found, key=lambda g: g.cost), max_grasps), blocked_by, narrowest)
-
-
-def _height_map(physics: Physics, target: Object) -> _HeightMap:
-    low, high = target.outline.min(0) - 0.05, target.outline.max(0) + 0.05
-    pitch = float(np.clip((high - low).max() / 56, 0.003, 0.007))
-    x, y = np.meshgrid(np.arange(low[0], high[0], pitch), np.arange(low[1], high[1], pitch))
-    points = np.stack([x.ravel(), y.ravel()], -1)
-    points = points[Region(target.outline).distance(points) < 0.05]
-    heights, labels, _ = physics.surface(points)
-    return _HeightMap(points, np.nan_to_num(heights, nan=-1.0), labels == physics.label_of(target.name), labels, pitch)
+    refusal = "" if found or blocked_by else _too_wide(target, min(widths))
+    return GraspSearch(_distinct(sorted(found, key=lambda g: g.cost), max_grasps), blocked_by, refusal)
 
 
 def _closing_directions(target: Object) -> np.ndarray:
@@ -125,7 +76,7 @@ def _closing_directions(target: Object) -> np.ndarray:
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(GRASP_DIRECTIONS) + 0.5) / GRASP_DIRECTIONS])
 
 
-def _grasps_along(heights: _HeightMap, target: Object, yaw: float) -> Iterator[Grasp | float | int]:
+def _grasps_along(heights: HeightMap, target: Object, yaw: float) -> Iterator[Grasp | float | int]:
     """Yield grasps that close in one direction, widths that are too large, and labels of what blocks a grasp."""
     local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
     extent = local[heights.own, 1] if heights.own.any() else np.zeros(1)
@@ -143,7 +94,7 @@ def _grasps_along(heights: _HeightMap, target: Object, yaw: float) -> Iterator[G
                 break
 
 
-def _grasps_at(heights: _HeightMap, target: Object, strip: _Strip, tips: float) -> Iterator[Grasp | float | int]:
+def _grasps_at(heights: HeightMap, target: Object, strip: _Strip, tips: float) -> Iterator[Grasp | float | int]:
     """Yield the results of `_grasps_along` for one strip with the fingertips at the height `tips`."""
     local, across = strip.local, strip.across
     high = strip.inside & heights.own & (heights.heights > tips + 0.003)
@@ -165,20 +116,16 @@ def _grasps_at(heights: _HeightMap, target: Object, strip: _Strip, tips: float) 
         palm_blockers = heights.labels[palm & (heights.heights > palm_height)]
         blockers = [*(label for label in finger_blockers if label is not None), *palm_blockers[:1]]
         if blockers:
-            if others := [int(label) for label in blockers if label >= 0 and label != _own(heights)]:
+            if others := [int(label) for label in blockers if label >= 0 and label != heights.label]:
                 yield others[0]
             continue
         offset = np.array([(low + up) / 2, across])
         point = target.position[:2] + planar_rotation(strip.yaw) @ offset
         hold = min(strip.top - tips, 0.037)
         cost = float(np.linalg.norm(offset)) + 0.05 * slant + 0.6 * (0.037 - hold) + 0.1 * max(0, width - 0.07)
-        yield Grasp(np.array([*point, tips]), strip.yaw, width, opening, cost)
-
-
-def _own(heights: _HeightMap) -> int:
-    """Return the object's own label, or -2 if no point is on it."""
-    own = heights.labels[heights.own]
-    return int(own[0]) if len(own) else -2
+        tip_middle = np.array([*point, tips])
+        hand = gripper_pose(tip_middle + np.array([0, 0, fingers.tip_offset(width)]), strip.yaw)
+        yield Grasp(hand, tip_middle, HALF_TURNS, width, opening, cost)
 
 
 def _runs(values: np.ndarray, pitch: float) -> Iterator[tuple[float, float]]:
@@ -196,7 +143,7 @@ def _slant(points: np.ndarray, pitch: float, side: int) -> float:
     return abs(float(np.polyfit(edge[:, 0], edge[:, 1], 1)[0])) if len(edge) > 2 else 0.0
 
 
-def _blocker(heights: _HeightMap, strip: _Strip, edge: float, side: int, tips: float) -> int | None:
+def _blocker(heights: HeightMap, strip: _Strip, edge: float, side: int, tips: float) -> int | None:
     """Return the label of what is where a finger must go; None if it is free."""
     out = side * (strip.local[:, 0] - edge)
     near = np.abs(strip.local[:, 1] - strip.across) < fingers.PAD_HALF_WIDTH_M + 0.003
@@ -207,14 +154,18 @@ def _blocker(heights: _HeightMap, strip: _Strip, edge: float, side: int, tips: f
 
 
 def _distinct(grasps: list[Grasp], max_grasps: int) -> tuple[Grasp, ...]:
-    """Remove grasps within 1 cm and 15 degrees of a better one."""
+    """Remove grasps that are similar to a better one."""
     distinct: list[Grasp] = []
     for grasp in grasps:
         if len(distinct) == max_grasps:
             break
-        if not any(
-            np.linalg.norm(grasp.point - other.point) < 0.01 and abs(np.sin(grasp.yaw - other.yaw)) < 0.26
-            for other in distinct
-        ):
+        if not any(grasp.similar(other) for other in distinct):
             distinct.append(grasp)
     return tuple(distinct)
+
+
+def _too_wide(target: Object, narrowest: float) -> str:
+    limit = f"the gripper takes {MAX_OBJECT_WIDTH_M * 100:.1f} cm at most"
+    if np.isfinite(narrowest):
+        return f"no grasp: {target.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {limit}"
+    return f"no grasp: no two opposite sides of {target.name} can be reached from above; {limit}"

@@ -1,0 +1,58 @@
+"""The two-finger gripper as a tool of the arm: it holds by friction."""
+
+from collections.abc import Callable
+
+from pipeline.simulation.arm import fingers
+from pipeline.simulation.arm.finger_grasps import find_grasps
+from pipeline.simulation.arm.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.motion import Motion
+from pipeline.simulation.objects import Object
+from pipeline.simulation.physics import Physics
+
+RELEASE_GAP_M = 0.010
+"""How much the fingers open on either side to release an object, if there is room."""
+
+
+class FingerTool:
+    """The 2F-85."""
+
+    feel_m = 0.0
+
+    def __init__(self, physics: Physics, motion: Motion):
+        self.physics, self.motion = physics, motion
+        self.width = fingers.MAX_OPENING_M
+
+    def find_grasps(self, target: Object) -> GraspSearch:
+        """Return distinct grasps of an object at its current pose, best first."""
+        return find_grasps(self.physics, target)
+
+    def prepare(self, grasp: Grasp) -> None:
+        """Open the fingers as wide as the grasp asks for."""
+        self._open(grasp.opening)
+
+    def touches(self, name: str) -> bool:
+        """Whether both fingers touch an object."""
+        return self.motion.is_pinching(name)
+
+    def hold(self, name: str, grasp: Grasp) -> str:
+        """Close the fingers."""
+        self.motion.close()
+        self.width = grasp.width
+        return "" if self.motion.is_pinching(name) else f"the fingers closed without a hold on {name}"
+
+    def is_holding(self, name: str) -> bool:
+        """Whether both fingers touch an object."""
+        return self.motion.is_pinching(name)
+
+    def loss(self, name: str) -> str:
+        """Return how an object was lost."""
+        return f"{name} slipped out of the gripper"
+
+    def release(self, is_free: Callable[[float], bool]) -> None:
+        """Open the fingers as wide as there is room."""
+        wide, narrow = (min(self.width + gap, fingers.MAX_OPENING_M) for gap in (2 * RELEASE_GAP_M, 0.01))
+        self._open(wide if is_free(wide) else narrow)
+
+    def _open(self, width: float) -> None:
+        self.motion.open(width)
+        self.width = width

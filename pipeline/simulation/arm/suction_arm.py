@@ -1,0 +1,37 @@
+"""The arm with a vacuum gripper, as the paper's robot: GRS performs its tasks on a UR5e with suction."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.arm import vacuum
+from pipeline.simulation.arm.arm_robot import Arm
+from pipeline.simulation.arm.motion import Motion
+from pipeline.simulation.arm.suction_tool import SuctionTool
+from pipeline.simulation.arm.tool import Tool
+from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.physics import Physics
+
+
+class SuctionArm(Arm):
+    """A UR5e with a vacuum cup, on a post beside the table."""
+
+    source = "oracle, UR5e with a vacuum gripper"
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+        """Add the arm and an open weld for each object. Return the gripper's home position, world, of shape (3,)."""
+        home = super().add(spec, objects, table, away)
+        vacuum.add_welds(spec, [o.name for o in objects if not o.fixed])
+        return home
+
+    def tool_specification(self) -> mujoco.MjSpec:
+        """Return the vacuum gripper."""
+        return vacuum.specification()
+
+    def tool(self, physics: Physics, motion: Motion) -> Tool:
+        """Return the cup in a running world."""
+        return SuctionTool(physics)
+
+    def ready_tool(self, data: mujoco.MjData) -> None:
+        """Do nothing: the vacuum is off."""

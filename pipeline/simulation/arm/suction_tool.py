@@ -1,0 +1,54 @@
+"""The vacuum cup as a tool of the arm."""
+
+from collections.abc import Callable
+
+from pipeline.simulation.arm.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.seals import STANDOFF_M, find_seals
+from pipeline.simulation.arm.vacuum import Vacuum
+from pipeline.simulation.objects import Object
+from pipeline.simulation.physics import Physics
+
+
+class SuctionTool:
+    """One bellows cup."""
+
+    feel_m = STANDOFF_M + 0.012
+
+    def __init__(self, physics: Physics):
+        self.physics, self.vacuum = physics, Vacuum(physics)
+        self.width = 0.0
+
+    def find_grasps(self, target: Object) -> GraspSearch:
+        """Return places of an object where the cup seals, best first."""
+        return find_seals(self.physics, target)
+
+    def prepare(self, grasp: Grasp) -> None:
+        """Do nothing: a cup has no opening."""
+
+    def touches(self, name: str) -> bool:
+        """Whether the cup touches an object."""
+        label = self.physics.label_of(name)
+        return bool((self.physics.label[self.vacuum.touched()] == label).any())
+
+    def hold(self, name: str, grasp: Grasp) -> str:
+        """Switch the vacuum on where the cup touches the object."""
+        if not self.touches(name):
+            hit = self.vacuum.touched()
+            other = self.physics.label_name(int(self.physics.label[hit[0]])) if len(hit) else "nothing"
+            return f"the cup came down on {other} instead of {name}"
+        self.vacuum.grip(name)
+        return "" if self.vacuum.on else self.loss(name)
+
+    def is_holding(self, name: str) -> bool:
+        """Whether the vacuum is on."""
+        return self.vacuum.on
+
+    def loss(self, name: str) -> str:
+        """Return how an object was lost."""
+        return f"{name} {self.vacuum.lost or 'is not held by the cup'}"
+
+    def release(self, is_free: Callable[[float], bool]) -> None:
+        """Switch the vacuum off."""
+        self.physics.wait(0.04)
+        self.vacuum.release()
+        self.physics.wait(0.04)

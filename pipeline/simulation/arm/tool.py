@@ -1,0 +1,44 @@
+"""Protocol of what is mounted on the arm's flange."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from pipeline.simulation.arm.grasp import Grasp, GraspSearch
+from pipeline.simulation.objects import Object
+
+
+class Tool(Protocol):
+    """Holds one object at a time in a running world."""
+
+    width: float
+    """Present opening in metres, for collision checks."""
+    feel_m: float
+    """Length of the last stretch of the approach, moved slowly until the tool touches; 0 to go all the way at once."""
+
+    def find_grasps(self, target: Object) -> GraspSearch:
+        """Return distinct grasps of an object at its current pose, best first."""
+        ...
+
+    def prepare(self, grasp: Grasp) -> None:
+        """Bring the tool into shape for a grasp, before the approach."""
+        ...
+
+    def touches(self, name: str) -> bool:
+        """Whether the tool touches an object."""
+        ...
+
+    def hold(self, name: str, grasp: Grasp) -> str:
+        """Take hold of an object. Return why it failed; empty on success."""
+        ...
+
+    def is_holding(self, name: str) -> bool:
+        """Whether the tool holds an object."""
+        ...
+
+    def loss(self, name: str) -> str:
+        """Return how an object that is no longer held was lost."""
+        ...
+
+    def release(self, is_free: Callable[[float], bool]) -> None:
+        """Let go. `is_free` says whether an opening in metres collides with nothing."""
+        ...

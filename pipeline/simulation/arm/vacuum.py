@@ -1,0 +1,149 @@
+"""Vacuum gripper of the arm: its model, and the forces up to which its cup holds.
+
+One bellows cup, 25 mm wide, at 60 kPa below the air pressure, as of a common electric vacuum gripper. The cup holds by
+a weld that is closed only where it touches, at the relative pose of that moment. The weld's forces are measured at
+every step, and it opens when they exceed what the vacuum can hold: pulling off, sliding (shear) or peeling. See
+G. Mantriota, "Theoretical model of the grasp with vacuum gripper", Mechanism and Machine Theory 42 (2007).
+"""
+
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.arm import robot_model
+from pipeline.simulation.physics import Physics
+
+CUP_RADIUS_M = 0.0125
+VACUUM_PA = 60e3
+PULL_LIMIT_N = VACUUM_PA * np.pi * CUP_RADIUS_M**2
+"""Force along the cup's axis at which it is pulled off: 29 N."""
+SHEAR_LIMIT_N = 0.5 * PULL_LIMIT_N
+"""Force across the axis at which it slides, with a friction of 0.5."""
+PEEL_LIMIT_NM = PULL_LIMIT_N * CUP_RADIUS_M
+"""Moment about the cup that lifts one side of its lip: 0.37 N m."""
+LOSS_SECONDS = 0.012
+"""Time for which a limit must be exceeded until the vacuum is lost."""
+VALVE = f"{robot_model.GRIPPER_PREFIX}suction"
+"""Actuator without force that records suction on and off among the actions."""
+CUP_BODY, CUP_GEOM = f"{robot_model.GRIPPER_PREFIX}base", f"{robot_model.GRIPPER_PREFIX}cup"
+TOOL_LENGTH_M = 0.1558
+"""From the flange to the cup's lip, as long as the two-finger gripper, so that both share their kinematics."""
+
+
+def specification() -> mujoco.MjSpec:
+    """Return the vacuum gripper, names without prefix: a flange, a tube, and the cup with its site."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body(name="base")
+    group, cylinder = robot_model.VISUAL_GROUP, mujoco.mjtGeom.mjGEOM_CYLINDER
+    sections = (  # name, radius, from, to, mass, colour
+        ("flange", 0.032, 0.0, 0.04, 0.25, (0.2, 0.22, 0.26)),
+        ("tube", 0.011, 0.04, 0.128, 0.08, (0.75, 0.77, 0.8)),
+        ("bellows", 0.0105, 0.128, 0.15, 0.01, (0.25, 0.25, 0.28)),
+        ("cup", CUP_RADIUS_M, 0.15, TOOL_LENGTH_M, 0.01, (0.15, 0.15, 0.17)),
+    )
+    for name, radius, low, high, mass, rgb in sections:
+        body.add_geom(
+            name=name, type=cylinder, size=[radius, (high - low) / 2, 0], pos=[0, 0, (low + high) / 2], mass=mass,
+            rgba=[*rgb, 1], group=group,
+        )  # fmt: skip
+    half = float(np.sqrt(0.5))
+    body.add_site(name="pinch", pos=[0, 0, TOOL_LENGTH_M], quat=[half, 0, 0, -half])  # axes as the 2F-85's
+    return spec
+
+
+def add_welds(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
+    """Add one open weld between the cup and each body, and the valve."""
+    for body in bodies:
+        weld = spec.add_equality(name=weld_name(body), type=mujoco.mjtEq.mjEQ_WELD, active=False)
+        weld.name1, weld.name2, weld.objtype = CUP_BODY, body, mujoco.mjtObj.mjOBJ_BODY
+        weld.data[:11] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+        weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
+    valve = spec.add_actuator(name=VALVE, target=robot_model.JOINTS[-1], trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    valve.gainprm[0] = 0
+
+
+def weld_name(body: str) -> str:
+    """Return the name of the weld between the cup and a body."""
+    return f"suction {body}"
+
+
+class Vacuum:
+    """The cup's vacuum in a running world. Watches its forces at every step and lets go beyond their limits."""
+
+    def __init__(self, physics: Physics):
+        self.physics = physics
+        self.lost = ""
+        """Why the last object was lost; empty while it is held or after it was released."""
+        self._weld, self._exceeded = -1, 0
+        physics.after_step = self._check
+
+    @property
+    def on(self) -> bool:
+        """Whether something is held."""
+        return self._weld >= 0
+
+    def touched(self) -> np.ndarray:
+        """Return the ids of the geoms that the cup touches now, of shape (N,), int."""
+        pairs, cup = self.physics.data.contact.geom, self.physics.model.geom(CUP_GEOM).id
+        return pairs[(pairs == cup).any(1)].sum(1) - cup if len(pairs) else np.zeros(0, int)
+
+    def grip(self, body: str) -> None:
+        """Hold a body at its present pose relative to the cup, which must touch it."""
+        physics, model, data = self.physics, self.physics.model, self.physics.data
+        weld = model.equality(weld_name(body)).id
+        held, cup = data.body(body), data.body(CUP_BODY)
+        lip = data.site(robot_model.PINCH_SITE).xpos
+        held_from_world, cup_from_world = held.xmat.reshape(3, 3).T, cup.xmat.reshape(3, 3).T
+        quat = np.zeros(4)
+        mujoco.mju_mat2Quat(quat, (cup_from_world @ held_from_world.T).ravel())
+        model.eq_data[weld, :10] = [*(held_from_world @ (lip - held.xpos)), *(cup_from_world @ (lip - cup.xpos)), *quat]
+        data.eq_active[weld] = 1
+        data.actuator(VALVE).ctrl = 1
+        self._set_solid(False)
+        self._weld, self._exceeded, self.lost = weld, 0, ""
+        physics.wait(0.1)
+
+    def release(self) -> None:
+        """Switch the vacuum off."""
+        if self.on:
+            self.physics.data.eq_active[self._weld] = 0
+            self.physics.data.actuator(VALVE).ctrl = 0
+            self._set_solid(True)
+            self._weld = -1
+
+    def _set_solid(self, solid: bool) -> None:
+        """Let the cup collide, or not: while it holds, contact and weld would strain against each other."""
+        geom = self.physics.model.geom(CUP_GEOM)
+        geom.contype, geom.conaffinity = int(solid), int(solid)
+
+    def forces(self) -> tuple[float, float, float]:
+        """Return the pull along the cup's axis in N (negative when pressed), the shear in N and the moment in N m.
+
+        The rows of a weld are the force at the lip in world axes, and the rotation as half a quaternion
+        (mujoco.readthedocs.io, "Equality": weld), so that the moment is half of their norm.
+        """
+        data = self.physics.data
+        rows = (data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY) & (data.efc_id == self._weld)
+        values = data.efc_force[rows]
+        if len(values) != 6:
+            return 0.0, 0.0, 0.0
+        axis = data.site(robot_model.PINCH_SITE).xmat.reshape(3, 3)[:, 2]
+        pull = float(values[:3] @ axis)
+        shear = float(np.linalg.norm(values[:3] - pull * axis))
+        return pull, shear, float(np.linalg.norm(values[3:])) / 2
+
+    def _check(self) -> None:
+        if not self.on:
+            return
+        pull, shear, moment = self.forces()
+        excess = {
+            f"was pulled off with {pull:.0f} N, the cup holds {PULL_LIMIT_N:.0f} N": pull / PULL_LIMIT_N,
+            f"slid off with {shear:.0f} N, the cup holds {SHEAR_LIMIT_N:.0f} N across": shear / SHEAR_LIMIT_N,
+            f"peeled off with {moment:.2f} N m, the cup holds {PEEL_LIMIT_NM:.2f} N m": moment / PEEL_LIMIT_NM,
+        }
+        reason = max(excess, key=lambda text: excess[text])
+        self._exceeded = self._exceeded + 1 if excess[reason] > 1 else 0
+        if self._exceeded * self.physics.model.opt.timestep >= LOSS_SECONDS:
+            self.release()
+            self.lost = reason
