@@ -250,9 +250,9 @@ def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
     names = facts.get("collision") or []
     files = tuple(folder / str(name) for name in names) if isinstance(names, list) else ()
     within = os.path.normpath(folder) + os.sep  # by name alone: a large library has thousands of parts
-    missing = [f.name for f in files if not os.path.normpath(f).startswith(within) or not f.exists()]
+    missing = [f.name for f in files if not os.path.normpath(f).startswith(within) or not os.path.exists(f)]
     if missing:
-        raise AssetError(f"its collision file {missing[0]} is not in its folder; add it or remove the entry")
+        raise AssetError(f"its collision file {missing[0]:.80} is not in its folder; add it or remove the entry")
     return files
 
 

@@ -87,4 +87,5 @@ def parse_command(message: str | Mapping[str, Any]) -> Command:
         place = " ".join(str(part) for part in first["loc"][1:])
         reason = f"{place} {first['msg']}".strip()
     text = str(message if isinstance(message, str) else dict(message))[:80]
+    text = "".join(c if c.isprintable() else " " for c in text)
     raise ViewerError(f"The viewer did not understand {text} ({reason}); reload the page.")

@@ -80,6 +80,7 @@ BAD = {
     "size": ({"id": "x", "name": "x", "size": [1, 2]}, box(), "3 numbers"),
     "word": ({"id": "x", "name": "x", "friction": "much"}, box(), "friction"),
     "piece": ({"id": "x", "name": "x", "collision": ["../../gone.obj"]}, box(), "gone.obj"),
+    "piece with a name that no folder takes": ({"id": "x", "name": "x", "collision": ["[" * 300]}, box(), "collision"),
 }
 
 

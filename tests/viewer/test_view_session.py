@@ -92,6 +92,7 @@ def test_pushing_through_the_session_starts_the_physics(watcher, twin):
     ("command", "message"),
     [
         ({"op": "fly"}, "did not understand"),
+        ('\n\x00{"op": "step"}', "^The viewer did not understand [^\n\x00]*$"),
         ({"nothing": 1}, "did not understand"),
         ({"op": "seek", "time": "soon"}, "did not understand"),
         ({"op": "seek", "time": float("nan")}, "did not understand"),
