@@ -68,9 +68,12 @@ def confine(
 
 @functools.cache
 def library_folders() -> tuple[Path, ...]:
-    """Return the folders of Python's standard library and packages, for imports that numpy or MuJoCo defer."""
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple({Path(sysconfig.get_path(name)).resolve() for name in names})
+    """Return the folders of Python's standard library and packages, for imports that numpy or MuJoCo defer.
+
+    A folder that is reached through a link, as in a linked virtual environment, is there under both names.
+    """
+    folders = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple({*folders, *(folder.resolve() for folder in folders)})
 
 
 def _require_single_thread() -> None:

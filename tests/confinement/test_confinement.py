@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
-from pipeline.confinement import platform_coverage
+from pipeline.confinement import platform_coverage, process
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not all(platform_coverage().values()), reason="this machine lacks a mechanism")
@@ -245,3 +246,10 @@ print("OPEN")
 
 def test_a_process_whose_parent_ended_before_it_asked_ends_at_once():
     assert run_confined(LATE).stdout == ""
+
+
+def test_packages_reached_through_a_link_are_readable_under_both_names(tmp_path, monkeypatch):
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "packages")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "link"))
+    assert set(process.library_folders.__wrapped__()) == {tmp_path / "link", tmp_path / "packages"}
