@@ -1,13 +1,13 @@
-"""Captions assets that have no description, by a vision model that sees them from four sides."""
+"""Captions assets that have no description, by a vision model that sees them from three sides."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
 from pipeline.assets.asset import Asset, AssetError
-from pipeline.assets.asset_cards import render_card
+from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.assets.library import Library
 from pipeline.models import Model, ModelError, Question, StageCancelled, has_vision
 from pipeline.models.client.failure_messages import single_line
@@ -16,7 +16,7 @@ from pipeline.models.images import side_by_side
 from pipeline.models.in_flight import InFlightCalls
 
 KIND = "describe_asset"
-VIEW_LABELS = ("1", "2", "3", "4")
+VIEW_LABELS = ("1", "2", "3")
 
 
 class AssetAnswer(BaseModel):
@@ -46,14 +46,21 @@ def caption_asset(asset: Asset, model: Model, cache: Path | None = None) -> str:
 
 
 def caption_library(
-    library: Library, model: Model, live: InFlightCalls, into: dict[str, str], cards: Path | None = None
+    library: Library,
+    model: Model,
+    live: InFlightCalls,
+    into: dict[str, str],
+    cards: Path | None = None,
+    kept: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Put the caption of every asset into `into`: its own, else a vision model's, else its name.
+    """Put the caption of every asset into `into`: the kept one, else its own, else a vision model's, else its name.
 
-    Yields the number of model calls done and their total. Raises StageCancelled.
+    `kept` are descriptions by asset id. Yields the number of model calls done and their total. Raises StageCancelled.
     """
     into.update({asset.id: asset.caption or asset.name for asset in library})
-    uncaptioned = [asset for asset in library if lacks_description(asset)] if has_vision(model) else []
+    into.update(kept or {})
+    asked = (asset for asset in library if lacks_description(asset) and asset.id not in (kept or {}))
+    uncaptioned = list(asked) if has_vision(model) else []
     with closing(ask_concurrently(lambda asset: caption_asset(asset, model, cards), uncaptioned, live)) as answers:
         for done, (index, text) in enumerate(answers, 1):
             into[uncaptioned[index].id] = text
@@ -61,8 +68,8 @@ def caption_library(
 
 
 def caption_question(asset: Asset, cache: Path | None = None) -> Question:
-    """Return the question with four views side by side. Raises AssetError for a broken mesh."""
+    """Return the question with three views side by side. Raises AssetError for a broken mesh."""
     data = {"name": asset.name, "category": asset.category, "size_cm": [round(100 * float(e), 1) for e in asset.size]}
-    views = side_by_side(render_card(asset, cache=cache), VIEW_LABELS)
+    views = side_by_side(render_card(asset, CARD_VIEWS[:3], cache=cache), VIEW_LABELS)
     subject, key = f"asset {asset.id}", asset.digest
     return Question(KIND, {"asset": data}, AssetAnswer, (views,), needs_vision=True, subject=subject, picture_key=key)

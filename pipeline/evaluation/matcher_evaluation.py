@@ -159,7 +159,7 @@ def score_matchers(evaluation: MatcherEvaluation, matchers: Sequence[MatcherName
     outcomes: dict[str, list[MatchOutcome]] = {name: [] for name in usable}
     seconds = dict.fromkeys(usable, 0.0)
     count, total = 0, len(evaluation.frames) * len(usable)
-    if {"text", "image+text"} & set(usable):
+    if {"text", "image+text", "paper"} & set(usable):
         for done, missing in caption_library(evaluation.library, model, calls, captions, evaluation.folder / "cards"):
             yield EvaluationProgress(done, missing, f"asking {model.name} to describe the assets")
     for number, folder in enumerate(evaluation.frames):

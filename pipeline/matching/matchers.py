@@ -47,9 +47,15 @@ class ImageMatcher(TextMatcher):
 
 
 class ImageTextMatcher(TextMatcher):
-    """The same by pictures and descriptions: GRS's object correspondence (Zook et al. 2024, section III-B)."""
+    """The same by pictures and descriptions."""
 
     name = "image+text"
+
+
+class PaperMatcher(TextMatcher):
+    """GRS's object correspondence (Zook et al. 2024, section III-B): the crop and the descriptions of all assets."""
+
+    name = "paper"
 
 
 def match_by_name(

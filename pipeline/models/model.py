@@ -18,6 +18,7 @@ STAGE_OF = {
     "match_text": "matches",
     "match_image": "matches",
     "match_image_text": "matches",
+    "match_paper": "matches",
     "weigh_object": "scene",
     "propose_tasks": "task",
     "understand_task": "task",

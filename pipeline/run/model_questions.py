@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TypeVar
 
 from pipeline.assets.asset_captions import caption_library
+from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.description import Description
 from pipeline.description.model_description import KIND as DESCRIBE
 from pipeline.description.model_description import describe_with_model, object_label
@@ -98,7 +99,8 @@ def _asset_captions(
 ) -> Generator[Progress, None, dict[str, str]]:
     """Return the caption of each asset by id; the model describes assets without one."""
     captions: dict[str, str] = {}
-    for done, total in caption_library(services.library, model, calls, captions, services.cards_folder):
+    kept = kept_descriptions(services.library, source_of(model, "describe_asset"), services.asset_descriptions)
+    for done, total in caption_library(services.library, model, calls, captions, services.cards_folder, kept):
         yield Progress("matches", f"asking {model.name} to describe {total} assets", done, total)
     return captions
 

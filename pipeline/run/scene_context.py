@@ -1,19 +1,27 @@
 """What a model is shown of a scene: the photograph with numbered objects, and a description of each object."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from pipeline.assets.library import Library
-from pipeline.models import Model, has_language, has_vision
+from pipeline.assets.asset_descriptions import kept_descriptions
+from pipeline.models import Model, has_language, has_vision, source_of
 from pipeline.models.images import set_of_marks
 from pipeline.models.stage_model import SceneContext
 from pipeline.project import Project
+from pipeline.run.services import Services
 from pipeline.store import digest
 
 
-def scene_context(project: Project, model: Model, library: Library) -> SceneContext:
-    """Return what this model is shown of the scene; the assets' descriptions only if it understands free text."""
+def scene_context(project: Project, services: Services) -> SceneContext:
+    """Return what the model is shown of the scene; the assets' descriptions only if it understands free text."""
+    model, library = services.model, services.library
     pictures, key = numbered_photograph(project, model)
-    return SceneContext(object_notes(project, bool(pictures), library if has_language(model) else None), pictures, key)
+    described = {}
+    if has_language(model):
+        described = {asset.id: asset.caption or asset.name for asset in library}
+        described |= kept_descriptions(library, source_of(model, "describe_asset"), services.asset_descriptions)
+    return SceneContext(object_notes(project, bool(pictures), described), pictures, key)
 
 
 def numbered_photograph(project: Project, model: Model) -> tuple[tuple[np.ndarray, ...], str]:
@@ -29,14 +37,13 @@ def numbered_photograph(project: Project, model: Model) -> tuple[tuple[np.ndarra
     return (set_of_marks(project.frame.rgb, masks),), key
 
 
-def object_notes(project: Project, marked: bool, library: Library | None = None) -> dict[str, str]:
+def object_notes(project: Project, marked: bool, described: Mapping[str, str]) -> dict[str, str]:
     """Return a note on each object by name: number in the photograph, description, matched asset and its description.
 
-    Without a `library` the asset's id stands alone.
+    `described` are descriptions of assets by id; the id of an asset without one stands alone.
     """
     matched = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
     captions = {d.segment_id: d.caption for d in project.descriptions() or ()}
-    described = {asset.id: asset.caption or asset.name for asset in library or ()}
     mark, scene = "(mark {}) " if marked else "", project.scene()
     notes = {}
     for placement in scene.placements if scene else ():

@@ -48,6 +48,10 @@ class Services:
     """Model calls in flight, to show and to stop them."""
     image_to_3d: Provider | None = None
     """Image-to-3D service; None if none is configured."""
+    workspace: Path | None = None
+    """Folder of all projects; programs that solved their task are kept there as examples. None to keep none."""
+    asset_descriptions: Path | None = None
+    """File of the kept descriptions of assets; None for the assets' own captions only."""
     cards_folder: Path | None = None
     """Folder that caches rendered views of assets between projects."""
 

@@ -11,6 +11,7 @@ from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_n
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
+from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.simulation import Program, kit
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json
@@ -24,7 +25,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     TaskError, ModelError.
     """
     scene = kit.Scene.load(project.folder)
-    context = scene_context(project, services.model, services.library)
+    context = scene_context(project, services)
     model, notes = StageModel(tracing_model(project, services), "propose_tasks", context), context.notes
     task, refused = None, None
     if text is not None:
@@ -97,9 +98,11 @@ def _program_model(project: Project, services: Services, task: Task) -> tuple[St
 
     The offline rules get neither notes nor examples: their programs depend on measurements alone.
     """
-    context = scene_context(project, services.model, services.library)
+    context = scene_context(project, services)
     model = StageModel(tracing_model(project, services), "write_program", context)
-    return model, RouteContext(context.notes) if model.has_language else RouteContext()
+    if not model.has_language:
+        return model, RouteContext()
+    return model, RouteContext(context.notes, solved_examples(project, services, task))
 
 
 def _current_task(project: Project) -> Task:
@@ -124,6 +127,7 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
         else:
             for share in write_solution(step, project.folder):
                 yield Progress("solution", "rendering the video", round(100 * share), 100)
+            keep_solution(project, services, best, step)
             outcome = "solved" if step.solved else "not solved"
             counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
             yield Progress("solution", f"{outcome}: {counts}", total, total, step)

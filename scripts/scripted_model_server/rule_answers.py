@@ -112,6 +112,10 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]{2,}", text.lower().replace("_", " "))) - COMMON_WORDS
 
 
+def _match_paper(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in _match_by_words(data).items() if key != "scores"}
+
+
 _RULES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "describe_segment": _describe_segment,
     "describe_asset": _describe_asset,
@@ -119,6 +123,7 @@ _RULES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "match_text": _match_by_words,
     "match_image_text": _match_by_words,
     "match_image": _match_image,
+    "match_paper": _match_paper,
     "weigh_object": _weigh_object,
 }
 

@@ -51,14 +51,30 @@ export function heading(call, details) {
   );
 }
 
+function exampleList(examples) {
+  return (
+    examples.length > 0 && [
+      h("p.muted", {}, `${plural(examples.length, "solved program")} as examples:`),
+      h(
+        "ul",
+        {},
+        examples.map((line) => h("li", {}, line)),
+      ),
+    ]
+  );
+}
+
+function promptContent(details) {
+  return details.messages.length
+    ? details.messages.map((message) => [
+        details.messages.length > 1 && h("h4", {}, message.role),
+        text(message.text, ""),
+      ])
+    : [h("p.muted", {}, "No prompt; input data:"), text(details.input, "none")];
+}
+
 export function tabContent(tab, details, live) {
-  if (tab === "Prompt")
-    return details.messages.length
-      ? details.messages.map((message) => [
-          details.messages.length > 1 && h("h4", {}, message.role),
-          text(message.text, ""),
-        ])
-      : [h("p.muted", {}, "No prompt; input data:"), text(details.input, "none")];
+  if (tab === "Prompt") return [exampleList(details.examples ?? []), promptContent(details)];
   if (tab === "Pictures")
     return details.pictures.length
       ? h(

@@ -1,4 +1,4 @@
-"""`grs-studio library add|list|search|remove|undo|look|install`: the user's own assets, and packs."""
+"""`grs-studio library add|list|search|remove|undo|look|describe|install`: the user's own assets, and packs."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import StudioError
-from studio.commands.options import BAD_INPUT, DONE
+from studio.commands.options import BAD_INPUT, DONE, add_model, announce_sending, model_setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +66,13 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     look_at.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     look_at.set_defaults(execute=compute_features)
 
+    describe = verbs.add_parser("describe", help="describe every asset from three views by the model in use, once")
+    describe.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    describe.add_argument("--set", nargs=2, metavar=("ID", "TEXT"), help='write one yourself; "" removes it')
+    describe.add_argument("--library", type=Path, action="append", metavar="PATH", help="instead of the default one")
+    add_model(describe)
+    describe.set_defaults(execute=describe_assets)
+
     packs = verbs.add_parser("install", help="install a pack of assets")
     packs.add_argument("pack", help="libero, robosuite, menagerie, or objaverse:ID for one object of Objaverse")
     packs.add_argument("--to", type=Path, default=argparse.SUPPRESS)
@@ -116,6 +123,36 @@ def compute_features(arguments: argparse.Namespace) -> int:
     count = sum(1 for _ in services.compute_features()) if services.compute_features else 0
     print(f"{count} assets have features")
     return DONE
+
+
+def describe_assets(arguments: argparse.Namespace) -> int:
+    """Describe the assets that have no description by this model, or keep a person's own, and print them all."""
+    from pipeline.assets.asset_descriptions import FILE, HUMAN, MEASURED, AssetDescriptions, describe_library
+    from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
+    from pipeline.models import has_vision
+    from pipeline.models.in_flight import InFlightCalls
+    from pipeline.models.trace.recorder import TracingModel
+    from studio.server.services import Settings, open_services
+
+    folder = _folder(arguments)
+    searched = tuple(arguments.library or (BUILTIN_LIBRARY, *user_library_folders(folder)))
+    settings = Settings.from_environment(model=model_setting(arguments.model), library=searched)
+    services = announce_sending(open_services(settings))
+    kept, failed = AssetDescriptions(folder / FILE), 0
+    if arguments.set:
+        kept.keep(services.library[arguments.set[0]], HUMAN, arguments.set[1])
+        print(f"{arguments.set[0]}: {arguments.set[1] or 'no description of your own'}")
+        return DONE
+    calls = InFlightCalls()
+    model = TracingModel(services.model, folder / "trace" / "trace.jsonl", calls)
+    for done, total, asset, failure in describe_library(services.library, model, calls, kept, services.cards_folder):
+        failed += bool(failure)
+        print(f"[{done}/{total}] {asset.id}{': ' + failure if failure else ''}", file=sys.stderr)
+    source = model.name if has_vision(model) else MEASURED
+    for asset in services.library:
+        text, written_by = kept.find(asset, source)
+        print(f"{asset.id:32} {text} [{written_by or 'none'}]")
+    return BAD_INPUT if failed else DONE
 
 
 def install(arguments: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ CALL_TITLES = {
     "match_text": "Which asset is it, by words?",
     "match_image": "Which asset is it, by pictures?",
     "match_image_text": "Which asset is it, by both?",
+    "match_paper": "Which asset is it, among all?",
     "weigh_object": "What does it weigh?",
     "propose_tasks": "Propose tasks",
     "understand_task": "Understand the task",
@@ -161,6 +162,7 @@ def call_detail(session: Session, call: Call) -> dict[str, Any]:
     return {
         "messages": [{"role": one.role, "text": _cut(session, call, "prompt", one.text)} for one in call.messages],
         "input": _cut(session, call, "input", _pretty(call.input_json)),
+        "examples": _example_titles(call),
         "pictures": pictures,
         "pictured": max(len(pictures), _picture_count(call)),
         "reply": _cut(session, call, "reply", call.raw_reply),
@@ -184,6 +186,15 @@ def call_detail(session: Session, call: Call) -> dict[str, Any]:
         "askable": bool(call.messages) and call.ended,
         "snippets": bool(call.messages),
     }
+
+
+def _example_titles(call: Call) -> list[str]:
+    """Return a line for each solved program that went along with the question."""
+    try:
+        examples = json.loads(call.input_json)["examples"]
+        return [single_line(f"{one['task']['instruction']} ({one['written_by']}, {one['solved']})") for one in examples]
+    except (ValueError, KeyError, TypeError):
+        return []
 
 
 def full_text(session: Session, id: str, part: str) -> str:

@@ -28,6 +28,7 @@ MATCHER_EVIDENCE = {
     "text": "descriptions",
     "image": "pictures",
     "image+text": "pictures and descriptions",
+    "paper": "the picture and the descriptions of all assets",
 }
 """What each matcher compares."""
 ROBOT_PHRASES = {name: kind.phrase for name, kind in ROBOTS.items()}

@@ -97,8 +97,9 @@ class Settings:
 def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     """Open everything the pipeline needs. Raises a StudioError that says which part is missing and what would work."""
     from pipeline.assets.appearance.encoder import load_encoder
+    from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
     from pipeline.assets.image_to_3d import provider_from_environment as image_to_3d
-    from pipeline.assets.library import BUILTIN_LIBRARY, Library, user_library_folders
+    from pipeline.assets.library import BUILTIN_LIBRARY, Library, user_library_folder, user_library_folders
     from pipeline.models import open_model
     from pipeline.models.destination import policy_from_environment
     from pipeline.planner import PlannerModel
@@ -120,6 +121,8 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         robot=settings.robot,
         send=policy_from_environment(),
         image_to_3d=image_to_3d(),
+        workspace=settings.workspace,
+        asset_descriptions=user_library_folder() / DESCRIPTIONS_FILE,
         cards_folder=cache_folder() / "cards",
     )
 

@@ -15,10 +15,11 @@ from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.model import PICTURED_KINDS
 from pipeline.project import Project
 from pipeline.router import ProgramAnswer
+from pipeline.router.solved_programs import SolvedProgram, keep_solved, kit_version
 from pipeline.run import Services, run_stages
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.program import RULES
-from pipeline.tasks import TasksAnswer
+from pipeline.tasks import Task, TasksAnswer
 from scripts.scripted_model_server.answer_file import FileAnswer, read_answer_file
 from scripts.scripted_model_server.server import ReceivedRequest, ScriptedServer
 
@@ -30,6 +31,7 @@ BROKEN = {
     '    sim = kit.Simulation(scene, seed)\n    sim.goal(kit.onn("blue_cube", "red_cube"))\n    return sim\n',
     "checks": 'import kit\n\n\ndef check_it(sim):\n    assert sim.rollout().rewards > 0.99, "not solved"\n',
 }
+EARLIER = Task("on", "Put the green box on the white plate.", (), (), "put_on")
 CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"}
 
 
@@ -47,12 +49,15 @@ class Loop:
 def loop(tmp_path_factory, sandbox) -> Loop:
     """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
     folder, library = tmp_path_factory.mktemp("scripted"), Library.open()
+    keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")
     answers = [FileAnswer("propose_tasks", {"tasks": [GHOST]}), FileAnswer("write_program", BROKEN)]
     with ScriptedServer(answers, folder / "log.jsonl") as server:
         model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url))
         project = Project.create(folder / "one", load(SCENE))
         features = LibraryFeatures.compute(library)
-        services = Services(DepthSegmenter(), model, library, sandbox, lambda: features, cards_folder=folder / "cards")
+        services = Services(
+            DepthSegmenter(), model, library, sandbox, lambda: features, workspace=folder, cards_folder=folder / "cards"
+        )
         messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
         model.close()
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
@@ -78,6 +83,11 @@ def test_every_question_about_a_program_has_the_picture_and_the_description_of_e
         for placement in placed:
             assert f"(mark {placement.segment_id}) {described[placement.segment_id]}" in request.prompt
             assert matched.get(placement.segment_id, "") in request.prompt
+
+
+def test_a_solved_program_of_another_scene_goes_along_where_programs_are_written_and_repaired(loop):
+    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
+    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
 
 
 def test_results_carry_the_scripted_models_name_and_never_that_of_the_rules(loop):

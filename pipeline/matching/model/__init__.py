@@ -1,4 +1,4 @@
-"""Matchers that ask a model: a verdict on the measured candidates, or GRS's object correspondence."""
+"""Matchers that ask a model: a verdict on the measured candidates, or a choice by words and pictures as in GRS."""
 
 from pipeline.matching.model.correspondence import QUESTION_KINDS, SHORTLIST_SIZE, correspond
 from pipeline.matching.model.verdict import MAX_SHOWN, QUESTION_KIND, ChoiceAnswer, choose_with_model, question

@@ -23,10 +23,17 @@ from pipeline.models.client.failure_messages import single_line
 from pipeline.models.images import masked_crop, outline_in_frame, side_by_side
 from pipeline.store import digest
 
-QUESTION_KINDS: Mapping[str, str] = {"text": "match_text", "image": "match_image", "image+text": "match_image_text"}
+QUESTION_KINDS: Mapping[str, str] = {
+    "text": "match_text",
+    "image": "match_image",
+    "image+text": "match_image_text",
+    "paper": "match_paper",
+}
 """Kind of question that each matcher asks."""
-SHORTLIST_SIZE: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8}
-"""Most candidates that the measured matcher ranks for each."""
+SHORTLIST_SIZE: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8, "paper": 400}
+"""Most candidates that the measured matcher ranks for each; "paper" takes only their scales from it."""
+CONTEXT_CHARACTERS = 48_000
+"""Most characters of assets' descriptions in one question of "paper": about 14,000 tokens."""
 MAX_DESCRIPTION_CHARACTERS = 12_000
 """Most characters of all assets' descriptions in one question: about 3,500 tokens."""
 ASSETS_PER_ROW = 4
@@ -47,6 +54,12 @@ class CorrespondenceAnswer(BaseModel):
     reason: str = Field(min_length=1, max_length=400)
 
 
+class PaperAnswer(BaseModel):
+    choice: int
+    """Number of the asset, from 1; 0 for none."""
+    reason: str = Field(min_length=1, max_length=400)
+
+
 def correspond(
     matcher: ModelMatcherName,
     model: Model,
@@ -64,6 +77,8 @@ def correspond(
     fallback = replace(measured, candidates=measured.candidates[:MAX_CANDIDATES])
     if not measured.candidates or not query.description.is_object:
         return fallback
+    if matcher == "paper":
+        return _choose_among_all(model, query, measured, library, captions)
     assets = _shortlist(matcher, measured.candidates, library, captions)
     try:
         answer = model.ask(question(matcher, query, assets, captions, cards_folder))
@@ -83,6 +98,69 @@ def correspond(
         candidates,
         source_of(model, QUESTION_KINDS[matcher]),
     )
+
+
+def _choose_among_all(
+    model: Model, query: Query, measured: Match, library: Library, captions: Mapping[str, str]
+) -> Match:
+    """Return the asset that the model chooses among all of the library, or none; the measured match if it fails.
+
+    Where the descriptions do not fit into one question, the choices of several questions meet in a final one. Raises
+    StageCancelled.
+    """
+    rounds, reasons = 0, list[str]()
+    remaining = sorted(library, key=lambda asset: asset.id)
+    try:
+        while True:
+            rounds += 1
+            batches, chosen = batched_assets(remaining, captions), []
+            for batch in batches:
+                answer = model.ask(paper_question(query, batch, captions))
+                assert isinstance(answer, PaperAnswer)
+                reasons.append(single_line(answer.reason))
+                chosen += [batch[answer.choice - 1]] if answer.choice else []
+            if len(batches) == 1 or len(chosen) <= 1:
+                break
+            remaining = chosen
+    except StageCancelled:
+        raise
+    except ModelError as error:
+        short = replace(measured, candidates=measured.candidates[:MAX_CANDIDATES])
+        return replace(short, failure=without_folders(str(error)))
+    best = chosen[0].id if chosen else None
+    scale = next((one.scale for one in measured.candidates if one.asset_id == best), 1.0)
+    found = Candidate(best, 1.0, {"paper": 1.0}, reasons[-1], scale) if best else None
+    others = tuple(replace(one, score=0.0) for one in measured.candidates if one.asset_id != best)
+    note = f" (Asked in {len(reasons)} questions about {len(library)} assets.)" if rounds > 1 else ""
+    candidates = ((found, *others) if found else others)[:MAX_CANDIDATES]
+    source = source_of(model, QUESTION_KINDS["paper"])
+    return Match(query.segment.id, best, scale, reasons[-1] + note, candidates, source)
+
+
+def batched_assets(assets: Sequence[Asset], captions: Mapping[str, str]) -> list[list[Asset]]:
+    """Return the assets in batches, in order, whose descriptions fit into one question each."""
+    batches, characters = list[list[Asset]](), 0
+    for asset in assets:
+        length = len(_asset_line(1000, asset, captions)) + 1
+        if not batches or characters + length > CONTEXT_CHARACTERS:
+            batches.append([])
+            characters = 0
+        batches[-1].append(asset)
+        characters += length
+    return batches
+
+
+def paper_question(query: Query, assets: Sequence[Asset], captions: Mapping[str, str]) -> Question:
+    """Return the question of GRS: the crop, its description and descriptions of assets, numbered from 1."""
+    rgb, mask, described = query.observation.frame.rgb, query.segment.mask, query.description
+    data = {
+        "object": described.caption or described.name,
+        "assets": "\n".join(_asset_line(k, asset, captions) for k, asset in enumerate(assets, 1)),
+    }
+    or_none = Literal[tuple(range(len(assets) + 1))]  # type: ignore[valid-type]
+    answer = create_model("PaperAnswer", __base__=PaperAnswer, choice=(or_none, ...))  # type: ignore[call-overload]
+    label, key = object_label(query.segment.id), digest(rgb, mask)
+    return Question(QUESTION_KINDS["paper"], data, answer, (masked_crop(rgb, mask),), True, label, key)
 
 
 def question(

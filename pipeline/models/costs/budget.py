@@ -17,6 +17,7 @@ TYPICAL_TOKENS = {
     "match_text": (4200, 160),
     "match_image": (3000, 160),
     "match_image_text": (3400, 160),
+    "match_paper": (6000, 80),
     "weigh_object": (450, 110),
     "propose_tasks": (4500, 900),
     "write_program": (11000, 2000),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pipeline.models.model import ModelError, Question
 from pipeline.models.trace.recorder import annotate, fingerprint, read_trace
 
-VISION_KINDS = {"describe_segment", "describe_asset", "choose_match", "match_image", "match_image_text"}
+VISION_KINDS = {"describe_segment", "describe_asset", "choose_match", "match_image", "match_image_text", "match_paper"}
 """Kinds that only a model with vision is asked."""
 
 

@@ -1,0 +1,61 @@
+"""Keeps the programs of a workspace that solved their task, and finds examples among them for another project."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.models import ModelSettings
+from pipeline.project import Project
+from pipeline.router import Round
+from pipeline.router.solved_programs import (
+    SolvedProgram,
+    example_json,
+    keep_solved,
+    kit_version,
+    nearest_solved,
+    object_facts,
+    read_solved,
+)
+from pipeline.run.services import Services
+from pipeline.simulation import kit
+from pipeline.solving import Solution
+from pipeline.store import digest
+from pipeline.tasks import Task
+
+FOLDER = "solved"
+"""Folder in a workspace."""
+
+
+def solved_folder(project: Project, services: Services) -> Path | None:
+    """Return the folder of solved programs beside the project; None for a project outside the workspace."""
+    if services.workspace is None or not project.folder.resolve().is_relative_to(services.workspace.resolve()):
+        return None
+    return project.folder.parent / FOLDER
+
+
+def scene_key(project: Project) -> str:
+    """Return a hash of the project's photograph, by which examples of the same scene are left out."""
+    return digest(project.frame.rgb, project.frame.depth)
+
+
+def solved_examples(project: Project, services: Services, task: Task) -> tuple[dict[str, Any], ...]:
+    """Return the nearest solved programs of other scenes as JSON values, as many as the model's settings ask for."""
+    folder = solved_folder(project, services)
+    count = getattr(services.model, "settings", ModelSettings()).examples
+    if folder is None or not count or not folder.is_dir():
+        return ()
+    objects = object_facts(kit.Scene.load(project.folder))
+    return tuple(map(example_json, nearest_solved(read_solved(folder), task, objects, scene_key(project), count)))
+
+
+def keep_solution(project: Project, services: Services, solved_round: Round, solution: Solution) -> None:
+    """Keep the program of a solved task in the workspace; nothing for a project outside it."""
+    program = project.program_in_current_names(solved_round.program)
+    folder, task = solved_folder(project, services), project.task()
+    if folder is None or task is None or not solution.solved:
+        return
+    facts = object_facts(kit.Scene.load(project.folder))
+    solved = SolvedProgram(
+        scene_key(project), facts, task, program.simulation, program.checks, solved_round.source,
+        solution.strict_rate, kit_version(), solution.source,
+    )  # fmt: skip
+    keep_solved(solved, folder)
