@@ -46,18 +46,20 @@ class Rehearsal:
     """Final layout, world_from_object by name: the goal layout if it was solved."""
 
 
-def rehearse(task: Task, project_dir: Path, sandbox: ProgramRunner) -> Rehearsal:
-    """Run the planner's first program for the task once. Returns the saved result if scene and task are unchanged.
+def rehearse(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str = "gripper") -> Rehearsal:
+    """Run the planner's first program for the task once, with a robot of robots.ROBOTS.
+
+    Returns the saved result if scene, task and robot are unchanged.
 
     Raises SandboxError.
     """
-    saved = read_rehearsal(task, project_dir)
-    return saved or _saved(_run(task, Path(project_dir), sandbox), Path(project_dir))
+    saved = read_rehearsal(task, project_dir, robot)
+    return saved or _saved(_run(task, Path(project_dir), sandbox, robot), Path(project_dir))
 
 
-def read_rehearsal(task: Task, project_dir: Path) -> Rehearsal | None:
-    """Return the saved result; None if the task was not rehearsed on the current scene."""
-    value = read_json(_file(project_dir, _key(task, project_dir), "json"))
+def read_rehearsal(task: Task, project_dir: Path, robot: str = "gripper") -> Rehearsal | None:
+    """Return the saved result; None if the task was not rehearsed on the current scene with that robot."""
+    value = read_json(_file(project_dir, _key(task, project_dir, robot), "json"))
     if value is None:
         return None
     poses = {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in value["poses"].items()}
@@ -70,13 +72,13 @@ def picture_path(key: str, project_dir: Path) -> Path | None:
     return file if file.is_file() else None
 
 
-def _run(task: Task, project_dir: Path, sandbox: ProgramRunner) -> Rehearsal:
-    key = _key(task, project_dir)
+def _run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> Rehearsal:
+    key = _key(task, project_dir, robot)
     try:
         program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError as error:
         return Rehearsal(key, None, str(error), 0, {})
-    report, record = sandbox.run(replace(program, checks=""), project_dir, limits=Limits(seconds=60.0))
+    report, record = sandbox.run(replace(program, checks=""), project_dir, limits=Limits(seconds=60.0), robot=robot)
     solved = bool(report.reward) and report.reward[0] > MIN_SOLVED_REWARD
     reason = "" if solved else str(report.evidence.get("why") or first_failure(report))
     if record is None or not len(record.qpos):
@@ -97,7 +99,8 @@ def _final_layout(record: RunRecord, key: str, project_dir: Path) -> dict[str, P
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
     _save_picture(model, qpos, _file(project_dir, key, "png"))
-    names = [model.body(i).name for i in range(1, model.nbody) if not model.body(i).name.startswith(GRIPPER)]
+    robot = model.body(GRIPPER).id
+    names = [model.body(i).name for i in range(1, model.nbody) if model.body_rootid[i] != robot]
     return {name: Pose(data.body(name).xpos.copy(), data.body(name).xquat.copy()) for name in names}
 
 
@@ -146,9 +149,10 @@ def _saved(rehearsal: Rehearsal, project_dir: Path) -> Rehearsal:
     return rehearsal
 
 
-def _key(task: Task, project_dir: Path) -> str:
+def _key(task: Task, project_dir: Path, robot: str) -> str:
     scene = (Path(project_dir) / "scene.json").read_text("utf-8")
-    return digest("rehearsal", scene, task.instruction, task.objects, task.goals)
+    other_robot = () if robot == "gripper" else (robot,)
+    return digest("rehearsal", scene, task.instruction, task.objects, task.goals, *other_robot)
 
 
 def _file(project_dir: Path, key: str, suffix: str) -> Path:

@@ -94,13 +94,22 @@ def propose(scene: Any, model: Model, count: int = 12, notes: Mapping[str, str] 
     return ask_for_proposals(scene, model, count, notes).tasks
 
 
-def ask_for_proposals(scene: Any, model: Model, count: int = 12, notes: Mapping[str, str] | None = None) -> Proposals:
+def ask_for_proposals(
+    scene: Any,
+    model: Model,
+    count: int = 12,
+    notes: Mapping[str, str] | None = None,
+    not_picked: Mapping[str, str] | None = None,
+) -> Proposals:
     """Return tasks that these objects support, and why others were dropped; none for an empty table.
 
     `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
-    Raises ModelError.
+    `not_picked` holds why the robot cannot pick up an object, by its name. Raises ModelError.
     """
     data = scene_to_json(scene, notes)
+    for one in data["objects"]:
+        if reason := (not_picked or {}).get(one["name"]):
+            one["robot_cannot_pick_it_up"] = reason
     if not data["objects"]:
         return Proposals(())
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))

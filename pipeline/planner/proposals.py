@@ -1,6 +1,6 @@
 """Task proposals: tasks of many kinds that these objects support, the least risky of each kind."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 from typing import Any
@@ -58,7 +58,11 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
     objects, table = scene_objects(scene), TableTop.from_json(scene)
     known = {t.name: t for t in objects}
     loose = [t for t in objects if not t.parts]
-    plans = [p for family in _FAMILIES for p in family(loose, table)]
+    refused = {one["name"] for one in scene["objects"] if one.get("robot_cannot_pick_it_up")}
+    picked = [t for t in loose if t.name not in refused]
+    plans = [p for family in _FAMILIES for p in family(picked, table)]
+    if refused:  # they may still be what others are put on, in or beside
+        plans += [p for family in _FAMILIES for p in family(loose, table) if not _carries(p, refused)]
     plans += [p for family in (_furniture_tasks, _part_tasks) for p in family(objects, table)]
     safest: dict[str, TaskPlan] = {}
     for plan in plans:
@@ -67,6 +71,11 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
         if (plan.kind not in safest or plan.risk < safest[plan.kind].risk) and not why_infeasible(plan.goals, scene):
             safest[plan.kind] = plan
     return tuple(sorted(safest.values(), key=_rank))
+
+
+def _carries(plan: TaskPlan, names: Set[str]) -> bool:
+    """Return whether a plan carries one of these objects."""
+    return any(name in names for goal in plan.goals for name in goal.carried)
 
 
 def _rank(plan: TaskPlan) -> tuple[bool, float, float]:

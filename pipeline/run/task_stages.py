@@ -1,7 +1,7 @@
 """The task stages: task, rounds, solution."""
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
@@ -11,8 +11,8 @@ from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_n
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
-from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.simulation import Program, kit
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json
 from pipeline.tasks import Proposals, Task, TaskError, ask_for_proposals, task_to_json, understand_instruction
@@ -25,7 +25,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     TaskError, ModelError.
     """
     scene = kit.Scene.load(project.folder)
-    context = scene_context(project, services)
+    context = scene_context(project, services.model, services.library)
     model, notes = StageModel(tracing_model(project, services), "propose_tasks", context), context.notes
     task, refused = None, None
     if text is not None:
@@ -35,7 +35,11 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
         except TaskError as error:
             refused = error  # the proposals show what would work
     yield Progress("task", f"proposing tasks ({label_of(services.model)})")
-    proposed = yield from _proposals(project, scene, model, notes, is_needed=text is None)
+    not_picked = why_not_picked(scene, project_robot(project, services))
+    for reason in not_picked.values():
+        yield Progress("task", f"proposals carry what the robot can pick up: {reason}")
+    facts = SceneFacts(notes, not_picked)
+    proposed = yield from _proposals(project, scene, model, facts, is_needed=text is None)
     if refused:
         raise refused
     if task:
@@ -48,8 +52,18 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     yield Progress("task", task.instruction, 1, 1, proposed)
 
 
+@dataclass(frozen=True)
+class SceneFacts:
+    """What proposals take into account beside the scene's geometry, by the name of an object."""
+
+    notes: Mapping[str, str]
+    """Its caption and its matched asset."""
+    not_picked: Mapping[str, str]
+    """Why the robot cannot pick it up."""
+
+
 def _proposals(
-    project: Project, scene: kit.Scene, model: StageModel, notes: Mapping[str, str], is_needed: bool
+    project: Project, scene: kit.Scene, model: StageModel, facts: SceneFacts, is_needed: bool
 ) -> Generator[Progress, None, tuple[Task, ...]]:
     """Return the proposed tasks and save them; report each unusable one with its reason.
 
@@ -57,7 +71,10 @@ def _proposals(
     are needed, StageCancelled.
     """
     try:
-        answered = ask_for_proposals(scene, model, notes=notes)
+        answered = ask_for_proposals(scene, model, notes=facts.notes, not_picked=facts.not_picked)
+        if facts.not_picked and not (answered.tasks or answered.dropped):
+            yield Progress("task", "the robot can pick up none of these objects; the tasks are for another robot")
+            answered = ask_for_proposals(scene, model, notes=facts.notes)
     except StageCancelled:
         raise
     except ModelError as error:
@@ -98,11 +115,9 @@ def _program_model(project: Project, services: Services, task: Task) -> tuple[St
 
     The offline rules get neither notes nor examples: their programs depend on measurements alone.
     """
-    context = scene_context(project, services)
+    context = scene_context(project, services.model, services.library)
     model = StageModel(tracing_model(project, services), "write_program", context)
-    if not model.has_language:
-        return model, RouteContext()
-    return model, RouteContext(context.notes, solved_examples(project, services, task))
+    return model, RouteContext(context.notes) if model.has_language else RouteContext()
 
 
 def _current_task(project: Project) -> Task:
@@ -127,7 +142,6 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
         else:
             for share in write_solution(step, project.folder):
                 yield Progress("solution", "rendering the video", round(100 * share), 100)
-            keep_solution(project, services, best, step)
             outcome = "solved" if step.solved else "not solved"
             counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
             yield Progress("solution", f"{outcome}: {counts}", total, total, step)

@@ -27,6 +27,8 @@ class RobotKind:
     """Follows "solved": "with a floating gripper"."""
     source: str
     """Value of a solution's `source`."""
+    floats: bool
+    """Whether it reaches everything from above."""
     make: Callable[[], "Robot"] = field(repr=False)
     """Imports and returns the robot; planning libraries take a second to import."""
 
@@ -54,15 +56,15 @@ ROBOTS: dict[str, RobotKind] = {
     for kind in (
         RobotKind(
             "gripper", "Floating gripper", "quick: seconds", "with a floating gripper", "oracle, floating gripper",
-            _floating_gripper,
+            True, _floating_gripper,
         ),
         RobotKind(
             "arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute",
-            "with a UR5e arm and a 2F-85 gripper", "oracle, UR5e with a 2F-85", _finger_arm,
+            "with a UR5e arm and a 2F-85 gripper", "oracle, UR5e with a 2F-85", False, _finger_arm,
         ),
         RobotKind(
             "arm-suction", "UR5e arm, vacuum gripper", "by suction within its force limits: about a minute",
-            "with a UR5e arm and a vacuum gripper", "oracle, UR5e with a vacuum gripper", _suction_arm,
+            "with a UR5e arm and a vacuum gripper", "oracle, UR5e with a vacuum gripper", False, _suction_arm,
         ),
     )
 }  # fmt: skip

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
+from pipeline.run import project_robot
 from pipeline.tasks import Task
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
@@ -56,7 +57,7 @@ def _rehearse_all(session: Session) -> None:
                 return
             session.rehearsing = task.instruction
             session.log.mark_changed()
-            rehearse(task, session.project.folder, sandbox)
+            rehearse(task, session.project.folder, sandbox, _robot(session))
     except Exception:
         if not stop.is_set():  # a stopped run fails, which is not an error
             raise
@@ -64,9 +65,13 @@ def _rehearse_all(session: Session) -> None:
         session.rehearsing = ""
 
 
+def _robot(session: Session) -> str:
+    return project_robot(session.project, session.services)
+
+
 def _untried(session: Session) -> list[Task]:
     tasks = session.project.tasks() or ()
-    return [task for task in tasks if read_rehearsal(task, session.project.folder) is None]
+    return [task for task in tasks if read_rehearsal(task, session.project.folder, _robot(session)) is None]
 
 
 def _card(session: Session, task: Task) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def _card(session: Session, task: Task) -> dict[str, Any]:
         "objects": task.objects,
         "source": task.source,
         "level": _level(task.difficulty),
-        **_rehearsal_record(session, read_rehearsal(task, session.project.folder)),
+        **_rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session))),
     }
 
 

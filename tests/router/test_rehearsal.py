@@ -36,6 +36,9 @@ def test_a_solvable_task_has_its_goal_layout_and_a_picture_of_it(project, sandbo
     assert path is not None and Image.open(path).size == (360, 240)
     assert len(Image.open(path).convert("RGB").getcolors(100_000)) > 50
     assert rehearse(task, project, None).poses.keys() == rehearsal.poses.keys()  # read, not run again
+    assert read_rehearsal(task, project, "arm-suction") is None
+    by_suction = rehearse(task, project, sandbox, "arm-suction")
+    assert by_suction.solved and set(by_suction.poses) == set(tabletop.OBJECTS)
 
 
 def test_an_unsolvable_proposal_has_a_reason_and_no_picture(project, sandbox):

@@ -30,6 +30,8 @@ FEEL_SPEED_M_S = 0.03
 """Speed while the cup feels for contact."""
 DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
 """Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
+REACH_CHECKS = 6
+"""Grasps whose reach is checked before a task is proposed."""
 MAX_GRASPS = 16
 """Grasps that are planned for one pick."""
 
@@ -58,6 +60,17 @@ class ArmHand:
         self._drop = 0.0
 
     # ------------------------------------------------------------------ actions of the oracle
+
+    def why_not_picked(self, name: str) -> str:
+        """Return why there is no grasp of an object within reach; empty if there is, or if others are in its way."""
+        target = self.physics.state()[name]
+        search = self.tool.find_grasps(target)
+        if not search.grasps:
+            return search.refusal
+        hands = [turned(grasp.hand, turn) for grasp in search.grasps[:REACH_CHECKS] for turn in grasp.turns]
+        if any(self.kinematics.solve(hand) is not None for hand in hands):
+            return ""
+        return f"out of reach: {name} is {self._distance(target.position):.2f} m from the arm's base"
 
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
         """Pick up an object; return why not, empty on success. Adds to `covers` the object that blocks it."""

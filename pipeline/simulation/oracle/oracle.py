@@ -68,6 +68,11 @@ class SuctionHand(SuctionGripper):
 
     gap = GAP
 
+    def why_not_picked(self, name: str) -> str:
+        reach = suction_grasp.reachable_contacts(self.physics, self.physics.state()[name])
+        blocked = len(reach.contacts) or reach.covered_by
+        return "" if blocked else f"no flat place of {name} can be reached from above"
+
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
         return pick(self, move.object, attempt, covers)
 

@@ -20,6 +20,10 @@ class Hand(Protocol):
     gap: float
     """Kept free around what it sets down on the table, in metres."""
 
+    def why_not_picked(self, name: str) -> str:
+        """Return why it cannot pick up an object where it stands; empty if it can, or if only others are in its way."""
+        ...
+
     def pick(self, move: "Move", attempt: int, covers: dict[str, str]) -> str:
         """Pick up the move's object. Return why it failed; empty on success. Write to `covers` what bars the way."""
         ...
