@@ -137,7 +137,7 @@ def _check_name(name: str, path: Path) -> None:
     slashed = name.replace("\\", "/")
     if slashed.startswith("/") or ".." in PurePosixPath(slashed).parts or ":" in slashed.split("/")[0]:
         raise ZipError(f"{path.name} holds {name[:80]!r}, a path that leads out of it; zip it again")
-    if re.search(r"[\x00-\x1f\x7f]", name):
+    if not name or re.search(r"[\x00-\x1f\x7f]", name):
         raise ZipError(f"{path.name} holds the name {name[:80]!r}, which no folder takes; zip it again")
 
 
