@@ -1,6 +1,7 @@
 """Scores of the stages: masks and matches against labels, and the ablation of the router."""
 
-from pipeline.evaluation.ablation import AblationTrial, ablate, summary, write_ablation
+from pipeline.evaluation.ablation import AblationOptions, AblationScene, AblationTrial, JudgedProposal, ablate
+from pipeline.evaluation.ablation_report import summary, write_ablation
 from pipeline.evaluation.mask_scores import (
     FOUND_IOU,
     ClickScore,
@@ -19,9 +20,12 @@ from pipeline.evaluation.mask_scores import (
 
 __all__ = [
     "FOUND_IOU",
+    "AblationOptions",
+    "AblationScene",
     "AblationTrial",
     "ClickScore",
     "EvaluationError",
+    "JudgedProposal",
     "LabelledFrame",
     "MaskPredictor",
     "MaskScore",

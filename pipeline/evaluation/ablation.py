@@ -1,41 +1,97 @@
 """Ablation of the router: the same tasks without repairs, with repairs of the simulation only, and with the router.
 
 As in GRS (section 5), the score is the mean reward of the oracle on the last program of each task. The paper leaves out
-runs that crashed. Here both scores are given, with crashed runs left out and with crashed runs counted as 0.
+runs that crashed. Here both scores are given, with crashed runs left out and with crashed runs counted as 0. Rows whose
+names end in "-text" get no picture, which is the paper's question whether the image helps.
 """
 
-import csv
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError
-from pipeline.evaluation.chart import bar_chart
-from pipeline.models import Model, ModelError
-from pipeline.router import Mode, ProgramRunner, Round, RouteOptions, RouteStart, route, write_program
+from pipeline.evaluation.scene_judge import JudgedScene, judge_task
+from pipeline.models import Model, ModelError, StageCancelled, has_language
+from pipeline.models.costs.budget import CeilingReached
+from pipeline.models.stage_model import SceneContext, StageModel
+from pipeline.router import (
+    Mode,
+    ProgramRunner,
+    Round,
+    RouteContext,
+    RouteOptions,
+    RouteStart,
+    route,
+    write_program,
+)
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.tasks import Task, propose
 
-ROUTER_MODES: tuple[Mode, ...] = ("none", "repair", "route")
-PAPER_REWARDS = {"none": 0.49, "repair": 0.65, "route": 0.71}
-"""Rewards of GRS with GPT-4o and the image, crashed runs left out."""
+
+@dataclass(frozen=True)
+class AblationRow:
+    """One row of the table: what is repaired, and whether pictures go along."""
+
+    name: str
+    title: str
+    mode: Mode
+    pictures: bool
+    paper: float | None
+    """Reward of GRS with GPT-4o, crashed runs left out; None where the paper has no such row."""
+
+
+ROWS = {
+    row.name: row
+    for row in (
+        AblationRow("none-text", "no repair, no picture", "none", False, 0.47),
+        AblationRow("none", "no repair", "none", True, 0.49),
+        AblationRow("repair", "repair of the simulation only", "repair", True, 0.65),
+        AblationRow("route", "router", "route", True, 0.71),
+        AblationRow("route-text", "router, no picture", "route", False, None),
+    )
+}
 
 
 class AblationError(StudioError):
-    """There is no scene to run the ablation on."""
+    """There is no scene to run the ablation on, or its folder holds another ablation."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationScene:
+    """A scene as the app's stages would show it to the model."""
+
+    folder: Path
+    """Project folder that holds the twin."""
+    context: SceneContext = field(default_factory=SceneContext)
+    examples: Callable[[Task], tuple[Mapping[str, Any], ...]] = lambda _: ()
+    """Returns solved programs of other scenes for a task."""
+    judged: JudgedScene | None = None
+    """What the judge gets of it; None to have no proposal judged."""
+
+
+@dataclass(frozen=True)
+class AblationOptions:
+    """Size of the ablation."""
+
+    rows: tuple[str, ...] = ("none", "repair", "route")
+    """Names of ROWS."""
+    count: int = 8
+    """Most tasks of each scene."""
+    max_rounds: int = 8
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True)
 class AblationTrial:
-    """Result of one task of one scene in one mode."""
+    """Result of one task of one scene in one row."""
 
     scene: str
     task: str
     kind: str
     mode: str
+    """Name of the row."""
     reward: float
     """Mean over the layouts of the last round with a rollout; 0 if there is none."""
     crashed: bool
@@ -49,82 +105,119 @@ class AblationTrial:
     seconds: float
     why: str
     """Why the last round ended as it did."""
+    number: int = 0
+    """Place of the task among the scene's proposals."""
+
+
+@dataclass(frozen=True)
+class JudgedProposal:
+    """Whether the blind judge found the scene that a task was proposed for."""
+
+    scene: str
+    task: str
+    pictures: bool
+    """Whether the task was proposed with the picture."""
+    found: bool
+    number: int = 0
+
+
+AblationStep = AblationTrial | JudgedProposal
 
 
 def ablate(
-    scenes: Sequence[Path],
+    scenes: Sequence[AblationScene],
     model: Model,
     sandbox: ProgramRunner,
-    modes: Sequence[Mode] = ROUTER_MODES,
-    count: int = 8,
-    max_rounds: int = 8,
-    limits: Limits | None = None,
-) -> Iterator[AblationTrial]:
-    """Run up to `count` proposed tasks of each project folder in every mode, all modes from the same first program.
+    options: AblationOptions | None = None,
+    done: Sequence[AblationStep] = (),
+) -> Iterator[AblationStep]:
+    """Run the proposed tasks of each scene in every row, rows of equal sight from the same first program.
 
-    Raises SandboxError, and AblationError without a scene. A failure of the model is a crashed trial.
+    All rows have the tasks that were proposed with the picture. Steps in `done` are not run again. Raises SandboxError,
+    CeilingReached, StageCancelled, and AblationError without a scene. Another failure of the model is a crashed trial.
     """
+    options = options or AblationOptions()
     if not scenes:
         raise AblationError("there is no scene to run the ablation on; name frames or project folders")
-    for folder in scenes:
-        scene = kit.Scene.load(folder)
-        for task in propose(scene, model, count):
-            try:
-                first = write_program(task, scene, model)
-            except ModelError as error:
-                yield from (_failed(folder, task, mode, str(error)) for mode in modes)
+    finished = {(one.scene, one.number, one.mode) for one in done if isinstance(one, AblationTrial)}
+    judged = {(one.scene, one.number, one.pictures) for one in done if isinstance(one, JudgedProposal)}
+    for scene in scenes:
+        twin = kit.Scene.load(scene.folder)
+        tasks = propose(twin, _sighted(model, scene, True, "propose_tasks"), options.count, scene.context.notes)
+        yield from _judge(scene, scenes, model, options, tasks, judged)
+        for number, task in enumerate(tasks):
+            programs: dict[bool, Program | str] = {}
+            for row in map(ROWS.__getitem__, options.rows):
+                if (scene.folder.name, number, row.name) not in finished:
+                    asked = _sighted(model, scene, row.pictures, "write_program")
+                    knows = RouteContext(scene.context.notes, scene.examples(task))
+                    context = knows if asked.has_language else RouteContext()
+                    if row.pictures not in programs:
+                        programs[row.pictures] = _first_program(task, twin, asked, context)
+                    limits = RouteOptions(row.mode, options.max_rounds, options.limits, context)
+                    trial = _trial(scene.folder, task, asked, sandbox, limits, programs[row.pictures])
+                    yield replace(trial, mode=row.name, number=number)
+
+
+def _sighted(model: Model, scene: AblationScene, pictures: bool, kind: str) -> StageModel:
+    context = scene.context if pictures else replace(scene.context, pictures=(), picture_key="")
+    return StageModel(model, kind, context)
+
+
+def _judge(
+    scene: AblationScene,
+    scenes: Sequence[AblationScene],
+    model: Model,
+    options: AblationOptions,
+    tasks: Sequence[Task],
+    judged: set[tuple[str, int, bool]],
+) -> Iterator[JudgedProposal]:
+    """Yield the judge's verdict on the proposals, and on those made without the picture if a row has none."""
+    others = [one.judged for one in scenes if one is not scene and one.judged]
+    if scene.judged is None or not has_language(model):
+        return
+    proposals = {True: tasks}
+    if scene.context.pictures and not all(ROWS[name].pictures for name in options.rows):
+        blind = _sighted(model, scene, False, "propose_tasks")
+        proposals[False] = propose(kit.Scene.load(scene.folder), blind, options.count, scene.context.notes)
+    for pictures, proposed in proposals.items():
+        for number, task in enumerate(proposed):
+            if (scene.folder.name, number, pictures) in judged:
                 continue
-            for mode in modes:
-                yield _trial(folder, task, first, model, sandbox, RouteOptions(mode, max_rounds, limits))
-
-
-def summary(trials: Sequence[AblationTrial]) -> list[dict[str, Any]]:
-    """Return one row for each mode: rewards with and without crashed runs, and the mean number of repairs."""
-    return [_row(mode, [t for t in trials if t.mode == mode]) for mode in dict.fromkeys(t.mode for t in trials)]
-
-
-def write_ablation(trials: Sequence[AblationTrial], folder: Path, source: str) -> list[dict[str, Any]]:
-    """Write ablation.csv (a row for each trial), .json, .md and .html (a chart), and return the rows of the summary."""
-    rows = summary(trials)
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "ablation.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, fieldnames=list(asdict(trials[0])) if trials else ["scene"])
-        table.writeheader()
-        table.writerows(asdict(trial) for trial in trials)
-    report = {"source": source, "summary": rows, "trials": [asdict(trial) for trial in trials]}
-    (folder / "ablation.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), "utf-8")
-    (folder / "ablation.md").write_text(f"Programs by {source}.\n\n{markdown(rows)}", "utf-8")
-    groups = {str(row["mode"]): (row["reward_without_crashed"], row["reward_with_crashed"]) for row in rows}
-    series = ("crashed runs left out", "crashed runs count 0")
-    title = f"Mean oracle reward, {len(trials) // max(1, len(rows))} tasks, {source}"
-    bar_chart(groups, series, title).write_html(folder / "ablation.html", include_plotlyjs=True, div_id="ablation")
-    return rows
-
-
-def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the summary as a Markdown table, with the rewards of the paper."""
-    heads = ["mode", "tasks", "done", "crashed", "reward, crashed left out", "reward, crashed count 0"]
-    heads += ["repairs of simulation", "repairs of checks", "GRS (GPT-4o)"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for row in rows:
-        cells = [row["mode"], row["tasks"], f"{row['done']:.0%}", row["crashed"]]
-        cells += [f"{row[key]:.2f}" for key in ("reward_without_crashed", "reward_with_crashed")]
-        cells += [f"{row[key]:.2f}" for key in ("of_simulation", "of_checks")]
-        lines.append("| " + " | ".join(map(str, [*cells, PAPER_REWARDS.get(str(row["mode"]), "")])) + " |")
-    return "\n".join(lines) + "\n"
+            found = judge_task(task, scene.judged, others, model)
+            if found is not None:
+                yield JudgedProposal(scene.folder.name, task.name, pictures, found, number)
 
 
 def _trial(
-    folder: Path, task: Task, first: Program, model: Model, sandbox: ProgramRunner, options: RouteOptions
+    folder: Path, task: Task, model: Model, sandbox: ProgramRunner, options: RouteOptions, first: Program | str
 ) -> AblationTrial:
-    rounds: list[Round] = []
-    failure = ""
+    """Return the result of one task; `first` is its first program, or why there is none."""
+    failure, rounds = "", list[Round]()
+    if isinstance(first, str):
+        return _failed(folder, task, options.mode, first)
     try:
         rounds.extend(route(task, folder, model, sandbox, options, RouteStart(first)))
+    except (CeilingReached, StageCancelled):
+        raise
     except ModelError as error:
         failure = str(error)
+    return _result(folder, task, options.mode, rounds, failure)
+
+
+def _first_program(task: Task, twin: kit.Scene, model: Model, context: RouteContext) -> Program | str:
+    """Return the first program, or why the model wrote none."""
+    try:
+        return write_program(task, twin, model, context)
+    except (CeilingReached, StageCancelled):
+        raise
+    except ModelError as error:
+        return str(error)
+
+
+def _result(folder: Path, task: Task, row: str, rounds: Sequence[Round], failure: str) -> AblationTrial:
     if not rounds:
-        return _failed(folder, task, options.mode, failure)
+        return _failed(folder, task, row, failure)
     last = rounds[-1]
     rewards = [r.report.reward for r in rounds if r.report.reward]
     report = last.report
@@ -133,7 +226,7 @@ def _trial(
         scene=folder.name,
         task=task.name,
         kind=task.kind,
-        mode=options.mode,
+        mode=row,
         reward=sum(rewards[-1]) / len(rewards[-1]) if rewards else 0.0,
         crashed=bool(failure or report.crash or report.timed_out or report.violation),
         done=last.route == "done",
@@ -144,24 +237,5 @@ def _trial(
     )
 
 
-def _failed(folder: Path, task: Task, mode: str, reason: str) -> AblationTrial:
-    return AblationTrial(folder.name, task.name, task.kind, mode, 0.0, True, False, 0, 0, 0.0, reason)
-
-
-def _row(mode: str, trials: Sequence[AblationTrial]) -> dict[str, Any]:
-    completed = [t.reward for t in trials if not t.crashed]
-    return {
-        "mode": mode,
-        "tasks": len(trials),
-        "done": _mean([float(t.done) for t in trials]),
-        "crashed": sum(t.crashed for t in trials),
-        "reward_without_crashed": _mean(completed),
-        "reward_with_crashed": _mean([0.0 if t.crashed else t.reward for t in trials]),
-        "of_simulation": _mean([float(t.of_simulation) for t in trials]),
-        "of_checks": _mean([float(t.of_checks) for t in trials]),
-        "seconds": _mean([t.seconds for t in trials]),
-    }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+def _failed(folder: Path, task: Task, row: str, reason: str) -> AblationTrial:
+    return AblationTrial(folder.name, task.name, task.kind, row, 0.0, True, False, 0, 0, 0.0, reason)

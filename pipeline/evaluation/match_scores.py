@@ -107,15 +107,9 @@ def _assign_segments(masks: Mapping[int, np.ndarray], truth: np.ndarray) -> dict
 
 def score(outcomes: Sequence[MatchOutcome], criterion: Criterion, draws: int = 2000) -> F1Score:
     """Return F1 with its confidence interval from `draws` bootstrap samples. NaN if there is nothing to count."""
-    frames = sorted({outcome.frame for outcome in outcomes})
-    kinds = ("right", "wrong", "missed", "invented", "null kept")
-    counts = np.zeros((len(frames), len(kinds)))
-    for outcome in outcomes:
-        verdict = outcome.verdict(criterion)
-        if verdict in kinds:
-            counts[frames.index(outcome.frame), kinds.index(verdict)] += 1
+    counts = _verdict_counts(outcomes, criterion)
     right, wrong, missed, invented, null = counts.sum(axis=0)
-    picks = np.random.default_rng(0).integers(0, len(frames), (draws, len(frames)))
+    picks = np.random.default_rng(0).integers(0, len(counts), (draws, len(counts)))
     samples = _f1(counts[picks].sum(axis=1))
     low, high = np.nanpercentile(samples, (2.5, 97.5)) if np.isfinite(samples).any() else (np.nan, np.nan)
     return F1Score(
@@ -126,6 +120,23 @@ def score(outcomes: Sequence[MatchOutcome], criterion: Criterion, draws: int = 2
         recall=_share(right, right + wrong + missed),
         null_kept=_share(null, null + invented),
     )
+
+
+def frame_scores(outcomes: Sequence[MatchOutcome], criterion: Criterion) -> list[float]:
+    """Return F1 of each frame, in the order of their names; NaN for a frame with nothing to count."""
+    return [float(one) for one in _f1(_verdict_counts(outcomes, criterion))]
+
+
+def _verdict_counts(outcomes: Sequence[MatchOutcome], criterion: Criterion) -> np.ndarray:
+    """Return how often each frame has each verdict that counts, (frames, 5)."""
+    frames = sorted({outcome.frame for outcome in outcomes})
+    kinds = ("right", "wrong", "missed", "invented", "null kept")
+    counts = np.zeros((len(frames), len(kinds)))
+    for outcome in outcomes:
+        verdict = outcome.verdict(criterion)
+        if verdict in kinds:
+            counts[frames.index(outcome.frame), kinds.index(verdict)] += 1
+    return counts
 
 
 def recall_at(outcomes: Sequence[MatchOutcome], criterion: Criterion, count: int) -> float:

@@ -6,13 +6,14 @@ import math
 from dataclasses import asdict, replace
 from typing import Any
 
-from pipeline.evaluation.match_scores import MatchOutcome
+from pipeline.evaluation.match_scores import Criterion, MatchOutcome, frame_scores
 from pipeline.evaluation.matcher_evaluation import (
     QUESTION_KIND_BY_MATCHER,
     MatcherAccuracy,
     MatcherResult,
     MatcherTable,
 )
+from pipeline.evaluation.significance import GroupTest, compare_groups
 
 
 def caption(table: MatcherTable) -> str:
@@ -39,15 +40,24 @@ def markdown(table: MatcherTable) -> list[str]:
         cells = [cell for figures in (one.exact, one.category) for cell in _cells(figures)]
         null_kept = "-" if math.isnan(one.exact.f1.null_kept) else f"{one.exact.f1.null_kept:.2f}"
         lines.append(f"| {' | '.join([one.matcher, *cells, null_kept, f'{one.seconds:.2f}', calls_text(one)])} |")
-    return lines
+    tests = significance(table)
+    return lines + [line for name, one in tests.items() for line in ("", f"{name} F1 by frame: {one.sentence}")]
+
+
+def significance(table: MatcherTable) -> dict[str, GroupTest]:
+    """Return the tests whether the matchers' F1 by frame differ, by criterion; none for a single matcher."""
+    criteria: tuple[Criterion, ...] = ("exact", "category")
+    groups = {one: {name: frame_scores(rows, one) for name, rows in table.rows.items()} for one in criteria}
+    return {one: found for one, scores in groups.items() if (found := compare_groups(scores))}
 
 
 def calls_text(line: MatcherResult) -> str:
-    """Return the calls of a matcher and their cost: "50 calls, $0.12, 2 failed"; "-" if it asks no model."""
+    """Return the calls of a matcher, their cost and the share of unusable answers; "-" if it asks no model."""
     if line.matcher not in QUESTION_KIND_BY_MATCHER:
         return "-"
     parts = [f"{line.calls} calls", f"${line.usd:.2f}" if line.usd is not None else "cost unknown"]
-    return ", ".join(parts + [f"{line.failed} failed: no match"] * bool(line.failed))
+    share = line.failed / line.calls if line.calls else 0.0
+    return ", ".join([*parts, f"{share:.0%} unusable" + ", counted as no match" * bool(line.failed)])
 
 
 def _cells(figures: MatcherAccuracy) -> tuple[str, str]:
@@ -58,6 +68,7 @@ def _cells(figures: MatcherAccuracy) -> tuple[str, str]:
 def to_json(table: MatcherTable) -> dict[str, Any]:
     """Return the table with the outcome of every object. Numbers that are not finite become null."""
     value = asdict(replace(table, rows={}))
+    value["significance"] = {criterion: asdict(found) for criterion, found in significance(table).items()}
     value["rows"] = {
         matcher: [_row(one) for one in rows] for matcher, rows in table.rows.items()
     }  # fmt: skip

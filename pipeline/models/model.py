@@ -21,6 +21,7 @@ STAGE_OF = {
     "match_paper": "matches",
     "weigh_object": "scene",
     "propose_tasks": "task",
+    "judge_task": "task",
     "understand_task": "task",
     "write_program": "rounds",
     "route": "rounds",

@@ -116,6 +116,11 @@ def _match_paper(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in _match_by_words(data).items() if key != "scores"}
 
 
+def _judge_task(data: Mapping[str, Any]) -> dict[str, Any]:
+    scene, reason = _most_words_in_common(data["task"], [" ".join(one["objects"]) for one in data["scenes"]])
+    return {"scene": scene or 1, "reason": reason}
+
+
 _RULES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "describe_segment": _describe_segment,
     "describe_asset": _describe_asset,
@@ -124,6 +129,7 @@ _RULES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "match_image_text": _match_by_words,
     "match_image": _match_image,
     "match_paper": _match_paper,
+    "judge_task": _judge_task,
     "weigh_object": _weigh_object,
 }
 

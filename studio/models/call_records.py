@@ -24,6 +24,7 @@ CALL_TITLES = {
     "match_paper": "Which asset is it, among all?",
     "weigh_object": "What does it weigh?",
     "propose_tasks": "Propose tasks",
+    "judge_task": "Which scene is the task for?",
     "understand_task": "Understand the task",
     "write_program": "Write the program",
     "route": "Which side is wrong?",

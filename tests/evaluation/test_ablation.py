@@ -1,17 +1,40 @@
-"""The ablation of the router: the same tasks in every mode, with and without crashed runs."""
+"""The ablation of the router: every task in every row, both ways of counting crashes, resumable, under a ceiling."""
 
 import csv
 import json
+import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import tabletop
 
-from pipeline.evaluation import AblationTrial, ablate, summary, write_ablation
-from pipeline.evaluation.ablation import AblationError, markdown
+from pipeline.evaluation import (
+    AblationOptions,
+    AblationScene,
+    AblationTrial,
+    JudgedProposal,
+    ablate,
+    summary,
+    write_ablation,
+)
+from pipeline.evaluation.ablation import ROWS, AblationError
+from pipeline.evaluation.ablation_files import FILE, keep_steps, read_steps
+from pipeline.evaluation.ablation_report import markdown
 from pipeline.evaluation.chart import bar_chart
-from pipeline.models import ModelError
+from pipeline.evaluation.scene_judge import JudgedScene
+from pipeline.models import ModelError, ModelSettings
+from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.costs.budget import CeilingReached, spent_usd
+from pipeline.models.stage_model import SceneContext
+from pipeline.models.trace.recorder import TracingModel, read_trace
 from pipeline.planner import PlannerModel
 from pipeline.simulation import CheckResult, Report
+from scripts.scripted_model_server.server import ScriptedServer
+
+PICTURE = np.full((48, 64, 3), 90, np.uint8)
+COUNT = 2
+"""Tasks of each scene."""
 
 
 def trial(mode: str, reward: float, crashed: bool = False) -> AblationTrial:
@@ -21,52 +44,156 @@ def trial(mode: str, reward: float, crashed: bool = False) -> AblationTrial:
 TRIALS = [trial("none", 0.5), trial("none", 0.7, crashed=True), trial("route", 1.0), trial("route", 1.0)]
 
 
+class HalfSolvingSandbox:
+    """Every rollout has a reward of one half and a failed check."""
+
+    def run(self, program, project_dir, *_, **__):
+        return Report((CheckResult("check_it", False, "half"),), (0.5,), evidence={"goals": []}), None
+
+
+@pytest.fixture
+def scenes(tmp_path):
+    """Three tables as the model is shown them; each but the first lacks an object."""
+    names = list(tabletop.OBJECTS)
+    found = []
+    for number in range(3):
+        folder = tmp_path / f"table{number}"
+        objects = {name: tabletop.OBJECTS[name] for name in names[: len(names) - number]}
+        tabletop.write(folder, objects=objects)
+        notes = {name: f"(mark {k}) a plain {name}" for k, name in enumerate(objects, 1)}
+        judged = JudgedScene(folder.name, [name.replace("_", " ") for name in objects], PICTURE)
+        found.append(AblationScene(folder, SceneContext(notes, (PICTURE,), str(number)), judged=judged))
+    return found
+
+
+@pytest.fixture(scope="module")
+def served():
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def model(served, tmp_path):
+    """Open the scripted model with a ceiling in USD; its calls are traced in this folder."""
+
+    def open_model(ceiling=None, folder=tmp_path):
+        prices = {"usd_per_million_in": 2.0, "usd_per_million_out": 8.0}
+        settings = ModelSettings("openai", served.model, base_url=served.url, ceiling_usd=ceiling, **prices)
+        return TracingModel(OpenAIModel(settings), folder / "trace.jsonl")
+
+    return open_model
+
+
+OPTIONS = AblationOptions(tuple(ROWS), COUNT, 3)
+
+
 def test_crashed_runs_are_left_out_of_one_score_and_count_as_zero_in_the_other():
     none, route = summary(TRIALS)
     assert (none["reward_without_crashed"], none["reward_with_crashed"]) == (0.5, 0.25)
     assert (none["crashed"], none["tasks"], none["done"]) == (1, 2, 0.0)
     assert (route["reward_without_crashed"], route["reward_with_crashed"], route["done"]) == (1.0, 1.0, 1.0)
+    assert none["reward_with_crashed_low"] <= 0.25 <= none["reward_with_crashed_high"]
+    assert summary([trial("none", 0.5, crashed=True)])[0]["reward_without_crashed"] is None
 
 
 def test_the_results_are_written_as_tables_and_an_interactive_chart(tmp_path):
-    rows = write_ablation(TRIALS, tmp_path / "out", "rules")
-    assert len(list(csv.DictReader((tmp_path / "out" / "ablation.csv").open()))) == len(TRIALS)
+    judged = [JudgedProposal("table", "task", True, found) for found in (True, False)]
+    rows = write_ablation([*TRIALS, *judged], tmp_path / "out", "rules", "Cost: nothing <much>.")
+    assert len(list(csv.DictReader((tmp_path / "out" / "trials.csv").open()))) == len(TRIALS)
+    assert [row["mode"] for row in csv.DictReader((tmp_path / "out" / "ablation.csv").open())] == ["none", "route"]
     assert json.loads((tmp_path / "out" / "ablation.json").read_text())["summary"] == rows
-    assert "| route | 2 | 100% | 0 | 1.00 | 1.00 |" in markdown(rows)
-    chart = (tmp_path / "out" / "ablation.html").read_text()
-    assert "Plotly.newPlot" in chart and "<script src=" not in chart, "it needs no network"
-    assert "crashed runs left out" in chart and "crashed runs count 0" in chart
+    table = markdown(rows)
+    assert "| router | 2 | 100% | 0 | 1.00 (1.00-1.00) | 1.00 (1.00-1.00) |" in table and "| 50% of 2 | 0.71 |" in table
+    page = (tmp_path / "out" / "ablation.html").read_text()
+    assert "Plotly.newPlot" in page and "<script src=" not in page, "it needs no network"
+    assert "Kruskal-Wallis" in page and "nothing &lt;much&gt;" in page and "<td>router</td>" in page
     figure = bar_chart({"none": (0.5, 0.25), "route": (1.0, 1.0)}, ("left out", "count 0"), "title")
     assert [tuple(bar.y) for bar in figure.data] == [(0.5, 1.0), (0.25, 1.0)]
     assert [bar.name for bar in figure.data] == ["left out", "count 0"]
 
 
-class HalfSolvingSandbox:
-    """Every rollout has a reward of one half and a failed check."""
-
-    def run(self, program, project_dir, **_):
-        return Report((CheckResult("check_it", False, "half"),), (0.5,), evidence={"goals": []}), None
-
-
-def test_every_mode_starts_from_the_same_program(tmp_path):
-    project = tabletop.write(tmp_path)
-    trials = list(ablate([project], PlannerModel(), HalfSolvingSandbox(), count=1, max_rounds=3))
+def test_every_row_starts_from_the_same_program(tmp_path):
+    scene = AblationScene(tabletop.write(tmp_path))
+    trials = list(ablate([scene], PlannerModel(), HalfSolvingSandbox(), AblationOptions(count=1, max_rounds=3)))
     assert [t.mode for t in trials] == ["none", "repair", "route"]
     assert len({t.task for t in trials}) == 1 and {t.reward for t in trials} == {0.5}
     assert trials[0].of_simulation == trials[0].of_checks == 0 and not any(t.done for t in trials)
 
 
-def test_a_failing_model_is_a_crashed_trial_in_every_mode(tmp_path):
+def test_a_failing_model_is_a_crashed_trial_in_every_row(tmp_path):
     class SilentModel(PlannerModel):
         def ask(self, question):
             if question.kind == "write_program":
                 raise ModelError("no words")
             return super().ask(question)
 
-    trials = list(ablate([tabletop.write(tmp_path)], SilentModel(), HalfSolvingSandbox(), count=1))
+    scene = AblationScene(tabletop.write(tmp_path))
+    trials = list(ablate([scene], SilentModel(), HalfSolvingSandbox(), AblationOptions(count=1)))
     assert [(t.crashed, t.reward, t.why) for t in trials] == [(True, 0.0, "no words")] * 3
 
 
 def test_an_ablation_without_scenes_is_refused():
     with pytest.raises(AblationError, match="no scene to run the ablation on"):
-        list(ablate([], PlannerModel(), HalfSolvingSandbox()))
+        next(ablate([], PlannerModel(), HalfSolvingSandbox()))
+
+
+def test_rows_without_pictures_send_none_and_the_others_send_one_with_every_question(scenes, served, model, tmp_path):
+    before = len(served.requests)
+    traced = model()
+    steps = list(ablate(scenes, traced, HalfSolvingSandbox(), OPTIONS))
+    trials = [one for one in steps if isinstance(one, AblationTrial)]
+    assert len(trials) == 3 * COUNT * len(ROWS) and {one.mode for one in trials} == set(ROWS)
+    asked = [one for one in served.requests[before:] if one.kind != "judge_task"]
+    sights = {(one.kind, len(one.pictures)) for one in asked}
+    assert sights >= {(kind, count) for kind in ("propose_tasks", "write_program", "route") for count in (0, 1)}
+    assert all("(mark 1) a plain red_cube" in one.prompt for one in asked)
+    ended = [line for line in read_trace(tmp_path / "trace.jsonl") if line["event"] == "end"]
+    assert len(ended) == len(served.requests) - before, "every call is traced"
+
+
+def test_the_judge_gets_three_scenes_and_its_verdict_depends_on_the_task_alone(scenes, served, model):
+    before = len(served.requests)
+    verdicts = [
+        one for one in ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS) if isinstance(one, JudgedProposal)
+    ]
+    asked = [one for one in served.requests[before:] if one.kind == "judge_task"]
+    assert len(verdicts) == 2 * 3 * COUNT and {one.pictures for one in verdicts} == {True, False}
+    assert asked and all(len(one.pictures) == 3 and "red_cube" not in one.prompt for one in asked)
+    again = [one for one in ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS) if isinstance(one, JudgedProposal)]
+    assert again == verdicts
+    alone = [one for one in ablate(scenes[:2], model(), HalfSolvingSandbox(), OPTIONS)]
+    assert not any(isinstance(one, JudgedProposal) for one in alone), "two scenes are too few"
+
+
+def test_a_stopped_ablation_goes_on_where_it_stopped(scenes, model, tmp_path):
+    whole = list(ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS))
+    for stop in (0, 1, len(whole) // 2, len(whole)):
+        folder = tmp_path / f"stopped{stop}"
+        keep_steps(folder, "scripted", whole[:stop])
+        with (folder / FILE).open("a") as file:
+            file.write('{"step": "trial", "scen')  # killed while writing
+        done = read_steps(folder, "scripted")
+        assert done == whole[:stop]
+        rest = list(ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS, done))
+        assert [_result(one) for one in (*done, *rest)] == [_result(one) for one in whole]
+    with pytest.raises(AblationError, match="by scripted, not by gpt-9"):
+        read_steps(folder, "gpt-9")
+
+
+def test_no_ablation_crosses_its_random_ceiling(scenes, model, tmp_path):
+    rng, stopped = random.Random(0), 0
+    for number in range(20):
+        folder, ceiling = tmp_path / str(number), rng.uniform(0.0, 0.6)
+        folder.mkdir()
+        traced = model(ceiling, folder)
+        try:
+            list(ablate(scenes, traced, HalfSolvingSandbox(), replace(OPTIONS, count=1)))
+        except CeilingReached:
+            stopped += 1
+        assert spent_usd(read_trace(folder / "trace.jsonl")) <= ceiling
+        assert traced.budget.spent_usd <= ceiling
+    assert stopped > 0, "some ceilings are low"
+
+
+def _result(step):
+    return replace(step, seconds=0.0) if isinstance(step, AblationTrial) else step

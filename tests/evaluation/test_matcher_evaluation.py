@@ -84,7 +84,7 @@ def last_table(evaluation, matchers=()):
 def test_an_unmeasurable_matcher_has_a_reason_and_the_others_are_scored(evaluation):
     table = last_table(evaluation)
     lines = {one.matcher: one for one in table.lines}
-    assert list(lines) == ["all", "embedding", "text", "image", "image+text"]
+    assert list(lines) == ["all", "embedding", "text", "image", "image+text", "paper"]
     assert all(lines[one].unavailable for one in lines if one != "all")
     assert lines["all"].exact and lines["all"].exact.f1.f1 > 0 and table.frames == 1
     text = "\n".join(markdown(table))

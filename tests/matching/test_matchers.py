@@ -1,4 +1,4 @@
-"""The five matchers: which can be used, what each asks a model, and what follows from the answer."""
+"""The matchers: which can be used, what each asks a model, and what follows from the answer."""
 
 import os
 import subprocess
@@ -24,8 +24,13 @@ from pipeline.matching import (
     why_unavailable,
 )
 from pipeline.matching.measured import category_probability
-from pipeline.matching.model import QUESTION_KINDS, SHORTLIST_SIZE, correspond
-from pipeline.matching.model.correspondence import MAX_DESCRIPTION_CHARACTERS, _shortlist, question
+from pipeline.matching.model import QUESTION_KINDS, SHORTLIST_SIZE, correspond, correspondence
+from pipeline.matching.model.correspondence import (
+    MAX_DESCRIPTION_CHARACTERS,
+    _shortlist,
+    batched_assets,
+    question,
+)
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel
@@ -84,7 +89,7 @@ def test_a_matcher_without_its_model_or_encoder_is_replaced_by_all_evidence(matc
     assert usable_matcher(matcher, PlannerModel(), None) == ("all", reason)
     assert not why_unavailable(matcher, ScriptedModel(), encoder)  # type: ignore[arg-type]
     without_vision = why_unavailable(matcher, ScriptedModel(has_vision=False), encoder)  # type: ignore[arg-type]
-    assert ("reads pictures" in without_vision) == (matcher in ("image", "image+text"))
+    assert ("reads pictures" in without_vision) == (matcher in ("image", "image+text", "paper"))
 
 
 @pytest.mark.parametrize("matcher", MODEL_MATCHERS)
@@ -100,7 +105,7 @@ def test_a_question_holds_descriptions_or_pictures_or_both_but_no_measured_score
     assert load_prompt(asked.kind).fill(asked.data)
 
 
-@pytest.mark.parametrize("matcher", MODEL_MATCHERS)
+@pytest.mark.parametrize("matcher", ["text", "image", "image+text"])
 def test_candidates_that_the_model_scored_come_first_and_name_their_source(measured, matcher):
     listed = sorted(one.asset_id for one in measured.match.candidates[: SHORTLIST_SIZE[matcher]])
     found = ask(measured, matcher, ScriptedModel(choice=2))
@@ -163,3 +168,41 @@ def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path):
     assert done.returncode == 2 and not (tmp_path / "one").exists()
     (line,) = done.stderr.strip().splitlines()
     assert "text needs a language model" in line
+
+
+class WordsModel:
+    """Chooses the asset whose caption it is given, wherever it is listed; records the questions."""
+
+    name, has_vision = "reader-1", True
+
+    def __init__(self, words):
+        self.words, self.questions = words, []
+
+    def ask(self, question):
+        self.questions.append(question)
+        lines = question.data["assets"].splitlines()
+        numbers = [k for k, line in enumerate(lines, 1) if any(word in line for word in self.words)]
+        return question.answer_type(choice=numbers[-1] if numbers else 0, reason="It says so.")
+
+
+@pytest.mark.parametrize("characters", [10, 150, 400, 48_000])
+def test_the_papers_matcher_shows_every_asset_once_and_ends_with_one_final_question(measured, monkeypatch, characters):
+    monkeypatch.setattr(correspondence, "CONTEXT_CHARACTERS", characters)
+    assets = sorted(measured.library, key=lambda asset: asset.id)
+    captions = {asset.id: f"the thing number {k}" for k, asset in enumerate(assets)}
+    model = WordsModel(["number 1", "number 4"])
+    found = correspond("paper", model, measured.query, measured.match, measured.library, captions)
+    assert found.asset_id == assets[4].id and found.candidates[0].scores["paper"] == 1.0
+    batches = len(batched_assets(assets, captions))
+    first = "\n".join(one.data["assets"] for one in model.questions[:batches])
+    assert all(first.count(f"the thing number {k} ") == 1 for k in range(len(assets)))
+    assert all(len(one.pictures) == 1 and one.needs_vision for one in model.questions)
+    assert ("questions about" in found.reason) == (len(model.questions) > batches)
+    assert (
+        correspond("paper", WordsModel(["none"]), measured.query, measured.match, measured.library, {}).asset_id is None
+    )
+
+
+def test_a_failure_of_the_papers_matcher_returns_the_measured_match(measured):
+    found = correspond("paper", ScriptedModel(silent=True), measured.query, measured.match, measured.library, {})
+    assert found.asset_id == measured.match.asset_id and found.failure == "It said nothing of use."

@@ -34,6 +34,8 @@ SHORTLIST_SIZE: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8, "
 """Most candidates that the measured matcher ranks for each; "paper" takes only their scales from it."""
 CONTEXT_CHARACTERS = 48_000
 """Most characters of assets' descriptions in one question of "paper": about 14,000 tokens."""
+MIN_BATCH = 2
+"""Fewest assets in one question, so that every round of questions leaves fewer assets."""
 MAX_DESCRIPTION_CHARACTERS = 12_000
 """Most characters of all assets' descriptions in one question: about 3,500 tokens."""
 ASSETS_PER_ROW = 4
@@ -128,8 +130,10 @@ def _choose_among_all(
         short = replace(measured, candidates=measured.candidates[:MAX_CANDIDATES])
         return replace(short, failure=without_folders(str(error)))
     best = chosen[0].id if chosen else None
-    scale = next((one.scale for one in measured.candidates if one.asset_id == best), 1.0)
-    found = Candidate(best, 1.0, {"paper": 1.0}, reasons[-1], scale) if best else None
+    ranked = next((one for one in measured.candidates if one.asset_id == best), None)
+    scale = ranked.scale if ranked else 1.0
+    scores = {**ranked.scores, "paper": 1.0} if ranked else {"paper": 1.0}
+    found = Candidate(best, 1.0, scores, reasons[-1], scale) if best else None
     others = tuple(replace(one, score=0.0) for one in measured.candidates if one.asset_id != best)
     note = f" (Asked in {len(reasons)} questions about {len(library)} assets.)" if rounds > 1 else ""
     candidates = ((found, *others) if found else others)[:MAX_CANDIDATES]
@@ -142,7 +146,7 @@ def batched_assets(assets: Sequence[Asset], captions: Mapping[str, str]) -> list
     batches, characters = list[list[Asset]](), 0
     for asset in assets:
         length = len(_asset_line(1000, asset, captions)) + 1
-        if not batches or characters + length > CONTEXT_CHARACTERS:
+        if not batches or (len(batches[-1]) >= MIN_BATCH and characters + length > CONTEXT_CHARACTERS):
             batches.append([])
             characters = 0
         batches[-1].append(asset)

@@ -18,6 +18,7 @@ TYPICAL_TOKENS = {
     "match_image": (3000, 160),
     "match_image_text": (3400, 160),
     "match_paper": (6000, 80),
+    "judge_task": (3600, 60),
     "weigh_object": (450, 110),
     "propose_tasks": (4500, 900),
     "write_program": (11000, 2000),
@@ -122,6 +123,10 @@ def _cost(settings: ModelSettings, kind: str, count: int) -> float | None:
     return price and count * price.cost(*TYPICAL_TOKENS[kind])
 
 
+class CeilingReached(ModelError):
+    """The next call could exceed the cost ceiling; nothing was sent."""
+
+
 class Budget:
     """A project's spending and its ceiling, in USD. Thread-safe."""
 
@@ -130,16 +135,16 @@ class Budget:
         self._reserved, self._lock = 0.0, threading.Lock()
 
     def reserve(self, max_usd: float | None) -> float:
-        """Reserve the most that a call can cost and return it. Raises ModelError if it may exceed the ceiling."""
+        """Reserve the most that a call can cost and return it. Raises CeilingReached if it may exceed the ceiling."""
         with self._lock:
             if self.ceiling_usd is not None and max_usd is None:
-                raise ModelError(
+                raise CeilingReached(
                     f"The price of this model is unknown, so the ceiling of {format_usd(self.ceiling_usd)} cannot be "
                     "enforced; enter its price in the Models panel, or remove the ceiling."
                 )
             amount = max_usd or 0.0
             if self.ceiling_usd is not None and self.spent_usd + self._reserved + amount > self.ceiling_usd:
-                raise ModelError(
+                raise CeilingReached(
                     f"This call may cost {format_usd(amount)}, and {format_usd(self.spent_usd + self._reserved)} of "
                     f"the ceiling of {format_usd(self.ceiling_usd)} are spent or reserved; raise the ceiling in the "
                     "Models panel (GRS_CEILING_USD), or use the measured results."
