@@ -101,7 +101,7 @@ def add_assets(arguments: argparse.Namespace) -> int:
     if arguments.id in taken:
         raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
     root = source if source.is_dir() or source.suffix.lower() == ".zip" else source.absolute().parent
-    for step in import_isolated([source], root, own, options, threading.Event(), taken, rename=False):
+    for step in import_isolated([source], root, own, options, threading.Event(), taken):
         if step.error:
             failed += 1
             print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)

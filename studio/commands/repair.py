@@ -1,0 +1,77 @@
+"""`grs-studio repair`: run the router on any program, as *Run from here* does in the app."""
+
+import argparse
+import contextlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import StudioError
+from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+
+if TYPE_CHECKING:
+    from pipeline.project import Project
+
+MODES = ("route", "repair", "none")
+
+
+def add_to(commands: "argparse._SubParsersAction") -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("repair", help="run and repair a program until its checks pass; outcome as JSON")
+    command.add_argument("program", type=Path, help="folder that holds simulation.py and checks.py")
+    command.add_argument("--scene", type=Path, required=True, help="project folder that holds the twin")
+    command.add_argument("--task", required=True, help="the task in plain words")
+    command.add_argument("--out", type=Path, required=True, help="folder for rounds/000/ ... and the trace")
+    command.add_argument(
+        "--mode", default="route", choices=MODES,
+        help="what is repaired: either side, the simulation only, or nothing (default %(default)s)",
+    )  # fmt: skip
+    command.add_argument("--rounds", type=int, default=8, help="at most (default %(default)s)")
+    add_model(command)
+    add_unprotected(command)
+    command.set_defaults(execute=repair)
+
+
+def repair(arguments: argparse.Namespace) -> int:
+    """Write each round to --out and print {"route", "rounds", "first_route"}."""
+    from pipeline.models.stage_model import StageModel
+    from pipeline.models.trace.recorder import TracingModel
+    from pipeline.project import Project
+    from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
+    from pipeline.run.scene_context import scene_context
+    from pipeline.run.solved_examples import solved_examples
+    from pipeline.simulation import kit
+    from pipeline.simulation.program import read_program
+    from pipeline.tasks import understand_instruction
+    from studio.server.services import Settings, open_services
+
+    if arguments.rounds < 1:
+        raise StudioError(f"--rounds is {arguments.rounds}; give 1 or more")
+    program, project = read_program(arguments.program), _project_with_twin(Project.open(arguments.scene))
+    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
+    services, routes = announce_sending(open_services(settings)), list[str]()
+    with contextlib.closing(services.sandbox):
+        context = scene_context(project, services)
+        model = StageModel(TracingModel(services.model, arguments.out / "trace.jsonl"), "route", context)
+        scene, text = kit.Scene.load(project.folder), project.text_in_current_names(arguments.task)
+        task = understand_instruction(text, scene, model, context.notes)
+        knows = RouteContext(context.notes, solved_examples(project, services, task))
+        options = RouteOptions(
+            arguments.mode, arguments.rounds, context=knows if model.has_language else RouteContext()
+        )
+        start = RouteStart(project.program_in_current_names(program), number=next_round_number(arguments.out))
+        for one in route(task, project.folder, model, services.sandbox, options, start):
+            write_round(replace(one, task=task.instruction), arguments.out)
+            print(f"round {one.number}: {one.reason}", file=sys.stderr)
+            routes.append(one.route)
+    print(json.dumps({"route": routes[-1], "rounds": len(routes), "first_route": routes[0]}))
+    return DONE
+
+
+def _project_with_twin(project: "Project") -> "Project":
+    if project.scene() is None:
+        folder = project.folder
+        raise StudioError(f"{folder} has no scene yet; run grs-studio run FRAME --out {folder} --until scene")
+    return project
