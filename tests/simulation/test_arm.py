@@ -13,6 +13,7 @@ from pipeline.simulation.arm import fingers, robot_model
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.collision import CollisionChecker
 from pipeline.simulation.arm.finger_grasps import find_grasps
+from pipeline.simulation.arm.inverse_kinematics import postures
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
 from pipeline.simulation.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_path
@@ -106,6 +107,27 @@ def test_inverse_kinematics_inverts_forward_kinematics():
         q = arm.solve(target)
         assert q is not None and np.allclose(arm.forward(q), target, atol=0.008)
         assert np.allclose(arm.forward(nearest_equivalent(q, q + 7.0, arm.model.jnt_range)), arm.forward(q), atol=1e-9)
+
+
+def test_every_posture_of_the_closed_form_reaches_the_pose():
+    arm, rng, branches = Kinematics(np.zeros(3), 0.0), np.random.default_rng(1), 0
+    for _ in range(25):
+        q = rng.uniform(-3, 3, 6)
+        target = arm.forward(q)
+        found = postures(target)
+        branches = max(branches, len(found))
+        assert all(np.allclose(arm.forward(one), target, atol=1e-5) for one in found)
+        assert any(np.allclose(np.sin((one - q) / 2), 0, atol=1e-5) for one in found)
+    assert branches == 8
+
+
+def test_a_horizontal_gripper_is_reached_with_the_elbow_up():
+    arm = Kinematics(np.zeros(3), 0.3)
+    target = np.eye(4)
+    target[:3, :3] = np.column_stack([[0, 0, 1.0], [0, 1.0, 0], [-1.0, 0, 0]]) @ np.diag([1, -1, -1.0])
+    target[:3, 3] = [0.5, 0.1, 0.2]
+    q = arm.solve(target)
+    assert q is not None and np.allclose(arm.forward(q), target, atol=1e-3) and np.sin(-q[1]) > 0
 
 
 def test_grasps_close_on_both_sides_of_the_object(stacked):

@@ -20,16 +20,20 @@ from pipeline.simulation.physics import Physics
 
 GRASP_DIRECTIONS = 12
 """Closing directions over half a turn."""
-FINGER_CLEARANCE_M = 0.006
-"""Distance between an open finger and the object."""
+FINGER_CLEARANCES_M = (0.006, 0.014)
+"""Distances between an open finger and the object that are tried; the larger one where a wall slopes."""
+FINGER_TIP_M = 0.009
+"""Thickness of a finger at its tip."""
 TIP_CLEARANCE_M = 0.004
 """Distance between the fingertips and what is below them."""
-GRIP_DEPTH_M = 0.030
-"""Usual depth of the fingertips below the top."""
+GRIP_DEPTHS_M = (0.042, 0.030, 0.018, 0.011)
+"""Depths of the fingertips below the top that are tried; the least for rims."""
 MAX_OBJECT_WIDTH_M = fingers.MAX_OPENING_M - 0.0025
 """Widest object that fits between the open fingers without touching them."""
 HALF_TURNS = (0.0, np.pi)
 """The gripper may hold with either finger on either side."""
+FLANK_STEP_M = 0.0007
+"""Spacing of the rays that measure a flank."""
 MAX_SLANT = np.tan(np.radians(24))
 """Steepest flank that friction holds, as a slope."""
 
@@ -87,7 +91,7 @@ def _grasps_along(heights: HeightMap, target: Object, yaw: float) -> Iterator[Gr
         if not (inside & heights.own).any():
             continue
         strip = _Strip(local, yaw, across, inside, float(heights.heights[inside & heights.own].max()))
-        for depth in (0.042, GRIP_DEPTH_M, 0.018):
+        for depth in GRIP_DEPTHS_M:
             tips = max(target.bottom + TIP_CLEARANCE_M, strip.top - depth)
             yield from _grasps_at(heights, target, strip, tips)
             if tips > strip.top - depth:
@@ -101,20 +105,31 @@ def _grasps_at(heights: HeightMap, target: Object, strip: _Strip, tips: float) -
     if not high.any() or strip.top - tips < 0.008:
         return
     for low, up in _runs(local[high, 0], heights.pitch):
-        width = up - low
-        if width > MAX_OBJECT_WIDTH_M:
-            yield float(width)
+        if up - low > MAX_OBJECT_WIDTH_M + 2.5 * heights.pitch:
+            yield float(up - low)
             continue
-        between = high & (local[:, 0] > low - 1e-6) & (local[:, 0] < up + 1e-6)
-        slant = max(_slant(local[between], heights.pitch, side) for side in (1, -1))
+        flanks = [_flank(heights, target, strip, edge, side, tips) for edge, side in ((low, -1), (up, 1))]
+        low, up = (side * max((side * flank[:, 0]).tolist()) for flank, side in zip(flanks, (-1, 1), strict=True))
+        width = float(up - low)
+        if width > MAX_OBJECT_WIDTH_M:
+            yield width
+            continue
+        slant = max(_slant(flank) for flank in flanks)
         if slant > MAX_SLANT:
             continue
-        finger_blockers = [_blocker(heights, strip, low, -1, tips), _blocker(heights, strip, up, 1, tips)]
-        opening = min(width + 2 * FINGER_CLEARANCE_M, fingers.MAX_OPENING_M)
+        finger_blockers, gap = [], 0.0
+        for gap in FINGER_CLEARANCES_M:
+            sides = ((low - gap, -1), (up + gap, 1))
+            finger_blockers = [
+                b for edge, side in sides if (b := _blocker(heights, strip, edge, side, tips)) is not None
+            ]
+            if not finger_blockers or width + 2 * gap > fingers.MAX_OPENING_M:
+                break
+        opening = min(width + 2 * gap, fingers.MAX_OPENING_M)
         palm = (np.abs(local[:, 1] - across) < 0.04) & (np.abs(local[:, 0] - (low + up) / 2) < 0.045)
         palm_height = tips + fingers.tip_offset(opening) + fingers.PALM_OFFSET_M - 0.004
         palm_blockers = heights.labels[palm & (heights.heights > palm_height)]
-        blockers = [*(label for label in finger_blockers if label is not None), *palm_blockers[:1]]
+        blockers = [*finger_blockers, *palm_blockers[:1]]
         if blockers:
             if others := [int(label) for label in blockers if label >= 0 and label != heights.label]:
                 yield others[0]
@@ -136,19 +151,32 @@ def _runs(values: np.ndarray, pitch: float) -> Iterator[tuple[float, float]]:
         yield float(run[0] - pitch / 2), float(run[-1] + pitch / 2)
 
 
-def _slant(points: np.ndarray, pitch: float, side: int) -> float:
-    """Return the slope of a flank against the perpendicular of the closing direction, in metres per metre."""
-    rows = np.round(points[:, 1] / (1.5 * pitch))
-    edge = np.array([(points[rows == r, 1].mean(), (side * points[rows == r, 0]).max()) for r in np.unique(rows)])
-    return abs(float(np.polyfit(edge[:, 0], edge[:, 1], 1)[0])) if len(edge) > 2 else 0.0
+def _flank(heights: HeightMap, target: Object, strip: _Strip, edge: float, side: int, tips: float) -> np.ndarray:
+    """Return points (N, 2) of the flank at an edge, N at least 1: along and across the closing direction."""
+    reach = 1.6 * heights.pitch
+    along = edge + side * np.arange(reach, -reach, -FLANK_STEP_M)
+    lines = strip.across + np.array([0.0, -0.4, 0.4, -0.8, 0.8]) * fingers.PAD_HALF_WIDTH_M
+    grid = np.stack(np.meshgrid(along, lines), -1)  # of shape (lines, along, 2), from outside inwards
+    points = target.position[:2] + grid.reshape(-1, 2) @ planar_rotation(strip.yaw).T
+    solid = heights.is_above(points, tips + 0.003).reshape(grid.shape[:2])
+    found = [grid[i, int(row.argmax())] for i, row in enumerate(solid) if row.any()]
+    return np.array(found) if found else np.array([[edge, strip.across]])
+
+
+def _slant(flank: np.ndarray) -> float:
+    """Return the slope of a flank (N, 2) against the perpendicular of the closing direction, in metres per metre.
+
+    Infinite where fewer than three rays meet it, as at a corner.
+    """
+    return abs(float(np.polyfit(flank[:, 1], flank[:, 0], 1)[0])) if len(flank) > 2 else np.inf
 
 
 def _blocker(heights: HeightMap, strip: _Strip, edge: float, side: int, tips: float) -> int | None:
     """Return the label of what is where a finger must go; None if it is free."""
-    out = side * (strip.local[:, 0] - edge)
+    out = side * (strip.local[:, 0] - edge)  # from the pad of the open finger
     near = np.abs(strip.local[:, 1] - strip.across) < fingers.PAD_HALF_WIDTH_M + 0.003
-    tip = near & (out > 0.001) & (out < FINGER_CLEARANCE_M + 0.009) & (heights.heights > tips - 0.002)
-    back = near & (out > 0.001) & (out < FINGER_CLEARANCE_M + fingers.FINGER_DEPTH_M) & (heights.heights > tips + 0.008)
+    tip = near & (out > -0.002) & (out < FINGER_TIP_M) & (heights.heights > tips - 0.002)
+    back = near & (out > -0.002) & (out < fingers.FINGER_DEPTH_M) & (heights.heights > tips + 0.008)
     hit = np.flatnonzero(tip | back)
     return int(heights.labels[hit[0]]) if len(hit) else None
 

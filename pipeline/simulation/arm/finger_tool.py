@@ -16,6 +16,7 @@ RELEASE_GAP_M = 0.010
 class FingerTool:
     """The 2F-85."""
 
+    carry_speed = 1.6
     feel_m = 0.0
 
     def __init__(self, physics: Physics, motion: Motion):

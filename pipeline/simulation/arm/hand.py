@@ -57,6 +57,8 @@ class ArmHand:
         self.motion, self.tool, self.clearance = motion, tool, CollisionChecker(physics)
         self._failed: dict[str, list[Grasp]] = {}
         self._held: HeldObject | None = None
+        self._stood: Object | None = None
+        """The held object as it stood before: it is set down level again, however it hangs."""
         self._drop = 0.0
 
     # ------------------------------------------------------------------ actions of the oracle
@@ -101,11 +103,11 @@ class ArmHand:
 
     def place(self, move: Move) -> str:
         """Carry the held object to its place and release it; return what went wrong, empty on success."""
-        held, physics = self._held, self.physics
+        held = self._held
         assert held is not None
         self.clearance.refresh()
-        target_object = physics.state()[move.object]
-        target, top, low = self._target(target_object, move, held)
+        assert self._stood is not None
+        target, top, low = self._target(self._stood, move, held)
         if target is None:
             return self._put_down_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
         above = _raised(target, LIFT_M)
@@ -198,7 +200,7 @@ class ArmHand:
         rest = _pose(upright)
         rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
         target = rest @ np.linalg.inv(held.hand_from_object)
-        return (target if self.kinematics.analytic_guess(target) is not None else None), top, low
+        return (target if self.kinematics.solve(target) is not None else None), top, low
 
     def _is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
         """Return a function that says whether joint angles (6,) collide with nothing."""
@@ -226,7 +228,7 @@ class ArmHand:
             self._back_off(np.array([0, 0, 1.0]))
             return failure
         self._held = HeldObject(name, np.linalg.inv(self._gripper_pose()) @ _pose(self.physics.state()[name]))
-        self._drop = plan.drop
+        self._drop, self._stood = plan.drop, target_object
         return ""
 
     def _go_to(self, q: np.ndarray, held: HeldObject | None) -> str:
@@ -240,7 +242,7 @@ class ArmHand:
             hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
             return f"{mover} would collide with {hit}"
-        self.motion.follow(path[1:])
+        self.motion.follow(path[1:], speed=self.tool.carry_speed if held else None)
         return ""
 
     def _rise(self, held: HeldObject | None) -> None:

@@ -15,6 +15,9 @@ MARGIN_M = 0.05
 class HeightMap:
     """Heights from above, on a grid of N points."""
 
+    physics: Physics
+    name: str
+    """Name of the object."""
     points: np.ndarray
     """World x and y in metres, of shape (N, 2)."""
     heights: np.ndarray
@@ -25,6 +28,11 @@ class HeightMap:
     """Label of the object at each point, of shape (N,)."""
     pitch: float
     """Grid spacing in metres."""
+
+    def is_above(self, points: np.ndarray, height: float) -> np.ndarray:
+        """Cast rays at further points (N, 2). Return where the object is seen above a height, of shape (N,)."""
+        heights, labels, _ = self.physics.surface(points)
+        return (labels == self.physics.label_of(self.name)) & (np.nan_to_num(heights, nan=-1.0) > height)
 
     @property
     def label(self) -> int:
@@ -41,4 +49,5 @@ def measure_heights(physics: Physics, target: Object) -> HeightMap:
     points = np.stack([x.ravel(), y.ravel()], -1)
     points = points[Region(target.outline).distance(points) < MARGIN_M]
     heights, labels, _ = physics.surface(points)
-    return HeightMap(points, np.nan_to_num(heights, nan=-1.0), labels == physics.label_of(target.name), labels, pitch)
+    own = labels == physics.label_of(target.name)
+    return HeightMap(physics, target.name, points, np.nan_to_num(heights, nan=-1.0), own, labels, pitch)

@@ -4,11 +4,15 @@ The guess is exact for a gripper that looks straight down (elbow up). mink then 
 limits and keeps the links off the table.
 """
 
+from collections.abc import Iterator
+
 import mink
 import mujoco
 import numpy as np
 
+from pipeline.geometry import rotation_about_z
 from pipeline.simulation.arm import robot_model
+from pipeline.simulation.arm.inverse_kinematics import postures
 from pipeline.simulation.physics import GRIPPER
 
 SHOULDER_HEIGHT_M, UPPER_ARM_M, FOREARM_M = 0.163, 0.425, 0.392
@@ -23,6 +27,8 @@ MAX_STEP_RAD = 0.6
 """Largest joint step of one iteration."""
 TABLE_CLEARANCE_M = 0.008
 """Distance of the links from the table."""
+MIN_ELBOW_M = 0.0
+"""Height of the elbow above the shoulder from which a posture is tried."""
 
 
 def gripper_pose(point: np.ndarray, yaw: float) -> np.ndarray:
@@ -77,13 +83,23 @@ class Kinematics:
         roll = self.yaw + pan + np.pi / 2 - closing
         return _wrap_to_pi(np.array([pan, -lift, elbow, lift - elbow - np.pi / 2, -np.pi / 2, roll]))
 
+    def solutions(self, target: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield joint angles for world-from-gripper (4, 4), the highest elbow first; the wrist as in the home posture.
+
+        Only postures with the links above the table are tried.
+        """
+        base_from_world = np.linalg.inv(_base_pose(self.base, self.yaw))
+        found = [q for q in postures(base_from_world @ target) if np.sin(-q[1]) * UPPER_ARM_M > MIN_ELBOW_M]
+        for seed in sorted(found, key=lambda q: (round(np.sin(q[1]), 1), abs(q[4] + np.pi / 2))):
+            if (q := self.solve(target, seed)) is not None:
+                yield q
+
     def solve(self, target: np.ndarray, start: np.ndarray | None = None) -> np.ndarray | None:
         """Return joint angles for world-from-gripper (4, 4), near `start` if given; None if there is no solution."""
-        seed = self.analytic_guess(target) if start is None else np.asarray(start, float)
-        if seed is None:
-            return None
+        if start is None:
+            return next(self.solutions(target), None)
         self._task.set_target(mink.SE3.from_matrix(target))
-        self._configuration.update(np.clip(seed, *self.model.jnt_range.T))
+        self._configuration.update(np.clip(np.asarray(start, float), *self.model.jnt_range.T))
         for _ in range(MAX_ITERATIONS):
             error = self._task.compute_error(self._configuration)
             if np.linalg.norm(error[:3]) < POSITION_TOLERANCE_M and np.linalg.norm(error[3:]) < ROTATION_TOLERANCE_RAD:
@@ -103,6 +119,12 @@ def nearest_equivalent(q: np.ndarray, reference: np.ndarray, limits: np.ndarray)
     turns = np.round((reference - q) / (2 * np.pi))
     moved = q + 2 * np.pi * turns
     return np.where((moved > limits[:, 0]) & (moved < limits[:, 1]), moved, q)
+
+
+def _base_pose(base: np.ndarray, yaw: float) -> np.ndarray:
+    world_from_base = np.eye(4)
+    world_from_base[:3, :3], world_from_base[:3, 3] = rotation_about_z(yaw), base
+    return world_from_base
 
 
 def _arm_model(base: np.ndarray, yaw: float) -> mujoco.MjModel:

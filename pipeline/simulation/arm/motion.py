@@ -36,24 +36,31 @@ class Motion:
         return self.physics.data.qpos[self._joints].copy()
 
     def follow(
-        self, path: Sequence[np.ndarray], seconds: float | None = None, until: Callable[[], bool] | None = None
+        self,
+        path: Sequence[np.ndarray],
+        seconds: float | None = None,
+        until: Callable[[], bool] | None = None,
+        speed: float | None = None,
     ) -> bool:
-        """Follow joint angles with a minimum-jerk profile; return whether `until` became true and stopped it."""
+        """Follow joint angles with a minimum-jerk profile; return whether `until` became true and stopped it.
+
+        Takes `seconds`, or as long as the fastest joint needs at a mean `speed` in rad/s.
+        """
         points = np.array([self.commanded, *path])
         lengths = np.abs(np.diff(points, axis=0)).max(1)
         points, lengths = points[np.r_[True, lengths > 1e-9]], lengths[lengths > 1e-9]
         if not len(lengths):
             return False
         distances = np.concatenate([[0], np.cumsum(lengths)])
-        seconds = max(MIN_SECONDS, distances[-1] / MEAN_SPEED_RAD_S) if seconds is None else seconds
-        steps = max(2, round(seconds / TIMESTEP))
+        needed = max(MIN_SECONDS, float(distances[-1]) / (speed or MEAN_SPEED_RAD_S))
+        steps = max(2, round((needed if seconds is None else seconds) / TIMESTEP))
         t = np.arange(1, steps + 1) / steps
         fraction = t**3 * (10 - 15 * t + 6 * t**2)  # minimum jerk
         trajectory = np.stack([np.interp(fraction * distances[-1], distances, points[:, j]) for j in range(6)], -1)
-        speeds = np.gradient(trajectory, TIMESTEP, axis=0)
-        for number, (q, speed) in enumerate(zip(trajectory, speeds, strict=True)):
+        velocities = np.gradient(trajectory, TIMESTEP, axis=0)
+        for number, (q, velocity) in enumerate(zip(trajectory, velocities, strict=True)):
             # servo damping opposes the speed; leading by it removes the lag
-            self.physics.data.ctrl[self._servos] = q + robot_model.SERVO_LAG * speed
+            self.physics.data.ctrl[self._servos] = q + robot_model.SERVO_LAG * velocity
             self.physics.step()
             if until is not None and number % 5 == 4 and until():
                 self.stop(q)

@@ -12,6 +12,7 @@ from pipeline.simulation.physics import Physics
 class SuctionTool:
     """One bellows cup."""
 
+    carry_speed = 0.8
     feel_m = STANDOFF_M + 0.012
 
     def __init__(self, physics: Physics):

@@ -12,6 +12,8 @@ class Tool(Protocol):
 
     width: float
     """Present opening in metres, for collision checks."""
+    carry_speed: float
+    """Mean speed of the fastest joint while something is held, in rad/s."""
     feel_m: float
     """Length of the last stretch of the approach, moved slowly until the tool touches; 0 to go all the way at once."""
 
