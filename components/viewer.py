@@ -36,7 +36,7 @@ def viewer_value(
     """Return a Viewer's value.
 
     The same token again changes selection, colours and names only; the simulation goes on. A value with "hidden" set to
-    true hides the viewer.
+    true hides the viewer; "loads_with" is a selector of what a person uses just before the viewer is needed.
 
     Args:
         token: of the view.

@@ -2,6 +2,9 @@ import { fill, h, plural } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
 import { openCalls } from "/static/studio/drawer.js";
 import { mutationTable } from "/static/round_timeline/mutation_table.js";
+import { checkCode, measuring } from "/static/round_timeline/check_code.js";
+import { failureCauses } from "/static/round_timeline/failure_causes.js";
+import { judgingPanel, playbackSwitch, wantsPlayback } from "/static/round_timeline/judging.js";
 import { checkMatrix, checkTitle } from "/static/round_timeline/check_matrix.js";
 
 const END_TIME_S = 1e6; // later than any recording
@@ -19,7 +22,8 @@ export default function mount({ element, trigger }) {
     chosen = null,
     followsLatest = true,
     value = {},
-    showMatrix = false;
+    showMatrix = false,
+    agreed = false; // with the server, on whether rounds are played
 
   const choose = (number) => {
     chosen = number;
@@ -87,7 +91,14 @@ export default function mount({ element, trigger }) {
         "div.rounds",
         {},
         branchRounds.map(roundButton),
-        value.running && index === value.lanes.length - 1 && h("div.round.running", {}, h("i.spin"), "Working …"),
+        value.running &&
+          index === value.lanes.length - 1 &&
+          h(
+            "div.round.running",
+            {},
+            h("i.spin"),
+            value.judging ? `Judging round ${value.judging.number} …` : "Working …",
+          ),
       ),
     );
   };
@@ -95,7 +106,16 @@ export default function mount({ element, trigger }) {
     rounds.length
       ? value.lanes.map(branch)
       : value.running
-        ? h("div.rounds", {}, h("div.round.running", {}, h("i.spin"), "Writing the simulation and its checks …"))
+        ? h(
+            "div.rounds",
+            {},
+            h(
+              "div.round.running",
+              {},
+              h("i.spin"),
+              value.judging ? "Judging round 0 …" : "Writing the simulation and its checks …",
+            ),
+          )
         : null;
 
   const others = (round) => rounds.filter((other) => other.number !== round.number);
@@ -186,13 +206,14 @@ export default function mount({ element, trigger }) {
         ["Refused", round.violation],
         ["Crashed", round.crash],
       ].map(([title, text]) => text && h("p.fault", {}, h("b", {}, `${title}: `), text)),
+      failureCauses(round, { play, tryRemedy: (remedy) => trigger("remedy", remedy), busy: value.running }),
       h(
         "div.checks",
         {},
         round.checks.map((check) =>
           h(
             `div.check${check.passed ? "" : ".failed"}`,
-            {},
+            measuring(check.name),
             h("span.sign", {}, check.passed ? "✓" : "✕"),
             h("span.check-name", {}, checkTitle(check.name)),
             !check.passed &&
@@ -230,13 +251,15 @@ export default function mount({ element, trigger }) {
           diff(rows),
         ),
       ),
-      !Object.keys(round.changes).length &&
-        h(
-          "details",
-          {},
-          h("summary", {}, "Code"),
-          Object.entries(round.code).map(([file, text]) => [h("div.file", {}, file), h("pre", {}, text)]),
-        ),
+      h(
+        "details.code",
+        {},
+        h("summary", {}, "Code"),
+        h("div.file", {}, "simulation.py"),
+        h("pre", {}, round.code["simulation.py"]),
+        h("div.file", {}, "checks.py: click a line to see its moment"),
+        checkCode(round, play),
+      ),
     );
 
   const comparison = ({ a, b, changes, reasons }) =>
@@ -303,8 +326,15 @@ export default function mount({ element, trigger }) {
     fill(
       root,
       goalPanel,
-      branches(),
+      (rounds.length > 0 || value.running) &&
+        h(
+          "div.head",
+          {},
+          branches(),
+          playbackSwitch(value.plays, (on) => trigger("autoplay", { on })),
+        ),
       tabs,
+      value.judging && judgingPanel(value.judging),
       value.comparing ? comparison(value.comparing) : null,
       rounds.length > 1 && showMatrix ? checkMatrix(rounds, { chosen, choose, play }) : round && detail(round),
     );
@@ -313,6 +343,10 @@ export default function mount({ element, trigger }) {
     value = next ?? {};
     rounds = value.rounds ?? [];
     value.lanes ??= [];
+    if (!agreed && value.plays !== undefined) {
+      agreed = true;
+      if (value.plays !== wantsPlayback()) trigger("autoplay", { on: wantsPlayback() });
+    }
     if (followsLatest || !rounds.some((other) => other.number === chosen)) chosen = rounds.at(-1)?.number ?? null;
     draw();
   };

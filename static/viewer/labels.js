@@ -3,9 +3,9 @@ import * as THREE from "three";
 
 export class Labels {
   constructor(element, renderer, views) {
-    Object.assign(this, { renderer, views, shown: { selected: "", hovered: "" } });
+    Object.assign(this, { renderer, views, shown: { selected: "", hovered: "", note: "" } });
     this.spans = Object.fromEntries(
-      ["selected", "hovered"].map((which) => {
+      ["selected", "hovered", "note"].map((which) => {
         const span = document.createElement("span");
         span.className = which;
         element.append(span);
@@ -23,6 +23,13 @@ export class Labels {
     this.renderer.requestDraw();
   }
 
+  /** Shows a text at an object, or at the top of the view if the object is not there; an empty text removes it. */
+  setNote(name, text) {
+    this.shown.note = text ? name || " " : "";
+    this.spans.note.textContent = text;
+    this.renderer.requestDraw();
+  }
+
   /** Sets a text shown after the selected object's name. */
   setSuffix(suffix) {
     this.suffix = suffix;
@@ -34,6 +41,10 @@ export class Labels {
       const name = this.shown[which];
       span.hidden = !name || !this.twin || (which === "hovered" && name === this.shown.selected);
       if (span.hidden) continue;
+      if (which === "note" && !this.twin.names.includes(name)) {
+        span.style.transform = `translate(${this.renderer.size[0] / 2}px, 56px) translate(-50%, 0)`;
+        continue;
+      }
       const { min, max } = this.twin.boxOf(name);
       const [width, height] = this.renderer.size;
       let [x, y] = [0, Infinity];

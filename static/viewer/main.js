@@ -1,17 +1,19 @@
 // Assembles the viewer. It shows one view at a time, named by the page's #token or by a message from the studio.
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token}, {type: "select", name},
-// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}. Sent: {type: "ready"},
+// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name}. Sent: {type: "ready"},
 // {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
+import { Sphere, Vector3 } from "three";
 import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { EdgeOverlay } from "./edge_overlay.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
+import { Measures } from "./measures.js";
 import { Pointer } from "./pointer.js";
 import { Renderer } from "./renderer.js";
 import { Timeline } from "./timeline.js";
@@ -22,6 +24,7 @@ import { CameraViews } from "./camera_views.js";
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
 const STANDALONE = new URLSearchParams(location.search).has("standalone");
+const MAX_HOLD_MS = 900; // a judged round has to be on the screen within a second
 const HEADROOM = 44; // pixels that the tools take, where the view is small
 let renderer,
   views,
@@ -38,6 +41,8 @@ let renderer,
   palette = {},
   selected = "",
   retry,
+  waiting,
+  measuresNumber = 0,
   shaded = false;
 
 function setState(name, message = "") {
@@ -50,10 +55,18 @@ function setPressed(button, on) {
 }
 
 const send = (op, more) => connection?.send(op, more);
-const timeline = new Timeline(send);
+const timeline = new Timeline(send, (check) => measures.showCheck(check));
+const measures = new Measures(timeline);
 const joints = new Joints($("joints"), send);
 
 // Loading a view
+
+/** Loads a view, but not while the shown one is held at a failed check: it stays until the hold is over. */
+function loadAfterHold(wantedToken) {
+  clearTimeout(waiting);
+  if (!status.held) return load(wantedToken);
+  waiting = setTimeout(() => load(wantedToken), MAX_HOLD_MS);
+}
 
 async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken)) {
   const isRetry = wantedToken === token && document.body.dataset.state === "lost";
@@ -92,6 +105,7 @@ function show(next, header) {
   adjust.show(next);
   joints.show(header.joints, next.names);
   labels.setSuffix("");
+  measuresNumber = -1;
   $("difference").removeAttribute("src");
   twin = pointer.twin = labels.twin = next;
   renderer.scene.add(twin.root);
@@ -99,9 +113,10 @@ function show(next, header) {
   twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
   const sphere = twin.bounds();
   renderer.illuminate(sphere);
+  const focus = header.focus ? new Sphere(new Vector3(...header.focus.center), header.focus.radius) : sphere;
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
-  views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
+  views.frame(focus, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
   updateCompare();
   select(selected, true); // the studio may select an object that this view lacks
   connect();
@@ -153,7 +168,24 @@ function onStatus(next) {
   $("speed").value = String(status.speed);
   setPressed($("contacts"), status.contacts);
   if (JSON.stringify(status.marks) !== JSON.stringify(timeline.marks)) timeline.mark(status.marks);
+  showHeld(status.held);
+  if (status.measures !== measuresNumber) loadMeasures(token, status.measures);
   if (status.notice.number !== previousNumber) notice(status.notice.text);
+}
+
+async function loadMeasures(ownToken, number) {
+  measuresNumber = number;
+  const answer = number ? await fetch(`${encodeURIComponent(ownToken)}/measures.json`).catch(() => null) : null;
+  const value = answer?.ok ? await answer.json() : { goals: [], checks: [] };
+  if (ownToken === token && number === measuresNumber) measures.show(value);
+}
+
+/** Shows the words of the check at whose mark the recording is held, at the object that it is about. */
+function showHeld(mark) {
+  labels.setNote(mark ? mark.object : "", mark ? `✕ ${mark.text}` : "");
+  if (mark) twin?.outline("hovered", mark.object, "#ff8f7a");
+  else if (document.body.dataset.held) hover("");
+  document.body.dataset.held = mark ? mark.check : "";
 }
 
 let noticeEnds;
@@ -199,9 +231,10 @@ addEventListener("message", ({ source, origin, data }) => {
     adjust.select(selected);
     offerAdjust();
   }
+  if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
-  if (data?.type === "load" && data.token !== token) load(data.token);
+  if (data?.type === "load" && data.token !== token) loadAfterHold(data.token);
   if (data?.type === "palette") {
     palette = data.colours ?? {};
     joints.displayNames = data.parts ?? {};

@@ -1,8 +1,9 @@
 // Timeline at the bottom: current time, marked events, and seeking.
 
 export class Timeline {
-  constructor(send) {
-    this.send = send;
+  /** `onHover` gets the name of the check whose mark is under the pointer, or "". */
+  constructor(send, onHover) {
+    Object.assign(this, { send, onHover });
     this.track = document.getElementById("track");
     this.begin = this.end = this.time = 0;
     this.track.addEventListener("pointerdown", (event) => {
@@ -12,16 +13,18 @@ export class Timeline {
     this.track.addEventListener("pointermove", (event) => event.buttons && this.#seek(event));
   }
 
-  /** Shows marks {time, text, kind}: a cross for a failed check, a diamond for an event. */
+  /** Shows marks {time, text, kind, check}: a cross for a failed check, a diamond for an event. */
   mark(marks) {
     this.marks = marks;
     document.getElementById("marks").replaceChildren(
-      ...marks.map(({ time, text, kind }) => {
+      ...marks.map(({ time, text, kind, check }) => {
         const mark = document.createElement("b");
         mark.className = kind;
         mark.textContent = kind === "failed" ? "✕" : "◆";
         mark.title = `${time.toFixed(2)} s: ${text}`;
         mark.dataset.time = time;
+        mark.onpointerenter = () => this.onHover(check);
+        mark.onpointerleave = () => this.onHover("");
         return mark;
       }),
     );

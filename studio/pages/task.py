@@ -12,7 +12,7 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
-from studio.task import proposals, round_records
+from studio.task import failure_causes, proposals, round_records
 
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
@@ -46,6 +46,8 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.use_as_goal, lambda session, message: use_as_goal(session, content, message))
     shell.on_message(timeline.compare, round_records.compare)
     shell.on_message(timeline.pin, round_records.pin)
+    shell.on_message(timeline.autoplay, round_records.set_plays)
+    shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
     shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
     shell.on(generate.click, lambda session, text, mode: session.generate(text, mode), [text, mode])
@@ -116,4 +118,7 @@ def is_working(session: Session | None) -> bool:
 def replay(session: Session | None, content: ViewerContent) -> dict:
     """Return the Viewer's value for the round that is replayed; it is hidden while there is none."""
     token = content.round(session) if session else ""
-    return viewer_value(token, **(viewer_labels(session) if session and token else {})) | {"hidden": not token}
+    return viewer_value(token, **(viewer_labels(session) if session and token else {})) | {
+        "hidden": not token,
+        "loads_with": "#ask",
+    }

@@ -1,6 +1,6 @@
 """What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -11,11 +11,13 @@ from pipeline.project import Project
 from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.scene.fidelity import depth_difference
-from pipeline.simulation.program import CheckResult
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
+from studio.sessions.round_replay import ReplayRequest
 from studio.sessions.session import Session
-from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewerError, ViewRegistry
+from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
+from studio.viewer.measures import round_measures
+from studio.viewer.timeline_marks import event_marks, playback_speed, timeline_marks
 
 
 class ViewerContent:
@@ -25,8 +27,8 @@ class ViewerContent:
         self._views = views
         self._open: dict[tuple[str, str], tuple[str, str]] = {}
         """Stamp and token of a view, by the session's token and the kind of view."""
-        self._handled: dict[str, int] = {}
-        """Serial of the replay request that was handled last, by the session's token."""
+        self._handled: dict[str, tuple[int, bool]] = {}
+        """Serial of the replay request that was handled last, and whether its round was judged, by session token."""
 
     def twin(self, session: Session) -> str:
         """Return the token of a view of the settled twin, "" before there is one."""
@@ -49,36 +51,49 @@ class ViewerContent:
         request = session.replay.request
         record = session.replay.rollout() if request else None
         if request is None or record is None:
-            return ""
-        shown = next(one for one in session.project.rounds() if one.number == request.number)
+            return self.twin(session) if session.replay.follows and session.runner.current else ""
+        shown = next((one for one in session.project.rounds() if one.number == request.number), None)
         if request.arranging:
             stamp = f"{request.number} {request.serial}"
-            return self._view(session, "layout", stamp, lambda: self._layout(session.project, shown, record))
-        stamp = f"{request.number} {session.cache.stamp('scene.json')}"
-        token = self._view(session, "round", stamp, lambda: self._round(session.project, shown, record))
-        if self._handled.get(session.token) != request.serial:  # once for each request
-            self._handled[session.token] = request.serial
-            view = self._views.get(token)
-            view.enqueue({"op": "pause"} if request.instant is not None else {"op": "play"})
-            view.enqueue({"op": "seek", "time": request.instant or 0.0})
+            return self._view(session, "layout", stamp, lambda: self._layout(session.project, request.number, record))
+        stamp = f"{request.number} {id(record)}"
+        token = self._view(session, "round", stamp, lambda: self._round(session.project, request.number, record))
+        state = (request.serial, shown is not None)
+        if self._handled.get(session.token) != state:  # once for each request, and again when the round is judged
+            self._handled[session.token] = state
+            self._steer(self._views.get(token), request, shown, record, session.replay.plays)
         return token
+
+    def _steer(
+        self, view: ViewSession, request: ReplayRequest, shown: Round | None, record: RunRecord, plays: bool
+    ) -> None:
+        """Play or seek as a person asked; present a round that is shown as it is judged."""
+        marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
+        measures = round_measures(record, shown, view.names, view.poses)
+        if request.automatic:
+            view.enqueue({"op": "speed", "value": playback_speed(float(record.times[-1]))})
+            failed = [mark for mark in marks if mark.check]
+            return view.present(Presentation(marks, failed[0] if failed else None, plays, measures))
+        view.present(Presentation(marks, None, False, measures))
+        view.enqueue({"op": "pause"} if request.instant is not None else {"op": "play"})
+        view.enqueue({"op": "seek", "time": request.instant or 0.0})
 
     def dragged_positions(self, session: Session) -> dict[str, tuple[float, float]]:
         """Return world x and y in metres, by name, of the objects that were dragged in the layout shown."""
         known = self._open.get((session.token, "layout"))
         return self._views.get(known[1]).dragged_positions if known else {}
 
-    def _layout(self, project: Project, shown: Round, record: RunRecord) -> str:
+    def _layout(self, project: Project, number: int, record: RunRecord) -> str:
         """Open the end of a round to be arranged, without the gripper."""
-        model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{shown.number:03d}")))
+        model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{number:03d}")))
         return self._views.open(model, layout=without_gripper(model, record.qpos[-1]), **_photograph(project))
 
-    def _round(self, project: Project, shown: Round, record: RunRecord) -> str:
-        model = save_model(record.xml, project.folder, f"round_{shown.number:03d}")
+    def _round(self, project: Project, number: int, record: RunRecord) -> str:
+        model = save_model(record.xml, project.folder, f"round_{number:03d}")
         return self._views.open(
             model,
             trajectory=Trajectory(record.times, record.qpos),
-            marks=timeline_marks(record.events, shown.report.checks, float(record.times[-1])),
+            focus=[name for goal in record.goals for name in goal.get("objects", ())],
             **_photograph(project),
         )
 
@@ -108,7 +123,7 @@ class ViewerContent:
         return self._views.open(
             project.folder / "scene" / "solution.xml",
             trajectory=Trajectory(solution.times, solution.qpos),
-            marks=timeline_marks(solution.events),
+            marks=event_marks(solution.events),
             **_photograph(project),
         )
 
@@ -122,15 +137,3 @@ def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = 
     camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, scene.world_from_camera)
     photo = Photograph(image, camera, difference)
     return {"photo": photo, "names": [placement.name for placement in scene.placements]}
-
-
-def timeline_marks(
-    events: Iterable[dict[str, Any]], checks: Iterable[CheckResult] = (), end: float = 0.0
-) -> list[Mark]:
-    """Return marks for the gripper's actions and for failed checks, which are at `end` if they name no time."""
-    actions = [
-        Mark(float(e["time"]), str(e["message"] or f"{e['verb']} {e['object']}"), "event" if e["ok"] else "failed")
-        for e in events
-    ]
-    failed = [c for c in checks if not c.passed]
-    return actions + [Mark(end if c.instant is None else c.instant, f"{c.name}: {c.message}", "failed") for c in failed]

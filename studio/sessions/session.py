@@ -80,12 +80,14 @@ class Session:
             raise TaskError("There is no task yet: choose a proposed one, or write one.")
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
+        self.replay.follow()
         self._start(
             lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
         )
 
     def continue_from(self, edit: EditedRound, mode: str) -> None:
         """Continue from a person's edit of a round; the earlier rounds stay."""
+        self.replay.follow()
         self._start(
             lambda services: project_work.continue_from(self, edit, project_work.with_mode(services, mode)), "solution"
         )
@@ -93,8 +95,8 @@ class Session:
     def continue_with_layout(self, number: int, positions: dict[str, tuple[float, float]]) -> None:
         """Continue from a round with a goal that a person arranged: world x and y in m by name. Raises TaskError."""
         task = arrangement_task(positions)
+        self.replay.follow()
         self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
-        self.replay.hide()
 
     def solve(self, robot: str) -> None:
         """Solve every seed again with this robot. Raises TaskError."""
@@ -122,7 +124,12 @@ class Session:
         def steps(stop: threading.Event) -> Iterator[Progress]:
             calls = self.calls.watch(stop)
             sandbox = StoppableSandbox(self.services.sandbox, stop)
-            services = replace(self.services, sandbox=sandbox, live=calls)  # type: ignore[arg-type]
+            services = replace(
+                self.services,
+                sandbox=sandbox,
+                live=calls,
+                on_rollout=self.replay.rolled_out,  # type: ignore[arg-type]
+            )
             return make_steps(allowed_services(self.project, services))
 
         self.runner.start(steps, until)

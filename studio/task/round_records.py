@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.router import Round
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
+from studio.task.failure_causes import failure_causes
 from studio.task.text_diff import program_diff
 
 
@@ -18,7 +19,9 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
     best, pinned = session.project.best_round(), session.project.active_decisions("pin")
     return {
         "rounds": [
-            _round_record(shown, None if shown.parent is None else by_number.get(shown.parent)) for shown in rounds
+            _round_record(shown, None if shown.parent is None else by_number.get(shown.parent))
+            | {"causes": failure_causes(session, shown)}
+            for shown in rounds
         ],
         "lanes": branches(rounds, [fork.data["round"] for fork in session.project.active_decisions("fork")]),
         "best": best.number if best else None,
@@ -27,8 +30,29 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
         "running": bool(session.runner.current and session.runner.current.until == "solution"),
         "replayed_round": session.replay.request.number if session.replay.request else None,
         "arranging": bool(session.replay.request and session.replay.request.arranging),
-        "replaying": session.replay.running,
+        "replaying": session.replay.loading,
+        "judging": _judging(session, by_number),
+        "plays": session.replay.plays,
     }
+
+
+def _judging(session: Session, by_number: dict[int, Round]) -> dict[str, Any] | None:
+    """Return the round that is being judged, with its changes since its parent; None if there is none."""
+    running = session.replay.running
+    if running is None or running.number in by_number or session.runner.current is None:
+        return None
+    parent = None if running.parent is None else by_number.get(running.parent)
+    return {
+        "number": running.number,
+        "parent": running.parent,
+        "change": running.change,
+        "changes": program_diff(parent.program, running.program) if parent else {},
+    }
+
+
+def set_plays(session: Session, message: Mapping[str, Any]) -> None:
+    """Play rounds as they are judged, or show them at the instant that matters: {on}."""
+    session.replay.plays = bool(message.get("on"))
 
 
 def branches(rounds: Sequence[Round], edited: Collection[int] = ()) -> list[list[int]]:

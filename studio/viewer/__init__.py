@@ -4,6 +4,16 @@ from studio.viewer.motion import Trajectory, ViewerError
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.routes import mount
 from studio.viewer.view_registry import ViewRegistry
-from studio.viewer.view_session import Mark, ViewSession
+from studio.viewer.view_session import Mark, Presentation, ViewSession
 
-__all__ = ["Mark", "PhotoCamera", "Photograph", "Trajectory", "ViewRegistry", "ViewSession", "ViewerError", "mount"]
+__all__ = [
+    "Mark",
+    "PhotoCamera",
+    "Photograph",
+    "Presentation",
+    "Trajectory",
+    "ViewRegistry",
+    "ViewSession",
+    "ViewerError",
+    "mount",
+]

@@ -8,6 +8,7 @@ textures.
 import json
 import struct
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 import cv2
 import mujoco
@@ -19,6 +20,15 @@ from studio.viewer.photo_camera import PhotoCamera
 _MAX_TEXTURE_SIDE = 1024
 _SHOWN_GROUPS = 4  # 0-2 are visual, 3 is collision, as in MuJoCo's own viewer; 4 and 5 are never sent
 _GREY = np.array([0.5, 0.5, 0.5, 1], np.float32)
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A sphere in the world."""
+
+    center: tuple[float, float, float]
+    """In metres."""
+    radius: float
 
 
 class _Arrays:
@@ -57,13 +67,20 @@ def free_bodies(model: mujoco.MjModel) -> tuple[str, ...]:
     return tuple(name for j in joints if (name := model.body(model.jnt_bodyid[j]).name))
 
 
-def pack(model: mujoco.MjModel, objects: Sequence[str], camera: PhotoCamera | None, picture: bool) -> bytes:
+def pack(
+    model: mujoco.MjModel,
+    objects: Sequence[str],
+    camera: PhotoCamera | None,
+    picture: bool,
+    focus: Sphere | None = None,
+) -> bytes:
     """Return everything of the model that does not change while it runs.
 
     Args:
         objects: names of the bodies that a click can select; their child bodies belong to them.
         camera: of the photograph.
         picture: whether there is a photograph to show behind the model.
+        focus: what the camera frames at first; None for all objects.
     """
     arrays = _Arrays()
     geoms = [g for g in range(model.ngeom) if model.geom_group[g] < _SHOWN_GROUPS]
@@ -77,6 +94,7 @@ def pack(model: mujoco.MjModel, objects: Sequence[str], camera: PhotoCamera | No
         "textures": [{"png": arrays.add(_png(model, t))} for t in textures],
         "camera": camera and camera.to_json(),
         "picture": picture,
+        "focus": focus and asdict(focus),
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),
     }

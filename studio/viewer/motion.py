@@ -1,12 +1,14 @@
 """The motion of a view's bodies: live physics, a recorded trajectory, or a layout that is arranged by hand."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
+from studio.viewer.geometry import Sphere
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _RECORDED_HZ = 60
@@ -244,3 +246,22 @@ class RecordedMotion:
         self.data.qpos[:] = self._trajectory.qpos[self._row]
         self.data.time = self.time
         mujoco.mj_forward(self.model, self.data)
+
+    def poses(self, name: str) -> np.ndarray | None:
+        """Return position and quaternion wxyz of a free body over time, of shape (T, 7); None if it is not free."""
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name)
+        joint = self.model.body_jntadr[body] if body >= 0 else -1
+        if joint < 0 or self.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
+            return None
+        first = self.model.jnt_qposadr[joint]
+        return self._trajectory.qpos[:, first : first + 7]
+
+    def sphere_around(self, names: Sequence[str], margin: float = 0.12) -> Sphere | None:
+        """Return a sphere around the paths of free bodies, with a margin in metres; None if none of them is free."""
+        paths = [path[:, :3] for name in names if (path := self.poses(name)) is not None]
+        if not paths:
+            return None
+        points = np.concatenate(paths)
+        low, high = points.min(0), points.max(0)
+        x, y, z = ((low + high) / 2).tolist()
+        return Sphere((x, y, z), float(np.linalg.norm(high - low) / 2 + margin))

@@ -53,6 +53,10 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
     def difference(token: str) -> Response:
         return _answer(lambda: views.get(token).depth_difference, "image/png")
 
+    @app.get("/viewer/{token}/measures.json", include_in_schema=False)
+    def measures(token: str) -> Response:
+        return _answer(lambda: views.get(token).measures, "application/json")
+
     def _answer(read: Callable[[], bytes | None], media_type: str) -> Response:
         try:
             content = read()

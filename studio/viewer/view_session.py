@@ -19,13 +19,15 @@ from studio.server.background import BackgroundTask
 from studio.server.notices import error_message
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
 from studio.viewer.depth_difference import colourise
-from studio.viewer.geometry import free_bodies, moving_bodies, pack
+from studio.viewer.geometry import Sphere, free_bodies, moving_bodies, pack
 from studio.viewer.joints import movable_joints
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 
 MAX_FPS = 30
 """Snapshots a second."""
+HOLD_SECONDS = 1.5
+"""Wall-clock time for which a presented recording is held at its mark."""
 _MAX_COMMANDS = 256
 _MAX_CONTACTS = 100
 _SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
@@ -40,6 +42,23 @@ class Mark:
     text: str
     kind: str = "event"
     """"event" or "failed"."""
+    object: str = ""
+    """Name of the object that it is about; empty if it is about none."""
+    check: str = ""
+    """Name of the failed check that it shows; empty for an action of the oracle."""
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How a recording is presented as it plays."""
+
+    marks: tuple[Mark, ...]
+    hold: Mark | None = None
+    """The mark at which it is held for HOLD_SECONDS, with the mark's text at its object."""
+    plays: bool = True
+    """Whether it plays; if not, it stands at the mark to hold at, or at the end."""
+    measures: Mapping[str, Any] | None = None
+    """What the timeline shows below its marks, as `measures.round_measures` returns it."""
 
 
 class ViewSession:
@@ -57,6 +76,7 @@ class ViewSession:
         names: Sequence[str] | None = None,
         marks: Sequence[Mark] = (),
         layout: np.ndarray | None = None,
+        focus: Sequence[str] = (),
     ):
         """
         Args:
@@ -65,10 +85,11 @@ class ViewSession:
             names: bodies that a click selects; None for those with a free joint.
             marks: shown on the timeline.
             layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
+            focus: names of the objects that the camera frames at first, along their paths in the trajectory.
         """
         self.model = _compile(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
-        self._photo = photo
+        self._photo, self._focus = photo, focus
         self._camera = (photo and photo.camera) or PhotoCamera.from_model(self.model)
         self.marks = tuple(marks)
         self._motion: LivePhysics | RecordedMotion | Layout = LivePhysics(self.model)
@@ -81,7 +102,14 @@ class ViewSession:
         self._playing, self._speed, self._contacts = False, 1.0, False
         self._remainder = 0.0  # simulated seconds that did not fill a whole step yet
         self._notice, self._notice_count = "", 0
-        self._commands: Queue[Command] = Queue()
+        self._to_hold: Mark | None = None
+        self._held: Mark | None = None
+        self._held_until = 0.0
+        self.measures: bytes | None = None
+        """What the timeline shows below its marks, as JSON; None if nothing was measured."""
+        self._measures_number = 0
+        self._is_steered = False  # by a person, whom a presentation does not disturb
+        self._commands: Queue[Command | Presentation] = Queue()
         self._watchers: list[Callable[[], object]] = []
         self._wake, self._lock = threading.Event(), threading.Lock()
         self._closed = False
@@ -94,7 +122,14 @@ class ViewSession:
     @cached_property
     def geometry(self) -> bytes:
         """The model's shapes, as `geometry.pack` returns them."""
-        return pack(self.model, self.names, self._camera, self._photo is not None)
+        return pack(self.model, self.names, self._camera, self._photo is not None, self._focus_sphere())
+
+    def poses(self, name: str) -> np.ndarray | None:
+        """Return position and quaternion wxyz of a free body over time, of shape (T, 7); None without a recording."""
+        return self._motion.poses(name) if isinstance(self._motion, RecordedMotion) else None
+
+    def _focus_sphere(self) -> Sphere | None:
+        return self._motion.sphere_around(self._focus) if isinstance(self._motion, RecordedMotion) else None
 
     @cached_property
     def photograph(self) -> bytes | None:
@@ -170,6 +205,14 @@ class ViewSession:
         self._commands.put(command)
         self._wake.set()
 
+    def present(self, presentation: Presentation) -> None:
+        """Play the recording from where it is, or from the mark to hold at if that has passed.
+
+        A person who has moved it already is not disturbed: only the marks change.
+        """
+        self._commands.put(presentation)
+        self._wake.set()
+
     def _check(self, command: Command) -> None:
         match command:
             case Push(body=body):
@@ -201,7 +244,9 @@ class ViewSession:
         while not (self._closed or stop.is_set()):
             changed = self._execute_commands()
             now = time.perf_counter()
-            if self._playing and self._watchers:
+            if self._held and now >= self._held_until:
+                self._held, changed = None, True
+            if self._playing and self._watchers and not self._held:
                 self._advance(min(now - before, 0.05))
                 changed = True
             before = now
@@ -225,6 +270,7 @@ class ViewSession:
         try:
             if isinstance(self._motion, RecordedMotion):
                 self._motion.advance(wanted)
+                self._hold_where_due(self._motion)
                 wanted = 0.0
             while wanted >= step and time.perf_counter() < deadline:
                 chunk = min(wanted, 16 * step)
@@ -235,8 +281,15 @@ class ViewSession:
             self._playing, wanted = False, 0.0
             self._set_notice(str(error))
         self._remainder = wanted if wanted < step else 0.0
-        if isinstance(self._motion, RecordedMotion) and self._motion.finished:
+        if isinstance(self._motion, RecordedMotion) and self._motion.finished and not self._held:
             self._playing = False
+
+    def _hold_where_due(self, motion: RecordedMotion) -> None:
+        """Go back to the mark to hold at if it was passed, and hold there."""
+        if self._to_hold and motion.time >= min(self._to_hold.time, motion.span[1]):
+            motion.seek(self._to_hold.time)
+            self._held, self._to_hold = self._to_hold, None
+            self._held_until = time.perf_counter() + HOLD_SECONDS
 
     def _execute_commands(self) -> bool:
         """Execute the queued commands; return whether there were any."""
@@ -254,9 +307,17 @@ class ViewSession:
             except Exception as error:  # a fault of ours must not end the view of all who watch
                 self._set_notice(error_message(error))
 
-    def _execute(self, command: Command) -> None:
+    def _execute(self, command: Command | Presentation) -> None:
         motion = self._motion
+        if not isinstance(command, Presentation | Speed | Contacts):
+            self._to_hold, self._held, self._is_steered = None, None, True
         match command:
+            case Presentation(marks=marks, hold=hold, plays=plays, measures=measures):
+                self.marks = marks
+                if measures is not None:
+                    self.measures, self._measures_number = json.dumps(measures).encode(), self._measures_number + 1
+                if not self._is_steered:
+                    self._present(hold, plays)
             case Control(op="play"):
                 if isinstance(motion, RecordedMotion) and motion.finished:
                     motion.reset()
@@ -285,6 +346,12 @@ class ViewSession:
             case Joint() if not isinstance(motion, RecordedMotion):
                 motion.articulate(command.number, command.value)
 
+    def _present(self, hold: Mark | None, plays: bool) -> None:
+        self._to_hold, self._held = hold if plays else None, None
+        if not plays:
+            self._motion.seek(hold.time if hold else self._motion.span[1])
+        self._playing = plays and (bool(hold) or self._motion.time < self._motion.span[1])
+
     def _set_notice(self, text: str) -> None:
         self._notice, self._notice_count = text, self._notice_count + 1
 
@@ -306,6 +373,8 @@ class ViewSession:
             "timestep": self.model.opt.timestep,
             "joints": data.qpos[self.model.jnt_qposadr[self._joints]].round(4).tolist() if self._joints else [],
             "marks": [asdict(mark) for mark in self.marks],
+            "measures": self._measures_number,
+            "held": self._held and asdict(self._held),
             "notice": {"number": self._notice_count, "text": self._notice},
         }
         self._status = json.dumps(status)

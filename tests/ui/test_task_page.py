@@ -126,6 +126,18 @@ def test_an_edited_round_continues_as_its_own_branch(rounds: OpenProject):
     expect(timeline(page).locator(".branch").last).to_contain_text("from 0")
     task = rounds.json("task.json")
     assert task["instruction"] == "put the green_cylinder on the right" and "right_zone" in task["goals"][0]
+    view = page.frame_locator("#round iframe")  # nothing was clicked to open it
+    expect(view.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+    expect(view.locator("#kind")).to_have_text("recording")
+    expect(view.locator("#clock")).not_to_have_text("0.00 s")
+    expect(view.locator("#bands canvas")).to_have_count(1)
+    view.locator("#bands canvas").hover()
+    expect(view.locator("#measure")).to_contain_text("tolerance 0 cm")
+    timeline(page).locator(".check", has_text="green cylinder ends").hover()
+    expect(view.locator("#measure")).to_contain_text("short of: green_cylinder")
+    timeline(page).locator("details.code summary").click()
+    timeline(page).locator(".lines .line", has_text="reward_at_start").click()
+    expect(view.locator("#clock")).to_have_text("0.00 s")
     screenshot(page, "tasks_3_branch")
 
 

@@ -27,14 +27,26 @@ export default function ({ element, trigger }) {
     }
   }
 
+  // A check that is hovered anywhere on the page: its quantity is drawn on the timeline.
+  function onCheck({ detail }) {
+    if (!frame.isConnected) return removeEventListener("grs-check", onCheck);
+    if (ready) postToViewer({ type: "measure", check: detail });
+  }
+
   addEventListener("message", onMessage);
+  addEventListener("grs-check", onCheck);
+  function load() {
+    if (frame.getAttribute("src")) return;
+    frame.hidden = false;
+    frame.src = "/viewer/"; // loaded when first needed, so that a hidden tab stays cheap
+  }
+
   return (value) => {
     shown = typeof value === "string" ? { token: value } : { ...value };
     element.querySelector(".viewer-box").hidden = Boolean(shown.hidden);
     if (frame.getAttribute("src")) sendAll();
-    else if (shown.token) {
-      frame.hidden = false;
-      frame.src = "/viewer/"; // loaded when first needed, so that a hidden tab stays cheap
-    }
+    else if (shown.token) load();
+    else if (shown.loads_with)
+      document.querySelector(shown.loads_with)?.addEventListener("focusin", load, { once: true });
   };
 }

@@ -227,7 +227,7 @@ def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: Event
     replay.arrange(1)
     assert replay.request and (replay.request.serial, replay.request.arranging) == (2, True)
     replay.hide()
-    assert replay.request is None and replay.rollout() is None and not replay.running
+    assert replay.request is None and replay.rollout() is None and not replay.loading
 
 
 # ---------------------------------------------------------------------- model calls

@@ -1,0 +1,34 @@
+import { h, tickBox } from "/static/studio/dom.js";
+import { diff } from "/static/studio/diff.js";
+
+const STORED = "grs.playRounds";
+
+// Whether rounds play as they are judged: as chosen in this browser, else unless it asks for less motion.
+export function wantsPlayback() {
+  const stored = localStorage.getItem(STORED);
+  return stored === null ? !matchMedia("(prefers-reduced-motion: reduce)").matches : stored === "on";
+}
+
+// Switch for playing rounds as they are judged.
+export function playbackSwitch(on, onChange) {
+  const label = tickBox("Play rounds", on, (ticked) => {
+    localStorage.setItem(STORED, ticked ? "on" : "off");
+    onChange(ticked);
+  });
+  label.title = "Play each round as it is judged; if not, its moment of failure is shown still";
+  label.classList.add("playback");
+  return label;
+}
+
+// The repair that is being judged: what was changed, and the differences of its code.
+export function judgingPanel({ number, parent, change, changes }) {
+  const files = Object.entries(changes);
+  if (!files.length) return null;
+  return h(
+    "div.detail.panel.judging",
+    { role: "status" },
+    h("div.top", {}, h("strong", {}, `Round ${number}`), h("span.faint", {}, `repairs round ${parent}, being judged`)),
+    change && h("p.route", {}, change),
+    files.map(([file, rows]) => h("details", { open: true }, h("summary", {}, `Changes in ${file}`), diff(rows))),
+  );
+}

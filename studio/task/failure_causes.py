@@ -1,0 +1,121 @@
+"""Why a round failed: the most telling facts with their moment, and what to try instead."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipeline.rehearsal import read_rehearsal
+from pipeline.router import Round
+from pipeline.tasks import Task
+from studio.server.errors import RequestError
+from studio.sessions.project_work import EditedRound
+from studio.sessions.session import Session
+
+MAX_FACTS = 3
+WIDENING = 2.0
+"""Factor by which tolerances and zones are widened."""
+MAX_TOLERANCE_M = 0.12
+"""Beyond this the router refuses a tolerance."""
+TIPPED_RAD, PUSHED_M = 0.35, 0.02
+NUMBER = r"\d*\.?\d+(?:e-?\d+)?"
+
+
+def failure_causes(session: Session, shown: Round) -> dict[str, Any] | None:
+    """Return {facts: [{text, instant}], remedies: [{kind, title, instruction}]}; None for a round that passed."""
+    if shown.report.clean:
+        return None
+    facts = list({fact["text"]: fact for fact in _facts(shown)}.values())[:MAX_FACTS]
+    return {"facts": facts, "remedies": list(_remedies(session, shown))}
+
+
+def try_remedy(session: Session, message: Mapping[str, Any]) -> None:
+    """Try a remedy {number, kind, instruction}: widen the round's goals, or generate another task."""
+    if message.get("kind") != "widen":
+        return session.generate(str(message.get("instruction") or ""), "route")
+    shown = next((one for one in session.project.rounds() if one.number == message.get("number")), None)
+    if shown is None:
+        raise RequestError("That round no longer exists; choose another.")
+    edited = widened(shown.program.simulation)
+    session.continue_from(EditedRound(shown.number, edited, shown.program.checks, shown.task), "route")
+    return None
+
+
+def widened(simulation: str) -> str:
+    """Return simulation.py with larger tolerances and zones; unchanged if it names none."""
+
+    def larger(number: re.Match, limit: float = 9.0) -> str:
+        return f"{min(WIDENING * float(number[0]), max(limit, float(number[0]))):.4g}"
+
+    text = re.sub(rf"(?<=tolerance=){NUMBER}", lambda m: larger(m, MAX_TOLERANCE_M), simulation)
+    return re.sub(r"(?<=size=)(\([^()]*\)|[\d.]+)", lambda m: re.sub(NUMBER, larger, m[0]), text)
+
+
+def _facts(shown: Round) -> Iterator[dict[str, Any]]:
+    """Yield findings, the most telling first."""
+    report, evidence = shown.report, shown.report.evidence
+    for title, text in (("It was refused", report.violation), ("It crashed", report.crash)):
+        if text:
+            yield _fact(f"{title}: {text}")
+    if report.timed_out:
+        yield _fact(str(evidence.get("stopped") or "It ran out of time"))
+    for event in evidence.get("events") or ():
+        if not event.get("ok") and event.get("message"):
+            gave_up = event.get("verb") == "give up"
+            action = "gave up on" if gave_up else f"could not {event.get('verb')}"
+            yield _fact(f"The robot {action} {_plain(event.get('object'))}: {_plain(event['message'])}", event.get("time"))
+    end = evidence.get("simulated_seconds")
+    for goal in evidence.get("goals") or ():
+        if not goal.get("met"):
+            yield _goal_fact(goal, end)
+    for name, motion in (evidence.get("objects") or {}).items():
+        if (motion.get("top") or 1) < 0:
+            yield _fact(f"{_plain(name)} fell off the table", end)
+        elif (motion.get("turned") or 0) > TIPPED_RAD:
+            yield _fact(f"{_plain(name)} tipped over by {motion['turned'] * 57.3:.0f}°", end)
+        elif (motion.get("pushed") or 0) > PUSHED_M:
+            yield _fact(f"{_plain(name)} was pushed {motion['pushed'] * 100:.0f} cm and never picked up", end)
+    why = str(evidence.get("why") or "no reason")
+    for check in report.checks:
+        if not check.passed and check.message and why not in check.message:
+            yield _fact(_plain(check.message), check.instant if check.instant is not None else end)
+
+
+def _goal_fact(goal: Mapping[str, Any], end: float | None) -> dict[str, Any]:
+    name, miss = _plain(goal.get("name")), goal.get("miss")
+    held = [time for time, missed in goal.get("over_time") or () if missed is not None and missed <= 0]
+    if held:
+        return _fact(f"“{name}” held at {held[-1]:.1f} s and was lost again", held[-1])
+    nearest = goal.get("nearest_miss")
+    short = f" by {miss * 100:.1f} cm" if isinstance(miss, int | float) else ""
+    near = isinstance(nearest, int | float) and isinstance(miss, int | float) and nearest < miss - 0.001
+    best = f"; it came within {nearest * 100:.1f} cm" if near and nearest is not None else ""
+    return _fact(f"“{name}” is missed{short} at the end{best}", end)
+
+
+def _fact(text: str, instant: float | None = None) -> dict[str, Any]:
+    return {"text": text[:1].upper() + text[1:], "instant": instant}
+
+
+def _remedies(session: Session, shown: Round) -> Iterator[dict[str, str]]:
+    if widened(shown.program.simulation) != shown.program.simulation:
+        yield {"kind": "widen", "title": "Widen the goals", "instruction": ""}
+    task, proposed = session.project.task(), [one for one in session.project.tasks() or () if _may_work(session, one)]
+    if task is None:
+        return
+    others = [one for one in proposed if one.instruction != shown.task]
+    other = next((one for one in others if one.kind == task.kind and set(one.objects) - set(task.objects)), None)
+    if other:
+        yield {"kind": "other object", "title": "Try another object", "instruction": other.instruction}
+    smaller = min(others, key=lambda one: (len(one.objects), len(one.goals), one.difficulty or 0.0), default=None)
+    if smaller and smaller is not other and len(smaller.objects) <= max(1, len(task.objects)):
+        yield {"kind": "smaller task", "title": "Try a smaller task", "instruction": smaller.instruction}
+
+
+def _may_work(session: Session, task: Task) -> bool:
+    """Whether no rehearsal of a proposed task has failed."""
+    rehearsal = read_rehearsal(task, session.project.folder)
+    return rehearsal is None or rehearsal.solved is True
+
+
+def _plain(name: Any) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,168 @@
+"""Rounds play as they are judged; their timeline shows goals and checks; a failed round says why and what to try."""
+
+import json
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mujoco
+import numpy as np
+import pytest
+from offline_studio import wait_until
+
+from pipeline.router import Round, RunningRound
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.simulation.run_record import GoalProgress, RunRecord
+from studio.sessions.round_replay import RoundReplay
+from studio.task.failure_causes import failure_causes, widened
+from studio.viewer import Mark, Presentation, Trajectory, ViewSession
+from studio.viewer.measures import round_measures
+from studio.viewer.timeline_marks import objects_named, playback_speed, timeline_marks
+
+XML = """<mujoco><worldbody><body name="red_cube" pos="0 0 0.02"><freejoint/>
+<geom type="box" size=".02 .02 .02"/></body>
+<body name="bowl" pos="0.2 0 0.02"><freejoint/><geom type="box" size=".02 .02 .02"/></body></worldbody></mujoco>"""
+CHECKS = """def check_red_cube_is_in_the_bowl(sim):
+    assert sim.rollout().end("red_cube").bottom < sim.rollout().end("bowl").top
+
+def check_bowl_stays_upright(sim):
+    assert sim.rollout().end("bowl").upright
+"""
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    """A cube that moves towards a bowl, which tilts, for three seconds."""
+    times = np.linspace(0, 3, 31)
+    model = mujoco.MjModel.from_xml_string(XML)
+    qpos = np.repeat(model.qpos0[None], len(times), 0)
+    qpos[:, 0] = times / 30
+    qpos[:, 10], qpos[:, 11] = np.cos(times / 10), np.sin(times / 10)
+    misses = np.maximum(0.2 - times / 10, 0)[:, None]
+    goal = {"name": "red_cube in bowl", "objects": ["red_cube", "bowl"], "stage": "1", "met": True, "miss": 0.0}
+    event = {"time": 1.0, "verb": "place", "object": "red_cube", "target": "bowl", "ok": False, "message": "it slipped"}
+    return RunRecord(times, qpos, np.zeros((31, 0)), 0.5, XML, (event,), (goal,), GoalProgress(times, misses), 0)
+
+
+def judged(*checks: CheckResult, **report) -> Round:
+    return Round(0, None, Program("", CHECKS), Report(checks, (0.5,), **report), "fix_simulation", "", 0.0)
+
+
+FAILED = CheckResult("check_bowl_stays_upright", False, "the bowl tilts", instant=2.0, line=5)
+
+
+@pytest.fixture
+def view(record):
+    session = ViewSession(XML, Trajectory(record.times, record.qpos), focus=["red_cube"])
+    yield session
+    session.close()
+
+
+def status(view: ViewSession) -> dict:
+    return json.loads(view.status)
+
+
+def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_its_end(view, monkeypatch):
+    monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
+    seen = []
+    view.watch(lambda: seen.append((status(view)["held"], round(view.time, 2))))
+    mark = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
+    view.enqueue({"op": "speed", "value": 10})
+    view.present(Presentation((mark,), mark))
+    wait_until(lambda: view.time == 3.0 and not view.playing, "the end of the recording")
+    held = [time for mark, time in seen if mark]
+    assert held and set(held) == {2.0}
+
+
+def test_a_recording_that_does_not_play_stands_at_its_failing_moment(view):
+    mark = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
+    view.watch(lambda: None)
+    view.present(Presentation((mark,), mark, plays=False))
+    wait_until(lambda: status(view)["marks"] != [], "the mark")
+    assert view.time == 2.0 and not view.playing and status(view)["held"] is None
+
+
+def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(view):
+    view.watch(lambda: None)
+    view.enqueue({"op": "seek", "time": 0.5})
+    view.present(Presentation((Mark(2.0, "tilts"),), Mark(2.0, "tilts")))
+    wait_until(lambda: status(view)["marks"] != [], "the mark")
+    assert view.time == 0.5 and not view.playing
+
+
+def test_marks_stand_at_the_moment_of_a_check_and_name_its_object(record):
+    assert [m.time for m in timeline_marks(record, None, ["red_cube", "bowl"])] == [1.0]
+    event, check = timeline_marks(record, judged(FAILED).report, ["red_cube", "bowl"])
+    assert (event.kind, event.text) == ("failed", "it slipped")
+    assert (check.time, check.object, check.check) == (2.0, "bowl", "check_bowl_stays_upright")
+
+
+def test_every_check_has_the_quantity_that_its_code_is_about(record, view):
+    passed = CheckResult("check_red_cube_is_in_the_bowl", True)
+    measures = round_measures(record, judged(passed, FAILED), ["red_cube", "bowl"], view.poses)
+    (goal,), (distance, tilt) = measures["goals"], measures["checks"]
+    assert goal["quantity"]["values"][0] == pytest.approx(20) and goal["quantity"]["values"][-1] == 0
+    assert distance["quantity"]["tolerance"] == 0 and "red_cube in bowl" in distance["quantity"]["label"]
+    assert tilt["quantity"]["unit"] == "°"
+    assert tilt["quantity"]["values"][-1] == pytest.approx(np.degrees(2 * 0.3), abs=0.1)
+
+
+def test_the_camera_frames_the_paths_of_the_task_s_objects(view):
+    sphere = view._focus_sphere()
+    assert sphere and sphere.center[0] == pytest.approx(0.05) and sphere.radius == pytest.approx(0.05 + 0.12)
+
+
+def test_a_longer_name_hides_the_shorter_one_within_it():
+    assert list(objects_named("check_red_cube_2 and red_cube", ["red_cube", "red_cube_2"])) == [
+        "red_cube_2",
+        "red_cube",
+    ]
+
+
+@pytest.mark.parametrize("duration", [0.5, 4.9, 12.0, 49.0, 300.0])
+def test_the_playback_of_a_round_keeps_up_as_far_as_a_speed_allows(duration):
+    assert duration / playback_speed(duration) <= 5 or playback_speed(duration) == 10
+
+
+def test_rounds_are_followed_from_generate_until_a_person_chooses_one(record):
+    log = SimpleNamespace(mark_changed=lambda: None)
+    project = SimpleNamespace(rounds=lambda: (judged(),))
+    replay = RoundReplay(project, lambda: None, None, log)  # type: ignore[arg-type]
+    running = RunningRound(1, 0, Program("", ""), "", record)
+    replay.rolled_out(running)
+    assert replay.request is None
+    replay.follow()
+    replay.rolled_out(replace(running, record=replace(record, seed=2)))
+    assert replay.request is None, "only the photographed layout is shown"
+    replay.rolled_out(running)
+    assert replay.request and replay.request.number == 1 and replay.rollout() is record
+    replay.show(0)
+    replay.rolled_out(replace(running, number=2))
+    assert replay.request.number == 0
+
+
+def test_a_failed_round_says_why_at_most_three_times_with_the_moment():
+    evidence = {
+        "events": [{"time": 1.2, "verb": "place", "object": "red_cube", "ok": False, "message": "it slipped"}],
+        "goals": [{"name": "red_cube in bowl", "met": False, "miss": 0.041, "nearest_miss": 0.02, "over_time": []}],
+        "objects": {"bowl": {"top": -0.2}},
+        "simulated_seconds": 3.0,
+    }
+    session = SimpleNamespace(project=SimpleNamespace(task=lambda: None, tasks=lambda: ()))
+    causes = failure_causes(session, judged(FAILED, evidence=evidence))  # type: ignore[arg-type]
+    assert causes
+    assert causes["facts"] == [
+        {"text": "The robot could not place red cube: it slipped", "instant": 1.2},
+        {"text": "“red cube in bowl” is missed by 4.1 cm at the end; it came within 2.0 cm", "instant": 3.0},
+        {"text": "Bowl fell off the table", "instant": 3.0},
+    ]
+    assert failure_causes(session, judged(replace(FAILED, passed=True))) is None  # type: ignore[arg-type]
+
+
+def test_widening_enlarges_tolerances_and_zones_and_nothing_else():
+    code = 'sim.add_zone("z", xy=(0.1, 0.2), size=(0.05, 0.1))\nsim.goal(kit.near("a", "b", tolerance=0.01))\n'
+    wide = widened(code)
+    assert "size=(0.1, 0.2)" in wide and "tolerance=0.02" in wide and "xy=(0.1, 0.2)" in wide
+    assert re.sub(r"[\d.]+", "", wide) == re.sub(r"[\d.]+", "", code)
+    assert widened("kit.on('a', 'b')") == "kit.on('a', 'b')"
+    assert "tolerance=0.12" in widened("tolerance=0.1"), "the router refuses more"
