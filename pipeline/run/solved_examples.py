@@ -26,10 +26,13 @@ FOLDER = "solved"
 
 
 def solved_folder(project: Project, services: Services) -> Path | None:
-    """Return the folder of solved programs beside the project; None for a project outside the workspace."""
-    if services.workspace is None or not project.folder.resolve().is_relative_to(services.workspace.resolve()):
+    """Return the folder of solved programs: beside a project in the workspace, else the workspace's; None without one.
+
+    A person's own workspace is a folder in the workspace, and nobody else's programs go along there.
+    """
+    if services.workspace is None:
         return None
-    return project.folder.parent / FOLDER
+    return (project.folder.parent if _is_in_workspace(project, services) else services.workspace) / FOLDER
 
 
 def scene_key(project: Project) -> str:
@@ -51,7 +54,7 @@ def keep_solution(project: Project, services: Services, solved_round: Round, sol
     """Keep the program of a solved task in the workspace; nothing for a project outside it."""
     program = project.program_in_current_names(solved_round.program)
     folder, task = solved_folder(project, services), project.task()
-    if folder is None or task is None or not solution.solved:
+    if folder is None or task is None or not solution.solved or not _is_in_workspace(project, services):
         return
     facts = object_facts(kit.Scene.load(project.folder))
     solved = SolvedProgram(
@@ -59,3 +62,7 @@ def keep_solution(project: Project, services: Services, solved_round: Round, sol
         solution.strict_rate, kit_version(), solution.source,
     )  # fmt: skip
     keep_solved(solved, folder)
+
+
+def _is_in_workspace(project: Project, services: Services) -> bool:
+    return services.workspace is not None and project.folder.resolve().is_relative_to(services.workspace.resolve())
