@@ -13,7 +13,9 @@ from PIL import Image
 
 from pipeline.assets import Library
 from pipeline.assets.appearance.encoder import Encoder
+from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
 from pipeline.assets.asset_captions import caption_library
+from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.description import Description, describe_all
 from pipeline.description.model_description import describe_with_model
 from pipeline.evaluation.mask_scores import EvaluationError
@@ -32,7 +34,7 @@ from pipeline.matching import (
     why_unavailable,
 )
 from pipeline.matching.model import QUESTION_KIND, QUESTION_KINDS, SHORTLIST_SIZE, choose_with_model, correspond
-from pipeline.models import Model, has_language, has_vision, label_of
+from pipeline.models import Model, has_language, has_vision, label_of, source_of
 from pipeline.models.concurrent import ask_concurrently
 from pipeline.models.in_flight import InFlightCalls, StopFlag
 from pipeline.models.trace.call_log import CallLog, totals
@@ -63,6 +65,8 @@ class MatcherEvaluation:
     true_masks: bool = False
     """Whether to use the labelled masks instead of the segmenter's."""
     stop: StopFlag | None = None
+    asset_descriptions: Path | None = None
+    """File of the kept descriptions of assets; None for the assets' own captions only."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,10 @@ def score_matchers(evaluation: MatcherEvaluation, matchers: Sequence[MatcherName
     seconds = dict.fromkeys(usable, 0.0)
     count, total = 0, len(evaluation.frames) * len(usable)
     if {"text", "image+text", "paper"} & set(usable):
-        for done, missing in caption_library(evaluation.library, model, calls, captions, evaluation.folder / "cards"):
+        describer = source_of(evaluation.model, DESCRIBE_ASSET)
+        kept = kept_descriptions(evaluation.library, describer, evaluation.asset_descriptions)
+        cards = evaluation.folder / "cards"
+        for done, missing in caption_library(evaluation.library, model, calls, captions, cards, kept):
             yield EvaluationProgress(done, missing, f"asking {model.name} to describe the assets")
     for number, folder in enumerate(evaluation.frames):
         frame = _read_frame(evaluation, folder)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import TypeVar
 
+from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
 from pipeline.assets.asset_captions import caption_library
 from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.description import Description
@@ -99,7 +100,7 @@ def _asset_captions(
 ) -> Generator[Progress, None, dict[str, str]]:
     """Return the caption of each asset by id; the model describes assets without one."""
     captions: dict[str, str] = {}
-    kept = kept_descriptions(services.library, source_of(model, "describe_asset"), services.asset_descriptions)
+    kept = kept_descriptions(services.library, source_of(model, DESCRIBE_ASSET), services.asset_descriptions)
     for done, total in caption_library(services.library, model, calls, captions, services.cards_folder, kept):
         yield Progress("matches", f"asking {model.name} to describe {total} assets", done, total)
     return captions

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
 from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.models import Model, has_language, has_vision, source_of
 from pipeline.models.images import set_of_marks
@@ -20,7 +21,7 @@ def scene_context(project: Project, services: Services) -> SceneContext:
     described = {}
     if has_language(model):
         described = {asset.id: asset.caption or asset.name for asset in library}
-        described |= kept_descriptions(library, source_of(model, "describe_asset"), services.asset_descriptions)
+        described |= kept_descriptions(library, source_of(model, DESCRIBE_ASSET), services.asset_descriptions)
     return SceneContext(object_notes(project, bool(pictures), described), pictures, key)
 
 

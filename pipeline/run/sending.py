@@ -6,7 +6,8 @@ from pipeline.project import Project
 
 WHAT_IS_SENT = (
     "the photograph with its objects outlined and numbered, a crop of each object, pictures, names and descriptions of "
-    "library assets, names, colours, sizes and places of the objects, the task and the programs"
+    "library assets, names, colours, sizes and places of the objects, the task and the programs, and solved "
+    "programs of other projects in the workspace as examples"
 )
 """Everything of a project that questions to a model contain. Depth, file names and the project's name are not sent."""
 

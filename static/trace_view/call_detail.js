@@ -54,9 +54,9 @@ export function heading(call, details) {
 function exampleList(examples) {
   return (
     examples.length > 0 && [
-      h("p.muted", {}, `${plural(examples.length, "solved program")} as examples:`),
+      h("p.muted", {}, `${plural(examples.length, "example")} in the prompt, solved on other scenes:`),
       h(
-        "ul",
+        "ul.examples",
         {},
         examples.map((line) => h("li", {}, line)),
       ),

@@ -52,7 +52,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
         print(file=sys.stderr)
         bench = MatcherEvaluation(
             folders, truth, services.library, services.segmenter, services.model, services.features, services.encoder,
-            Path(temporary), arguments.masks == "true",
+            Path(temporary), arguments.masks == "true", asset_descriptions=services.asset_descriptions,
         )  # fmt: skip
         if arguments.out:
             arguments.out.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,9 @@ def announce_sending(services: "Services") -> "Services":
 
     if destination := destination_of(services.model):
         what = (
-            WHAT_IS_SENT if services.model.settings.pictures else "no picture; names, sizes, the task and the programs"
+            WHAT_IS_SENT
+            if services.model.settings.pictures
+            else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
         )  # type: ignore[attr-defined]
         place = f"{destination.address} ({', '.join(destination.models)})"
         print(f"model: {place} gets {what}. --model offline sends nothing", file=sys.stderr)

@@ -140,8 +140,9 @@ def ask_again(session: Session, call: Call, prompt_text: str = "") -> None:
 def _ask_for_comparison(session: Session, call: Call, prompt_text: str) -> None:
     """Ask in the background; the answer only goes to the trace."""
     attempt = sum(one.kind == call.kind and one.subject == call.subject for one in session.calls.read())
+    data = {"examples": []} | _input(call)  # earlier versions had none
     question = Question(
-        call.kind, _input(call), ROUND_ANSWERS[call.kind], _pictures(session, call),
+        call.kind, data, ROUND_ANSWERS[call.kind], _pictures(session, call),
         subject=call.subject, attempt=attempt, prompt_text=prompt_text,
     )  # fmt: skip
     model = tracing_model(session.project, session.services, session.calls.watch(), overrides={})

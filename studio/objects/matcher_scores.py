@@ -152,7 +152,7 @@ class _ScoringRun:
             self._progress(stop, done, len(library), "rendering views of the library's assets")
         evaluation = MatcherEvaluation(
             request.frames, request.truth, library, services.segmenter, services.model, features, services.encoder,
-            folder, request.use_given_masks, stop,
+            folder, request.use_given_masks, stop, services.asset_descriptions,
         )  # fmt: skip
         with closing(score_matchers(evaluation, request.matchers)) as steps:  # type: ignore[type-var]
             for step in steps:

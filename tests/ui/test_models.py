@@ -101,6 +101,16 @@ def use_model(page: Page, server: HostileServer, **fields: str) -> None:
     wait_until_idle(page)
 
 
+def toggle_picture(page: Page, kind: str) -> None:
+    """Send the photograph along with one more or one less kind of question."""
+    service(page).click()
+    panel(page).locator(f"input[name='picture {kind}']").click()
+    panel(page).get_by_role("button", name="Apply").click()
+    expect(panel(page).get_by_role("status")).to_contain_text("In use")
+    page.keyboard.press("Escape")
+    wait_until_idle(page)
+
+
 def resend(page: Page, title: str, text: str | None = None) -> None:
     """Edit the prompt of the last call with this title and send it again."""
     page.locator(".status-bar .calls").click()
@@ -127,6 +137,10 @@ def test_a_server_is_tested_and_used_and_its_key_stays_there(
     page.keyboard.press("Escape")
     use_model(page, server, key=KEY)
     expect(service(page)).to_contain_text(MODEL)
+    saved = studio.workspace / "model.json"
+    for expected in ("propose_tasks understand_task write_program repair_simulation repair_checks", "all"):
+        toggle_picture(page, "route")
+        assert json.loads(saved.read_text())["pictures_for"] == expected
     assert any(KEY in headers.get("authorization", "") for headers in server.headers)
     service(page).click()
     expect(panel(page).locator("input[name=key]")).to_have_value("")
