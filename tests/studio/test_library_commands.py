@@ -49,6 +49,18 @@ def test_the_features_of_a_library_folder_are_computed_and_saved(library, monkey
     assert "gizmo" in [asset.id for asset in looked] and f"{len(looked)} assets" in capsys.readouterr().out
 
 
+def test_assets_are_described_by_measured_words_offline_and_a_persons_words_come_first(library, tmp_path, capsys):
+    command = ["library", "describe", "--library", str(library / "own"), "--to", str(tmp_path), "--model", "offline"]
+    assert main(command) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gizmo ")]
+    assert " cm [measured]" in line
+    assert main([*command, "--set", "gizmo", "A thing of mine."]) == main(command) == 0
+    assert "A thing of mine. [human]" in capsys.readouterr().out
+    assert main([*command, "--set", "gizmo", ""]) == main(command) == 0
+    assert "[measured]" in capsys.readouterr().out and (tmp_path / "descriptions.json").exists()
+    assert main([*command, "--set", "nothing", "words"]) == 2
+
+
 def test_an_asset_of_the_user_is_removed_and_restored(capsys):
     assert main(["library", "remove", "gizmo"]) == 0
     assert not ids(capsys, "gizmo")

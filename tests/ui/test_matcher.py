@@ -23,8 +23,8 @@ def bar(project: OpenProject) -> Locator:
 
 def test_matchers_that_need_a_model_say_so_and_cannot_be_chosen(bar: Locator):
     options = bar.locator("option")
-    expect(options).to_have_count(5)
-    assert [option.is_disabled() for option in options.all()] == [False, False, True, True, True]
+    expect(options).to_have_count(6)
+    assert [option.is_disabled() for option in options.all()] == [False, False, True, True, True, True]
     expect(options.nth(2)).to_have_text("Text (needs a language model)")
 
 
