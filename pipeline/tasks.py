@@ -124,7 +124,8 @@ def understand_instruction(
 ) -> Task:
     """Return the task of an instruction in the user's words.
 
-    `before` is the task that the words may correct or continue ("no, the other bowl"). Raises TaskError if it does not fit the scene, ModelError if the model gives no usable answer.
+    `before` is the task that the words may correct or continue ("no, the other bowl"). Raises TaskError if it does not
+    fit the scene, ModelError if the model gives no usable answer.
     """
     text = " ".join(str(text).split())
     if not text:
@@ -139,7 +140,7 @@ def understand_instruction(
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
     if reason := _why_unusable(answer, data):
         raise ModelError(f"the answer of {model.name} cannot be used: {reason}", str(answer))
-    return replace(_task(answer, "human"), instruction=text)
+    return replace(_task(answer, "human"), instruction=(answer.instruction if before else "") or text)
 
 
 def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from pipeline.planner.references import PhraseReader, UnclearPhrase
+from pipeline.planner.language.errors import UnclearPhrase
+from pipeline.planner.language.noun_phrases import NounPhrases
 from pipeline.planner.scene_objects import SceneObject, ScenePart
 
 PartReference = tuple[SceneObject, ScenePart]
@@ -42,7 +43,7 @@ def names_part(phrase: str) -> bool:
     return bool(re.search(rf"\b(?:{'|'.join(NOUNS)})s?\b", phrase.replace("_", " ")))
 
 
-def resolve_parts(phrase: str, reader: PhraseReader, last: Sequence[PartReference] = ()) -> tuple[PartReference, ...]:
+def resolve_parts(phrase: str, reader: NounPhrases, last: Sequence[PartReference] = ()) -> tuple[PartReference, ...]:
     """Return the parts that a phrase refers to, at least one; of several, those named `last`. Raises UnclearPhrase."""
     candidates = [(o, part) for o in reader.objects for part in o.parts]
     if not candidates:
@@ -65,7 +66,7 @@ def resolve_parts(phrase: str, reader: PhraseReader, last: Sequence[PartReferenc
     return tuple(pool)
 
 
-def _owners(words: str, reader: PhraseReader) -> tuple[SceneObject, ...]:
+def _owners(words: str, reader: NounPhrases) -> tuple[SceneObject, ...]:
     found = reader.read(words)
     if not any(o.parts for o in found):
         able = [o.name for o in reader.objects if o.parts]

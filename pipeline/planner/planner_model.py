@@ -1,7 +1,7 @@
 """The offline planner: answers every question of the method by rules on measured attributes."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +12,14 @@ from pipeline.models.model import ModelError, Question
 from pipeline.planner import program_writer, repair_checks, repair_simulation
 from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.goals import read_sentences
-from pipeline.planner.instructions import Instructions
+from pipeline.planner.language.corrections import corrected_plan, is_correction
+from pipeline.planner.language.errors import UnclearPhrase
+from pipeline.planner.language.instruction_reader import InstructionReader
+from pipeline.planner.language.offers import offers
+from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
 from pipeline.planner.proposals import proposals
-from pipeline.planner.references import PhraseReader, UnclearPhrase
 from pipeline.planner.scene_objects import scene_objects
-from pipeline.planner.vocabulary import FILLER, SHAPES
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 MAX_LETTERS = 600
@@ -56,29 +58,39 @@ def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
     text, scene = " ".join(str(data["text"]).split()), data["scene"]
+    before = (data.get("before") or {}).get("goals")
     try:
-        plan = _plan(text, scene)
-        return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.goals, scene)}
+        plan = _plan(text, scene, before)
+        answer = plan.answer(plan.instruction or text)
+        return {"fits": True, "reason": "", **answer, "difficulty": difficulty(plan.goals, scene)}
     except UnclearPhrase as unclear:
+        reader = _reader(scene)
         instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
         either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
-        works = [] if instead else either or _nearest(text, scene)
-        return {"fits": False, "reason": str(unclear), "instead": instead, "works": works[:MAX_SUGGESTIONS]}
+        works = [] if instead else either or offers(reader, text, scene) or _nearest(text, scene)
+        reason = in_plain_words(str(unclear), reader.names)
+        return {"fits": False, "reason": reason, "instead": instead, "works": works[:MAX_SUGGESTIONS]}
+
+
+def _reader(scene: Mapping[str, Any]) -> InstructionReader:
+    return InstructionReader(scene_objects(scene), TableTop.from_json(scene))
 
 
 def _nearest(text: str, scene: Mapping[str, Any]) -> list[str]:
     """Return instructions that are possible here, first those with most words in common with the text."""
-    words = set(re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))) - FILLER
+    words = set(re.findall(r"[a-z]{3,}", text.lower()))
     possible = [plan.instruction for plan in proposals(scene)]
-    return sorted(possible, key=lambda text: -len(words & set(re.findall("[a-z]+", text.lower().replace("_", " ")))))
+    return sorted(possible, key=lambda text: -len(words & set(re.findall("[a-z]{3,}", text.lower()))))
 
 
 def _with_name(name: str, text: str, unclear: UnclearPhrase, scene: Mapping[str, Any]) -> str:
     """Return the text with the unknown words exchanged for a name; empty where that makes no task."""
+    if name.endswith("."):  # an instruction in full
+        return name
     if not unclear.unknown:
         return ""
-    looks = "|".join(map(re.escape, [*COLOUR_WORDS, *SHAPES]))
-    unknown = rf"\b(?:(?:{looks})\s+)*{re.escape(unclear.unknown)}\b"
+    looks = "|".join(map(re.escape, COLOUR_WORDS))
+    unknown = rf"\b(?:the\s+|an?\s+)?(?:(?:{looks})\s+)*{re.escape(unclear.unknown)}\b"
     exchanged = re.sub(unknown, name, text, flags=re.I)
     try:
         _plan(exchanged, scene)
@@ -87,16 +99,23 @@ def _with_name(name: str, text: str, unclear: UnclearPhrase, scene: Mapping[str,
     return exchanged if exchanged != text else ""
 
 
-def _plan(text: str, scene: Mapping[str, Any]) -> TaskPlan:
-    """Return the plan of an instruction. Raises UnclearPhrase where it is not understood or not feasible."""
+def _plan(text: str, scene: Mapping[str, Any], before: Sequence[str] | None = None) -> TaskPlan:
+    """Return the plan of an instruction. Raises UnclearPhrase where it is not understood or not feasible.
+
+    `before` holds the goals of the task that the words may correct or continue.
+    """
     if not text:
         raise UnclearPhrase("the instruction is empty: say what to do with which object")
     if len(text) > MAX_LETTERS:
         raise UnclearPhrase(
             f"the instruction has {len(text)} letters; the offline rules read at most {MAX_LETTERS}: say it shorter"
         )
-    table = TableTop.from_json(scene)
-    plan = Instructions(PhraseReader(scene_objects(scene), table.right, table.away), table).read(text)
+    reader = _reader(scene)
+    earlier = read_sentences(before) if before else None
+    plan = corrected_plan(reader, text, earlier) if earlier else None
+    if plan is None and not earlier and is_correction(reader, text):
+        raise UnclearPhrase("there is no task before to correct: say the task in full")
+    plan = plan or reader.read(text)
     reason = why_infeasible(plan.goals, scene)
     if "no free place" in reason and plan.kind == "gather":  # no room for a bin: a marked zone does as well
         zoned = tuple(

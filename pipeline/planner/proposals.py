@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.planner.language.lexicon import class_members, tables
+from pipeline.planner.language.noun_phrases import name_words
+from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import (
     TableTop,
     TaskPlan,
@@ -16,7 +21,6 @@ from pipeline.planner.plans import (
     why_infeasible,
     zones_to_clear,
 )
-from pipeline.planner.references import tokens
 from pipeline.planner.scene_objects import (
     RAINBOW,
     SceneObject,
@@ -28,7 +32,6 @@ from pipeline.planner.scene_objects import (
     why_not_in_part,
     why_not_on,
 )
-from pipeline.planner.vocabulary import CLASSES, PLURALS
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 MAX_SAFE_RISK = 0.5
@@ -46,6 +49,8 @@ ZONE_PLACES = {
     "far_zone": (0.5, 1),
 }
 """Zones that could be emptied: fractions of the objects' extent to the right and away."""
+MAX_CLEARED = 5
+"""Most objects that are moved to empty a zone."""
 ZONE_PHRASES = {
     "middle_zone": "in the middle", "left_zone": "on the left", "right_zone": "on the right",
     "near_zone": "at the front", "far_zone": "at the back",
@@ -70,7 +75,9 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
         plan = replace(plan, risk=plan.risk + max(carried, default=0.0))
         if (plan.kind not in safest or plan.risk < safest[plan.kind].risk) and not why_infeasible(plan.goals, scene):
             safest[plan.kind] = plan
-    return tuple(sorted(safest.values(), key=_rank))
+    names = plain_names(objects, table)
+    worded = [replace(plan, instruction=in_plain_words(plan.instruction, names)) for plan in safest.values()]
+    return tuple(sorted(worded, key=_rank))
 
 
 def _carries(plan: TaskPlan, names: Set[str]) -> bool:
@@ -161,7 +168,7 @@ def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
         yield TaskPlan(
             "sort_by_colour", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", risk
         )
-    row = sorted(objects, key=lambda t: np.dot(t.position[:2], table.right))[:4]
+    row = StartState(tuple(objects), table).ranked(objects, "right")[:4]
     names = tuple(t.name for t in row)
     yield TaskPlan(
         "line_up",
@@ -175,7 +182,7 @@ def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
 def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
     kinds = {t.category or t.shape for t in objects} - {"", "irregular", "object"}
     groups = {
-        "{}s": _small_groups({kind: [t for t in objects if kind in tokens(t)] for kind in sorted(kinds)}, objects),
+        "{}s": _small_groups({kind: [t for t in objects if kind in name_words(t)] for kind in sorted(kinds)}, objects),
         "{} things": _groups(objects, lambda t: t.colour),
     }
     for plural, found in groups.items():
@@ -192,12 +199,12 @@ def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[T
 
 def _by_class(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
     """Yield tasks about classes of objects that names and captions give, such as food."""
-    for word, members in CLASSES.items():
-        group = [t for t in objects if set(members.split()) & tokens(t)]
+    for word, many in tables()["class_plurals"].items():
+        group = [t for t in objects if class_members()[word] & name_words(t)]
         if 1 < len(group) < len(objects):
             front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
-            words = f"Bring the {PLURALS[word]} into the zone at the front."
-            yield TaskPlan("select", front, words, f"bring_the_{PLURALS[word]}", 0.15 + 0.05 * len(group))
+            words = f"Bring the {many} into the zone at the front."
+            yield TaskPlan("select", front, words, f"bring_the_{many}", 0.15 + 0.05 * len(group))
 
 
 def _groups(objects: Sequence[SceneObject], key: Callable[[SceneObject], str]) -> dict[str, list[SceneObject]]:
@@ -253,6 +260,32 @@ def clearable_zones(objects: Sequence[SceneObject], table: TableTop, most: int =
         if 0 < len(group) <= most and _on_table(group, table):
             found[zone] = group
     return found
+
+
+def objects_at(place: str, start: StartState, kept: frozenset[str]) -> list[SceneObject]:
+    """Return what has to leave a side of the table ("left", "far", "middle" ...) so that a zone there is empty.
+
+    These are the objects in that third of the arrangement, and what stands in the way; none where they are too many.
+    """
+    able = [o for o in start.objects if not o.parts]
+    group = objects_in_third(place, start)
+    if not group and place == "middle":
+        return clearable_zones(able, start.table).get("middle_zone", [])
+    group = _all_in(group, able, start.table) if group else []
+    return group if len(group) <= MAX_CLEARED and not kept & {o.name for o in group} else []
+
+
+def objects_in_third(place: str, start: StartState) -> list[SceneObject]:
+    """Return the loose objects in one third of the arrangement: "left", "right", "near", "far" or "middle"."""
+    low, high = 1 / 3, 2 / 3
+    able = [o for o in start.objects if not o.parts]
+    share = {o.name: start.side(o) for o in able}
+    return [
+        o for o in able
+        if {"left": share[o.name][0] < low, "right": share[o.name][0] > high, "near": share[o.name][1] < low,
+            "far": share[o.name][1] > high,
+            "middle": low < share[o.name][0] < high and low < share[o.name][1] < high}[place]
+    ]  # fmt: skip
 
 
 def _on_table(group: Sequence[SceneObject], table: TableTop) -> bool:

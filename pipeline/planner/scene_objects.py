@@ -65,6 +65,10 @@ class SceneObject:
     """Other words about it: caption, asset id."""
     parts: tuple[ScenePart, ...] = ()
     """Parts that open, shut or turn. An object with such parts is furniture and is never carried."""
+    caption: str = ""
+    """Words of a person, a model or the measurement about it, with the asset that it may show."""
+    asset: str = ""
+    """Id of its asset; empty if it was reconstructed from the view."""
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SceneObject":
@@ -81,6 +85,8 @@ class SceneObject:
             bool(data.get("container")),
             words.lower(),
             tuple(ScenePart.from_json(part) for part in data.get("parts") or ()),
+            str(data.get("caption") or "").lower(),
+            str(data.get("asset") or "").lower(),
         )
 
     @property

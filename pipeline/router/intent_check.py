@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel
 from pipeline.planner.goals import read_sentences, sentence
-from pipeline.planner.grammar import PLACES
+from pipeline.planner.language.lexicon import places
 from pipeline.simulation import kit
 from pipeline.simulation.goals.count import Count
 from pipeline.simulation.goals.goal import Goal, PartGoal
@@ -79,7 +79,7 @@ class _GoalComparison:
 
     def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], instruction: str):
         self.ordered, self._zones = bool(ORDER_WORDS.search(instruction)), zones
-        self._named_sides = {PLACES[word] for word in re.findall(r"\w+", instruction.lower()) if word in PLACES}
+        self._named_sides = {places()[word] for word in re.findall(r"\w+", instruction.lower()) if word in places()}
         self._axes = {"left": -scene.right, "right": scene.right, "far": scene.away, "near": -scene.away}
         self._polygon = np.asarray(scene.table.polygon, float)
 

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.sentences FILE ...`: how many instructions of a file are understood without a language model."""
+"""`python -m tests.bench.sentences FILE ...`: how many instructions are understood without a language model."""
 
 import sys
 from pathlib import Path

@@ -229,7 +229,8 @@ class Outcome:
         """Return the stage of the goals that state a fact, or None."""
         kind, names = fact["kind"], tuple(fact["objects"])
         special = {"between": self._between, "together": self._together, "count": self._count, "stacked": self._stacked,
-                   "in_row": self._row, "sorted_by": self._row, "in_zone": self._zone, "outside": self._zone}  # fmt: skip
+                   "in_row": self._row, "sorted_by": self._row, "in_zone": self._zone,
+                   "outside": self._zone}  # fmt: skip
         if kind in special:
             return special[kind](fact)
         if kind == "inside" and names[1].startswith("+"):

@@ -1,0 +1,575 @@
+"""Objects that a phrase refers to: "the smallest cube", "all red boxes except the tall one", "the mug on the plate"."""
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.description.colour_names import COLOUR_WORDS
+from pipeline.planner.language import lexicon
+from pipeline.planner.language.errors import UnclearPhrase, UnparsedClause
+from pipeline.planner.language.lexicon import lookalikes, singular, synonyms
+from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.tokens import Token, plain, text_of, tokenize
+from pipeline.planner.scene_objects import SceneObject, carry_risk
+from pipeline.simulation.goals.spec import listed
+
+MIN_SPELLING_RATIO = 0.65
+"""Smallest similarity in spelling (difflib) of words of which one may stand for the other."""
+MEASURED_CAPTION = re.compile(r"^(?:\(mark \d+\) )?[\w -]+, [\d. x]+ cm\b")
+"""Caption that only repeats the measured colour, shape and size."""
+UNTOLD = ("thing", "object", "cylinder", "box", "ball", "cube", "sphere")
+"""Categories that only repeat a shape, which is measured better."""
+CLEARLY = 1.08
+"""Ratio of two measures from which people see the difference."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a phrase refers to."""
+
+    objects: tuple[SceneObject, ...]
+    several: bool
+    """The phrase is about a set: a plural, a list or a number."""
+    noun: tuple[Token, ...] = ()
+    """Words for the kind of object, for "one"."""
+
+
+@dataclass
+class Mentions:
+    """What was named before: for "it", "them", "one" and "the other"."""
+
+    last: tuple[SceneObject, ...] = ()
+    named: tuple[SceneObject, ...] = ()
+    """All objects that were named one by one, latest last."""
+    noun: tuple[Token, ...] = ()
+
+
+@dataclass(frozen=True)
+class Modifier:
+    """A relation to other objects, or a place, that a phrase adds: "on the plate", "that is not on the left"."""
+
+    relation: str
+    """A key of the lexicon's relations; "place" for a side of the table."""
+    tokens: tuple[Token, ...]
+    negated: bool = False
+
+
+@dataclass
+class NounPhrases:
+    """Resolves phrases about one scene."""
+
+    start: StartState
+    names: dict[str, str]
+    """Plain name of each object by its name, without "the"."""
+    words: frozenset[str] = frozenset()
+    """Words of the objects' names."""
+    mentions: Mentions = field(default_factory=Mentions)
+    kept: frozenset[str] = frozenset()
+    """Names of objects that are to be left alone: no set contains them."""
+
+    @property
+    def objects(self) -> tuple[SceneObject, ...]:
+        return self.start.objects
+
+    def called(self, o: SceneObject) -> str:
+        """Return the plain phrase for an object: "the left blue box"."""
+        return f"the {self.names.get(o.name, o.name)}"
+
+    def read(self, text: str) -> tuple[SceneObject, ...]:
+        """Return the objects that a text refers to, at least one. Raises UnclearPhrase."""
+        return self.select(tokenize(plain(text), self.words)).objects
+
+    def select(self, tokens: Sequence[Token], modifiers: Sequence[Modifier] = ()) -> Selection:
+        """Return what a phrase with its modifiers refers to, at least one object. Raises UnclearPhrase."""
+        tokens = _trimmed(tokens)
+        if not tokens:
+            raise UnparsedClause("no object is named; " + self.objects_present())
+        cut = next((i for i, token in enumerate(tokens) if token.has("exceptions") and i), None)
+        excepted: set[str] = set()
+        if cut is not None:
+            excepted = {o.name for o in self.select(_with_noun(tokens[cut + 1 :], tokens[:cut])).objects}
+            tokens = _trimmed(tokens[:cut])
+        parts = _split_list(tokens)
+        is_list = len(parts) > 1
+        chosen = self._union(parts, modifiers) if is_list else self._single(parts[0], modifiers, bool(excepted))
+        excepted |= self.kept if chosen.several else set()
+        kept = tuple(o for o in chosen.objects if o.name not in excepted)
+        if not kept:
+            raise UnclearPhrase(f'"{text_of(tokens)}" leaves nothing')
+        return Selection(kept, chosen.several or bool(excepted), chosen.noun)
+
+    def _union(self, parts: list[list[Token]], modifiers: Sequence[Modifier]) -> Selection:
+        noun = _noun(parts[-1])
+        head = _noun(parts[0])
+        everything = any(t.value("determiners") == "every" or t.value("anything") == "plural" for t in parts[0])
+        found: dict[str, SceneObject] = {}
+        several = True
+        for index, part in enumerate(parts):
+            if not _noun(part) and not any(t.has("pronouns") for t in part):
+                if noun and index < len(parts) - 1:
+                    part = [*part, *noun]
+                elif everything and not any(t.has("determiners") for t in part):
+                    every = [t for t in parts[0] if t.has("determiners")]
+                    part = [*every, *part, *(head or [Token("things", {"anything": "anything"})])]
+                elif head:
+                    part = [*part, *head]
+                elif all(t.has("colours", "determiners") for t in part):
+                    part = [*part, Token("one", {"anything": "anything"})]
+            elif everything and index and not any(t.has("determiners", "scene", "nouns") for t in part):
+                part = [*[t for t in parts[0] if t.has("determiners")], *part]
+            found |= {o.name: o for o in self._single(part, modifiers, False).objects}
+        return Selection(tuple(found.values()), several, tuple(noun or head))
+
+    def _single(self, tokens: Sequence[Token], modifiers: Sequence[Modifier], universal: bool) -> Selection:
+        """Return what one phrase without a list refers to."""
+        text = text_of(tokens)
+        pronoun = next((t for t in tokens if t.has("pronouns")), None)
+        content = [t for t in tokens if not t.has("fillers") or t.has("scene", "nouns", "ranks", "colours")]
+        if pronoun and len(content) == 1 and not modifiers:
+            return self._pronoun(pronoun)
+        by_name = "_".join(text.replace("the ", "", 1).split())
+        exact = next((o for o in self.objects if o.name in (by_name, *(t.text for t in tokens))), None)
+        if exact and (exact.name in text or not any(t.has("ranks", "numbers") for t in tokens)) and not modifiers:
+            return Selection((exact,), False, _noun(tokens))
+        return self._described(_Phrase.read(content, self), modifiers, universal, text)
+
+    def _pronoun(self, token: Token) -> Selection:
+        last = self.mentions.last
+        if not last:
+            raise UnclearPhrase(f'"{token.text}" may be anything here: say which; {self.objects_present()}', token.text)
+        if token.value("pronouns") == "one" and len(last) > 1 and token.text in ("it", "this one", "that one"):
+            last = last[-1:]
+        return Selection(last, len(last) > 1, self.mentions.noun)
+
+    def _described(self, phrase: "_Phrase", modifiers: Sequence[Modifier], universal: bool, text: str) -> Selection:
+        nouns = list(phrase.nouns)
+        if phrase.is_one and self.mentions.noun and not nouns:
+            nouns = list(self.mentions.noun)
+        several = phrase.several or universal
+        pool = list(self.objects)
+        for keep, word in phrase.filters:
+            pool = self._filtered(pool, keep, word, phrase, text)
+        for index, noun in enumerate(nouns):
+            pool = self._named(pool, noun, [t.text for t in nouns[index:]], phrase, several)
+        for keep, word in phrase.exclusions:
+            pool = [o for o in pool if not keep(o)]
+            if not pool:
+                raise UnclearPhrase(f"there is nothing here that is not {word}; {self.objects_present()}", word)
+        for modifier in modifiers:
+            pool = self._modified(pool, modifier, text)
+        if phrase.other:
+            rest = [o for o in pool if o not in self.mentions.named]
+            pool = rest if rest or not pool else pool
+            if not rest:
+                raise UnclearPhrase(f'there is no other one: "{text}"', text)
+        restricted = bool(phrase.filters or nouns or phrase.ranks or phrase.exclusions or modifiers or phrase.other)
+        if not restricted and not phrase.is_anything:
+            raise UnparsedClause(f'"{text}" names no object; ' + self.objects_present())
+        return self._counted(pool, phrase, several, text, tuple(nouns))
+
+    def _counted(
+        self, pool: list[SceneObject], phrase: "_Phrase", several: bool, text: str, nouns: tuple[Token, ...]
+    ) -> Selection:
+        for rank, graded in phrase.ranks:
+            pool = self._ranked(pool, rank, several and graded, phrase.count, text)
+        if phrase.ordinal:
+            pool = self._ordinal(pool, phrase, text)
+        count = phrase.count
+        if count and len(pool) < count and phrase.quantity != "at_most":
+            raise UnclearPhrase(f'"{text}": only {len(pool)} here: {self.list_of(pool)}', text)
+        if count and len(pool) > count:
+            if phrase.definite and not phrase.picks:
+                raise self._which(pool, text, nouns, f"there are {len(pool)} of them")
+            pool = sorted(pool, key=lambda o: (self.start.support(o) is not None, carry_risk(o)))[:count]
+        elif len(pool) > 1 and not several:
+            if not phrase.picks:
+                raise self._which(pool, text, nouns)
+            pool = sorted(pool, key=carry_risk)[:1]
+        return Selection(tuple(pool), several or count > 1, nouns)
+
+    def _which(self, pool: Sequence[SceneObject], text: str, nouns: Sequence[Token], why: str = "") -> UnclearPhrase:
+        names = [self.called(o) for o in pool]
+        why = f" ({why})" if why else ""
+        return UnclearPhrase(f'"{text}" may mean {" or ".join(names)}{why}: say which', text, alternatives=names)
+
+    def _ordinal(self, pool: list[SceneObject], phrase: "_Phrase", text: str) -> list[SceneObject]:
+        ordered = self.start.ranked(pool, "right" if phrase.counted_from in ("left", "right") else "away")
+        if phrase.counted_from in ("right", "far"):
+            ordered.reverse()
+        if phrase.ordinal > len(ordered):
+            raise UnclearPhrase(f'"{text}": only {len(pool)} here: {self.list_of(pool)}', text)
+        return [ordered[phrase.ordinal - 1]]
+
+    def _ranked(self, pool: list[SceneObject], rank: str, graded: bool, count: int, text: str) -> list[SceneObject]:
+        key, end = rank.rsplit("_", 1)
+        ordered = self.start.ranked(pool, key)
+        if end == "middle":
+            if len(ordered) % 2 == 0:
+                raise self._which(pool, text, ())
+            return [ordered[len(ordered) // 2]]
+        if end == "high":
+            ordered.reverse()
+        if graded and not count:
+            half = len(ordered) // 2
+            return ordered[: half or 1]
+        number = max(count, 1)
+        edge = ordered[number - 1 : number + 1]
+        if len(edge) == 2 and key not in ("right", "away"):
+            low, high = sorted(self.start.measure(o, key) for o in edge)
+            if high < low * (CLEARLY if key != "volume" else CLEARLY**2):
+                tied = [
+                    o for o in ordered if abs(self.start.measure(o, key) / self.start.measure(edge[0], key) - 1) < 0.17
+                ]
+                raise self._which(tied, text, (), "they are as large as each other")
+        return ordered[:number]
+
+    def _filtered(
+        self, pool: list[SceneObject], keep: Callable[[SceneObject], bool], word: str, phrase: "_Phrase", text: str
+    ) -> list[SceneObject]:
+        chosen = [o for o in pool if keep(o)]
+        if not chosen:
+            noun = " ".join(t.text for t in phrase.nouns)
+            what = f"{word} {noun}".strip() if noun else f"nothing {word}"
+            lead = "there is no" if noun else "there is"
+            fits = []
+            if noun:
+                try:
+                    fits = self._named(list(self.objects), phrase.nouns[-1], [noun], phrase, True)
+                except UnclearPhrase:
+                    what = f"{word} {singular(noun)}"
+            alternatives = [self.called(o) for o in fits]
+            raise UnclearPhrase(f"{lead} {what} here; {self.objects_present()}", text, alternatives=alternatives)
+        return chosen
+
+    def _modified(self, pool: list[SceneObject], modifier: Modifier, text: str) -> list[SceneObject]:
+        """Return those of the pool that stand in a relation, or at a place."""
+        words = text_of(modifier.tokens)
+        if modifier.relation == "place":
+            place = modifier.tokens[-1].text
+            ordered = {"left": ("right", 1), "right": ("right", -1), "near": ("away", 1), "far": ("away", -1)}
+            chosen = [o for o in pool if self.start.is_at(place, o)]
+            if modifier.negated:
+                chosen = [o for o in pool if o not in chosen]
+            elif len(pool) > 1 and place in ordered and len(chosen) != 1:
+                key, sign = ordered[place]
+                extreme = sorted(pool, key=lambda o: sign * self.start.measure(o, key))
+                chosen = chosen if len(chosen) > 1 else extreme[:1]
+        elif modifier.relation in ("nearest", "farthest"):
+            others = self.select(modifier.tokens).objects
+            pool = [o for o in pool if o not in others]
+            ordered_by = sorted(pool, key=lambda o: self.start.distance(o, others[0]))
+            chosen = ordered_by[:1] if modifier.relation == "nearest" else ordered_by[-1:]
+        elif any(t.has("table") for t in modifier.tokens):
+            chosen = [o for o in pool if (self.start.support(o) is None) != modifier.negated]
+            chosen = chosen or ([] if modifier.negated else list(pool))
+        else:
+            others = self.select(modifier.tokens).objects
+            relation = modifier.relation
+            if relation == "between":
+                chosen = [o for o in pool if self._is_between(o, others)]
+            elif relation == "near" and not modifier.negated:
+                chosen = [o for o in pool if all(self.start.holds(relation, o, other) for other in others)]
+                rest = [o for o in pool if o not in others]
+                chosen = chosen or sorted(rest, key=lambda o: self.start.distance(o, others[0]))[:1] * (len(rest) > 1)
+            else:
+                chosen = [o for o in pool if any(self.start.holds(relation, o, other) for other in others)]
+            if modifier.negated:
+                chosen = [o for o in pool if o not in chosen]
+        if not chosen:
+            not_ = "not " if modifier.negated else ""
+            relation = modifier.relation.replace("_", " ").replace("inside", "in")
+            raise UnclearPhrase(
+                f'"{text}": nothing of it is {not_}{relation} {words} here; {self.objects_present()}', text
+            )
+        return chosen
+
+    def _is_between(self, o: SceneObject, ends: Sequence[SceneObject]) -> bool:
+        if len(ends) != 2 or o in ends:
+            return False
+        keys = ("right", "away")
+        key = max(keys, key=lambda k: abs(self.start.measure(ends[0], k) - self.start.measure(ends[1], k)))
+        low, high = sorted(self.start.measure(end, key) for end in ends)
+        return low < self.start.measure(o, key) < high
+
+    def _named(
+        self, pool: list[SceneObject], noun: Token, nouns: Sequence[str], phrase: "_Phrase", several: bool
+    ) -> list[SceneObject]:
+        """Return those of the pool that a noun fits; `nouns` are it and the words that follow: "tomato", "soup"."""
+        bare = singular(noun.text)
+        klass = noun.value("class_words")
+        members = lexicon.class_members().get(klass, frozenset())
+        also = synonyms(bare) | synonyms(noun.text)
+        exact: list[Callable[[SceneObject], bool]] = [lambda o: bool({noun.text, bare} & name_words(o))]
+        if (several or noun.text != bare) and sum(exact[0](o) for o in pool) < 2:  # "the cans": tins, too
+            exact = [lambda o: bool(({noun.text, bare} | also) & name_words(o))]
+        readings: list[Callable[[SceneObject], bool]] = [
+            *exact,
+            lambda o: bool(also & name_words(o)) or bool({noun.text, bare} & name_words(o)),
+            lambda o: bool(members & name_words(o)) and klass != "",
+            lambda o: bool({noun.text, bare} & match_words(o)),
+            lambda o: bool(members & match_words(o)) and klass != "",
+            lambda o: bare == "container" and o.container,
+            lambda o: bool({bare} & shape_words(o)),
+            lambda o: bool(also & shape_words(o)),
+            lambda o: bare in ("cylinder", "sphere", "cube") and bare == o.shape,
+        ]
+        if klass == "container" or bare == "container":
+            readings = [lambda o: o.container]
+        for fits in readings:
+            if chosen := [o for o in pool if fits(o)]:
+                return chosen
+        raise self._no_such_object(nouns, pool, lexicon.class_looks(klass), phrase)
+
+    def _no_such_object(
+        self, nouns: Sequence[str], pool: list[SceneObject], wanted_looks: frozenset[str], phrase: "_Phrase"
+    ) -> UnclearPhrase:
+        """Return the error for words that fit no object, with suggestions that look alike, or else are spelt alike."""
+        noun = nouns[-1]
+        bare = singular(noun)
+        look = lexicon.product_look(bare) or lexicon.product_look(noun)
+        suggested = [o for o in pool if wanted_looks & all_words(o)] or [
+            o for o in pool if look and looks_like(o, *look)
+        ]
+        if len(suggested) < 1 + (noun != bare):
+            suggested = [o for o in pool if lookalikes(bare) & {o.category, o.shape}] or suggested
+        known = {word: o for o in self.objects for word in (o.name, *all_words(o))}
+        spelling = difflib.get_close_matches(bare, known, 1, MIN_SPELLING_RATIO)
+        suggested = suggested or [o for o in self.objects if spelling and spelling[0] in {o.name, *all_words(o)}]
+        suggested = suggested or (pool if len(pool) == 1 < len(self.objects) else [])
+        is_plural = noun != bare
+        names = [self.called(o) for o in (suggested if is_plural or len(suggested) < 4 else suggested[:3])]
+        quoted = [f'"{name}"' for name in names]
+        joined = (listed(quoted) if is_plural else " or ".join(quoted)) if names else ""
+        hint = f"; did you mean {'all of ' if is_plural and len(names) > 1 else ''}{joined}?" if names else ""
+        one = names if len(names) == 1 or is_plural else ()
+        colours = " ".join(word for _, word in phrase.filters)
+        lacking = " ".join(filter(None, [colours, *nouns[:-1], bare]))
+        unknown = " ".join(nouns)
+        return UnclearPhrase(f"there is no {lacking} here; {self.objects_present()}{hint}", unknown, one, names)
+
+    def list_of(self, objects: Sequence[SceneObject]) -> str:
+        """Return plain phrases for objects as a list."""
+        return listed([self.called(o) for o in objects]) if objects else "none"
+
+    def objects_present(self) -> str:
+        """Return a sentence that lists the objects."""
+        if not self.objects:
+            return "no object was found on this table"
+        return f"there {'are' if len(self.objects) > 1 else 'is'}: " + ", ".join(self.called(o) for o in self.objects)
+
+
+@dataclass
+class _Phrase:
+    """The words of one phrase by what they do."""
+
+    nouns: list[Token] = field(default_factory=list)
+    filters: list[tuple[Callable[[SceneObject], bool], str]] = field(default_factory=list)
+    exclusions: list[tuple[Callable[[SceneObject], bool], str]] = field(default_factory=list)
+    ranks: list[tuple[str, bool]] = field(default_factory=list)
+    """Measure and end, and whether the word may pick several."""
+    count: int = 0
+    quantity: str = ""
+    ordinal: int = 0
+    counted_from: str = "left"
+    several: bool = False
+    definite: bool = False
+    picks: bool = False
+    """Any of them will do."""
+    other: bool = False
+    is_one: bool = False
+    is_anything: bool = False
+
+    @staticmethod
+    def read(tokens: Sequence[Token], reader: NounPhrases) -> "_Phrase":
+        """Return the words of a phrase by what they do. Raises UnclearPhrase for a word that does nothing in it."""
+        phrase = _Phrase()
+        tokens = phrase._without_ordinal(list(tokens))
+        negated = False
+        for index, token in enumerate(tokens):
+            last = index == len(tokens) - 1
+            if token.has("negations"):
+                negated = True
+                continue
+            phrase._read_word(token, tokens[index + 1 :], last, negated)
+        return phrase
+
+    def _without_ordinal(self, tokens: list[Token]) -> list[Token]:
+        """Take "second ... from the left" out of the tokens."""
+        texts = [t.text for t in tokens]
+        if "from" not in texts:
+            return tokens
+        at = texts.index("from")
+        tail = [t for t in tokens[at + 1 :] if not t.has("determiners")]
+        place = (
+            tail[0].value("places") or {"right_low": "left", "right_high": "right"}.get(tail[0].value("ranks"), "")
+            if tail
+            else ""
+        )
+        ordinal = next((t for t in tokens[:at] if t.has("ordinals")), None)
+        if not ordinal or place not in ("left", "right", "near", "far"):
+            raise UnparsedClause(f'"{text_of(tokens)}" is not understood')
+        self.ordinal, self.counted_from = int(ordinal.value("ordinals")), place
+        return [t for t in tokens[:at] if t is not ordinal]
+
+    def _read_word(self, token: Token, rest: Sequence[Token], last: bool, negated: bool) -> None:
+        bare = singular(token.text)
+        colour_noun = token.has("colours") and token.has("scene") and not any(t.has("scene", "nouns") for t in rest)
+        into = self.exclusions if negated else self.filters
+        if token.has("colours") and not (colour_noun and token.text == "orange"):
+            colour = token.value("colours")
+            word = token.text
+            into.append((lambda o: o.colour == colour or word in name_list(o), word))
+        elif token.has("shapes"):
+            shapes = token.value("shapes").split()
+            into.append((lambda o: o.shape in shapes, token.text))
+        elif token.has("numbers") and not (token.text == "one" and not rest):
+            self.count = int(token.value("numbers"))
+            self.picks = self.picks or bool(rest and rest[0].text == "of")
+            self.several = self.several or self.count > 1
+        elif token.has("quantities") and (rest and (rest[0].has("numbers") or rest[0].text == "one")):
+            self.quantity, self.picks = token.value("quantities"), True
+        elif token.has("determiners") and (rest or token.value("determiners") == "definite"):
+            self._read_determiner(token, rest)
+        elif token.has("others"):
+            self.other = True
+            self.several = self.several or token.text in ("others", "remaining", "rest", "everything else")
+            self.is_anything = True
+            self.picks = self.picks or token.text == "another"
+        elif token.has("ranks") and not token.has("scene"):
+            self.ranks.append((token.value("ranks"), token.has("graded")))
+        elif token.has("anything"):
+            self.is_anything = True
+            self.is_one = bare in ("one",)
+            self.several = self.several or token.value("anything") == "plural" or token.text != bare
+        elif token.has("materials") and rest and not token.has("scene"):
+            word = {"wood": "wooden"}.get(token.text, token.text)
+            into.append((lambda o: word in all_words(o) or (word == "wooden" and o.colour == "brown"), word))
+        elif token.has("affordances"):
+            klass = token.value("affordances")
+            members = lexicon.class_members()[klass]
+            into.append((lambda o: bool(members & name_words(o)) or (klass == "container" and o.container), token.text))
+        elif (
+            token.has("relative", "copulas", "modals", "fillers", "place_nouns") and not token.has("scene")
+        ) or token.text in ("of", "you", "one can", "i", "we", "there", "in"):
+            return
+        elif token.has("mass"):
+            self.nouns.append(token)
+            self.several = True
+        elif negated:
+            noun = bare
+            into.append((lambda o: noun in name_words(o) or bool(synonyms(noun) & name_words(o)), noun))
+        else:
+            self._read_noun(token, bare, last)
+
+    def _read_noun(self, token: Token, bare: str, last: bool) -> None:
+        if not token.has("scene", "nouns", "known", "class_words", "impossible") and token.tags:
+            raise UnparsedClause(f'"{token.text}" is not understood here', token.text)
+        self.nouns.append(token)
+        if last or not self.several:
+            self.several = self.several or (token.text != bare and bare not in ("glasse", "crackers"[:-1]))
+
+    def _read_determiner(self, token: Token, rest: Sequence[Token]) -> None:
+        kind = token.value("determiners")
+        if token.text in ("these", "those", "both"):
+            self.several = True
+            self.count = 2 if token.text == "both" else self.count
+        self.several = self.several or kind == "every"
+        self.definite = self.definite or kind == "definite"
+        if kind == "any" and token.text not in ("one",):
+            self.picks = True
+            counted = any(t.has("numbers") for t in rest)
+            self.count = self.count or (0 if counted else 1)
+        elif token.text == "one":
+            self.picks, self.count = True, 1
+
+
+def _noun(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """Return the words of a phrase that name its kind."""
+    return tuple(
+        t for t in tokens
+        if (t.has("scene", "nouns", "known", "class_words") or not t.tags)
+        and not (t.has("colours", "ranks", "numbers", "materials") and t.text != "orange")
+        and not (t.text == "orange" and t is not tokens[-1])
+        and not t.has("determiners", "anything", "others", "fillers", "negations", "relative", "copulas", "exceptions")
+        and t.text not in ("of",)
+    )  # fmt: skip
+
+
+def _with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
+    """Return a phrase with the noun of another one in place of "one", or where it has none."""
+    if _noun(tokens) or any(t.has("pronouns") for t in tokens):
+        return list(tokens)
+    kept = [t for t in tokens if not t.has("anything")]
+    noun = list(_noun(base)) or [Token("one", {"anything": "anything"})]
+    plural_form = any(t.text in ("ones", "things") for t in tokens)
+    return [*kept, *noun] if plural_form else [*kept, *[_as_singular(t) for t in noun]]
+
+
+def _as_singular(token: Token) -> Token:
+    return Token(singular(token.text), token.tags) if not token.has("anything") else Token("one", token.tags)
+
+
+def _split_list(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Return the parts of a list: "a, b and c"."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.has("comma", "conjunctions"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part] or [[]]
+
+
+def _trimmed(tokens: Sequence[Token]) -> list[Token]:
+    """Return tokens without commas and "and" at the ends, and without the words that say nothing at the ends."""
+    kept = list(tokens)
+
+    def drops(t: Token) -> bool:
+        light = t.has("comma", "conjunctions") or (t.has("fillers") and not t.has("scene", "nouns", "ranks", "colours"))
+        return light
+
+    while kept and drops(kept[0]):
+        kept.pop(0)
+    while kept and drops(kept[-1]):
+        kept.pop()
+    return kept
+
+
+def name_list(o: SceneObject) -> list[str]:
+    """Return the words of an object's name, without its number."""
+    return [word for word in o.name.lower().split("_") if not word.isdigit()]
+
+
+def name_words(o: SceneObject) -> frozenset[str]:
+    """Return the nouns of an object: of its name, its chosen asset and a person's or a model's caption."""
+    words = name_list(o)
+    if len(words) > 1 and words[0] in COLOUR_WORDS:
+        words = words[1:]
+    if o.caption and not MEASURED_CAPTION.match(o.caption):
+        head = re.split(r"\b(?:in|on|next|behind|with|near|beside|lying|standing)\b", o.caption)[0]
+        words += [w for w in re.findall(r"[a-z]+", head) if w not in COLOUR_WORDS]
+    return frozenset([*words, *(singular(word) for word in words)])
+
+
+def match_words(o: SceneObject) -> frozenset[str]:
+    """Return the words of the asset that an object may show, also of one that was not chosen, and its category."""
+    text = f"{o.caption.rsplit('cm', 1)[-1]} {o.asset} {'' if o.category in UNTOLD else o.category}"
+    words = [w for w in re.findall(r"[a-z]+", text) if w not in COLOUR_WORDS]
+    return frozenset([*words, *(singular(word) for word in words)])
+
+
+def shape_words(o: SceneObject) -> frozenset[str]:
+    """Return the words for an object's measured shape."""
+    return frozenset({o.shape, "ball" if o.shape == "sphere" else o.shape})
+
+
+def all_words(o: SceneObject) -> frozenset[str]:
+    """Return all words by which an object may be called."""
+    words = re.findall(r"[a-z]+", f"{o.name} {o.category} {o.shape} {o.colour} {o.about}".lower())
+    return frozenset([*words, *(singular(w) for w in words)])
+
+
+def looks_like(o: SceneObject, colour: str, kind: str) -> bool:
+    """Return whether an object looks like a product of a colour, if any, and a kind of the lexicon's looks."""
+    return (not colour or o.colour == colour) and bool(lexicon.looks(kind) & {o.category or o.shape, o.shape})

@@ -1,0 +1,655 @@
+"""Goals of one statement: a verb with its objects and a relation, a place or an arrangement."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+
+from pipeline.planner import articulation_phrases
+from pipeline.planner.language import arrangements
+from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
+from pipeline.planner.language.lexicon import tables, words_of
+from pipeline.planner.language.noun_phrases import Modifier, NounPhrases, Selection
+from pipeline.planner.language.tokens import Token, plain, text_of, tokenize
+from pipeline.planner.scene_objects import SceneObject
+from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
+
+Goals = tuple[str, list[PlannedGoal]]
+"""Kind of task, and its goals."""
+NOTHING: Goals = ("", [])
+PLACE_WORDS = ("of", "far", "very", "extreme", "on", "possible", "as", "hand", "most", "in")
+"""Words that a phrase for a place may contain besides nouns."""
+SUPERLATIVE = re.compile(
+    r"(?:the |be |as far |as far to the |furthest to the |the most )*\w+?(?:most)?"
+    r"(?: one| as possible| of all| of them all)*"
+)
+"""An outermost place: "the leftmost one", "as far left as possible"."""
+SET_VERBS = ("stack", "row", "sort", "group", "separate", "mirror", "swap", "clear", "discard", "tidy")
+SIDE_OF_RANK = {
+    "right_low": "left",
+    "right_high": "right",
+    "away_low": "near",
+    "away_high": "far",
+    "right_middle": "middle",
+}
+CONTAINER_RELATIONS = ("inside", "to", "on")
+
+
+@dataclass
+class Sentence:
+    """A statement taken apart."""
+
+    verb: str
+    """A key of the lexicon's verbs; empty for "the mug on the plate"."""
+    verb_text: str
+    body: list[Token]
+    boundary: int = 0
+    """Index in `body` from which the relation to bring about may begin; relations before belong to the subject."""
+    negated: bool = False
+
+
+@dataclass
+class StatementReader:
+    """Reads statements about one scene."""
+
+    phrases: NounPhrases
+    parts: tuple[articulation_phrases.PartReference, ...] = field(default=())
+    """Parts that were opened, shut or filled last, for "it"."""
+    towers: dict[str, str] = field(default_factory=dict)
+    """Name of the object that was put on another one last, by the name of the lowest object."""
+
+    def read(self, tokens: Sequence[Token]) -> Goals:
+        """Return the kind of task and the goals of one statement. Raises UnclearPhrase."""
+        tokens = stripped(tokens)
+        if not tokens:
+            raise UnparsedClause("the words name no action")
+        text = text_of(tokens)
+        for reading in (self._command, self._opening):
+            if (goals := reading(text)) is not None:
+                return goals
+        self._refuse_impossible(tokens)
+        sentence = take_apart(tokens)
+        if sentence.negated:
+            raise RefusedClause(f'"{text}" says what not to do; say what to do')
+        if sentence.verb == "ignore":
+            return self._leave(sentence)
+        special = arrangements.read(self, sentence)
+        if special is not None:
+            return special
+        return self._related(sentence)
+
+    def _command(self, text: str) -> Goals | None:
+        """Read a command that a kind of goal defines itself (`GoalSpec.commands`)."""
+        for spec in goal_specs().values():
+            for pattern in spec.commands:
+                if m := re.fullmatch(pattern, text):
+                    chosen = [self.one(tokenize(plain(phrase), self.phrases.words)) for phrase in m.groups()]
+                    return spec.kind, [PlannedGoal(spec.kind, tuple(o.name for o in chosen))]
+        return None
+
+    def _opening(self, text: str) -> Goals | None:
+        """Read "open ..." and "shut ..."."""
+        parsed = articulation_phrases.parse_opening(text)
+        if parsed is None or (parsed[0] == "opened" and re.search(r"\b(up|out) (the|some) (space|room)", text)):
+            return None
+        verb, phrase = parsed
+        if not re.fullmatch(r"\s*(?:it|them|that|this)\s*", phrase) or not self.parts:
+            self.parts = articulation_phrases.resolve_parts(phrase, self.phrases, self.parts)
+        goals = [PlannedGoal(verb, (owner.name, part.name)) for owner, part in self.parts]
+        return ("open" if verb == "opened" else "close"), goals
+
+    def _refuse_impossible(self, tokens: Sequence[Token]) -> None:
+        first, *rest = tokens
+        is_noun = first.has("scene") and (not rest or rest[0].has("relations", "copulas", "modals", "places"))
+        if first.has("impossible") and not first.has("verbs") and not is_noun:
+            raise RefusedClause(
+                f'the robot cannot "{first.text}": it only picks objects up, carries them and puts them down'
+            )
+        after = {"impossible": "from", "verbs": ""}
+        late = next(
+            (t for t in rest if t.has("impossible") and not t.has(*_LIGHT, *after) and not t.has("scene")), None
+        )
+        if late and late.has("impossible") and not late.has("nouns", "known", "scene"):
+            raise RefusedClause(
+                f'the robot cannot "{late.text}": it only picks objects up, carries them and puts them down'
+            )
+
+    def _leave(self, sentence: Sentence) -> Goals:
+        """Read "leave the mug where it is": nothing to do, but no set contains the mug."""
+        body = [t for t in sentence.body if not t.has("unmoved") or t.has("scene")]
+        chosen = self.phrases.select([t for t in body if not t.has("relations") or t.has("scene")])
+        self.phrases.kept |= {o.name for o in chosen.objects}
+        self.mention(chosen)
+        return NOTHING
+
+    # Phrases
+
+    def one(self, tokens: Sequence[Token], modifiers: Sequence[Modifier] = ()) -> SceneObject:
+        """Return the one object that a phrase refers to. Raises UnclearPhrase."""
+        chosen = self.phrases.select(tokens, modifiers)
+        if len(chosen.objects) != 1:
+            names = [self.phrases.called(o) for o in chosen.objects]
+            text = text_of(tokens)
+            raise UnclearPhrase(f'"{text}" may mean {" or ".join(names)}: say which', text, alternatives=names)
+        return chosen.objects[0]
+
+    def mention(self, chosen: Selection) -> None:
+        """Note what was named, for "it", "one" and "the other"."""
+        mentions = self.phrases.mentions
+        mentions.last = chosen.objects
+        mentions.named = (*mentions.named, *chosen.objects)
+        mentions.noun = chosen.noun or mentions.noun
+
+    def some(self, tokens: Sequence[Token]) -> tuple[SceneObject, ...]:
+        """Return the objects that a phrase refers to; all loose objects for an empty phrase."""
+        tokens = [t for t in tokens if not (t.has("table") and not t.has("scene")) and t.text != "of"]
+        tokens = tokens[1:] if tokens and tokens[0].text == "from" else tokens
+        bare = [t for t in tokens if not t.has("determiners", "fillers", "comma") or t.text in ("everything",)]
+        if not bare:
+            every = tuple(o for o in self.phrases.objects if not o.parts and o.name not in self.phrases.kept)
+            chosen = Selection(every, True)
+        else:
+            chosen = self.with_modifiers(tokens)
+        self.mention(chosen)
+        return chosen.objects
+
+    def with_modifiers(self, tokens: Sequence[Token]) -> Selection:
+        """Return what a phrase with relations inside refers to: "the cubes on the left"."""
+        head, segments = split_segments(tokens)
+        return self.phrases.select(without_relative(head), [modifier_of(*s) for s in segments])
+
+    # Relations and places
+
+    def _related(self, sentence: Sentence) -> Goals:
+        """Return the goals of "put a on b" and of every other relation of objects to a target."""
+        body = _without_result_words(sentence.body)
+        readings = list(_attachments(body, sentence))
+        found: list[Goals] = []
+        errors: list[UnclearPhrase] = []
+        saved = replace(self.phrases.mentions), self.parts
+        outcomes = []
+        for reading in readings:
+            self.phrases.mentions, self.parts = replace(saved[0]), saved[1]
+            try:
+                goals = self._attached(*reading)
+            except UnclearPhrase as error:
+                errors.append(error)
+            else:
+                if goals not in found:
+                    found.append(goals)
+                    outcomes.append((self.phrases.mentions, self.parts))
+        if not found:
+            self.phrases.mentions, self.parts = saved
+            raise _most_telling(errors) or self._without_relation(sentence, body)
+        if len(found) > 1:
+            raise UnclearPhrase(f'"{text_of(sentence.body)}" can be read in {len(found)} ways: say it in two sentences')
+        self.phrases.mentions, self.parts = outcomes[0]
+        return found[0]
+
+    def _without_relation(self, sentence: Sentence, body: Sequence[Token]) -> UnclearPhrase:
+        """Return the error for a statement that names no place: an object that nothing is to be done with."""
+        if not sentence.verb:
+            unknown = [t.text for t in body if not t.tags]
+            quoted = " ".join(unknown) or text_of(body)
+            if len(unknown) == len(body):
+                return UnparsedClause(f'the offline rules do not understand "{quoted[:80]}"', quoted)
+            try:
+                self.phrases.select(body)
+            except UnparsedClause:
+                pass
+            except UnclearPhrase as error:
+                return error
+            return UnparsedClause(
+                f'the offline rules do not understand "{quoted[:80]}": say what to do with it', quoted
+            )
+        self.with_modifiers(body)
+        return UnparsedClause(f'"{sentence.verb_text} {text_of(body)}" does not say where: name a place or an object')
+
+    def _attached(
+        self, head: Sequence[Token], before: Sequence[Modifier], relation: str, target: Sequence[Token],
+        after: Sequence[Modifier],
+    ) -> Goals:  # fmt: skip
+        if relation == "select":
+            subject = self._subject(head, before)
+            return "select", [PlannedGoal("in_zone", (o.name, "near_zone")) for o in subject.objects]
+        earlier = [o for o in self.phrases.mentions.last or self.phrases.mentions.named[-1:]]
+        subject = self._subject(head, before)
+        named = self.phrases.mentions.named
+        self.mention(subject)
+        if relation == "place":
+            return self._placed(subject.objects, target[0].text)
+        other = [o for o in (*named, *earlier) if o not in subject.objects]
+        if other:  # "put the can on it": not on itself
+            before_last = tuple(o for o in earlier if o not in subject.objects) or other[-1:]
+            self.phrases.mentions.last = tuple(before_last)
+        goals = self._relation(relation, subject, target, after)
+        self.phrases.mentions.last = subject.objects
+        return goals
+
+    def _subject(self, head: Sequence[Token], modifiers: Sequence[Modifier]) -> Selection:
+        if not content_of(head) and not modifiers:
+            if not self.phrases.mentions.last:
+                raise UnparsedClause("no object is named; " + self.phrases.objects_present())
+            return Selection(self.phrases.mentions.last, False, self.phrases.mentions.noun)
+        return self.phrases.select(without_relative(head), modifiers)
+
+    def _relation(self, relation: str, subject: Selection, target: Sequence[Token], after: Sequence[Modifier]) -> Goals:
+        """Return the goals of bringing objects into a relation to what a phrase refers to."""
+        objects, text = subject.objects, text_of(target)
+        has_parts = any(o.parts for o in self.phrases.objects)
+        names_part = articulation_phrases.names_part(text) or (text == "it" and self.parts and relation == "inside")
+        if relation in CONTAINER_RELATIONS and has_parts and names_part:
+            return self._drawer(objects, text)
+        if relation == "out":
+            return "put_on_table", [PlannedGoal("on_table", (o.name,)) for o in objects]
+        content = content_of(target)
+        if relation in CONTAINER_RELATIONS and _is_table(target):
+            return "put_on_table", [PlannedGoal("on_table", (o.name,)) for o in objects]
+        if content and all(t.has("addressee") for t in content):
+            return "select", [PlannedGoal("in_zone", (o.name, "near_zone")) for o in objects]
+        if text in ("each other", "one another"):
+            return self.mutual(relation, objects)
+        if relation == "on" and not content:
+            return self._on_top(objects)
+        target = self._named_again(target, subject)
+        if (new := self._new_container(relation, target)) is not None:
+            return "put_in", [PlannedGoal("inside", (o.name, new), new_container=True) for o in objects]
+        if relation == "between":
+            return self._between(objects, target, after)
+        if relation in ("to", "nearest", "farthest") or relation == "":
+            raise UnparsedClause(f'"{text}" is no place the rules know: say a side, a zone, or an object', text)
+        base = self._target(relation, target, after, objects)
+        return self.beside(relation, objects, base, subject)
+
+    def beside(self, relation: str, objects: Sequence[SceneObject], base: SceneObject, subject: Selection) -> Goals:
+        """Return the goals of a relation between objects and one other object."""
+        moved = [o for o in objects if o != base or len(objects) == 1]
+        if relation == "inside" or (relation == "on" and base.container):
+            return "put_in", [PlannedGoal("inside", (o.name, base.name)) for o in moved]
+        if relation == "on":
+            if len(moved) > 1 and sum(o.diagonal**2 for o in moved) > base.size[0] * base.size[1]:
+                raise UnclearPhrase(
+                    f"{self.phrases.called(base)} has no room for {self.phrases.list_of(moved)} side by side: "
+                    "stack them, or name fewer",
+                )
+            self.towers[base.name] = moved[-1].name
+            return "put_on", [PlannedGoal("on", (o.name, base.name)) for o in moved]
+        kind = {"near": "move_near", "away": "move_away"}.get(relation, "place_beside")
+        return kind, [PlannedGoal(relation, (o.name, base.name)) for o in moved]
+
+    def mutual(self, relation: str, objects: Sequence[SceneObject]) -> Goals:
+        """Return the goals of "next to each other"."""
+        if len(objects) < 2:
+            raise UnclearPhrase(f"only one object ({self.phrases.list_of(objects)}): it needs two")
+        kind = "away" if relation == "away" else "near"
+        pairs = list(combinations(objects, 2)) if kind == "away" else list(pairwise(objects))
+        return ("move_away" if kind == "away" else "gather"), [PlannedGoal(kind, (b.name, a.name)) for a, b in pairs]
+
+    def _on_top(self, objects: Sequence[SceneObject]) -> Goals:
+        """Return the goal of "put a on top": on what was put last."""
+        if not self.towers:
+            raise UnparsedClause("on top of what? name an object")
+        name = next(reversed(self.towers.values()))
+        base = next(o for o in self.phrases.objects if o.name == name)
+        return self.beside("on", objects, base, Selection(tuple(objects), len(objects) > 1))
+
+    def _drawer(self, objects: Sequence[SceneObject], target: str) -> Goals:
+        """Return the goals of putting objects into a drawer."""
+        if not re.fullmatch(r"it|that", target):
+            self.parts = articulation_phrases.resolve_parts(target, self.phrases, self.parts)
+        if len(self.parts) > 1:
+            raise UnclearPhrase(f'"{target}" means several drawers: say which')
+        owner, part = next(iter(self.parts))
+        return "put_in_drawer", [PlannedGoal("inside_part", (o.name, owner.name, part.name)) for o in objects]
+
+    def _named_again(self, target: Sequence[Token], subject: Selection) -> list[Token]:
+        """Return a target phrase in which "it" stands for what was named before the subject."""
+        return [t for t in target if t.text != "both"] if target and target[0].text == "both" else list(target)
+
+    def _new_container(self, relation: str, target: Sequence[Token]) -> str | None:
+        """Return the name of the container that a phrase sets out, if no object of the scene is one."""
+        if relation not in CONTAINER_RELATIONS:
+            return None
+        words = [t for t in target if not t.has("determiners")]
+        noun = " ".join(t.text for t in words)
+        for new, text in tables()["new_containers"].items():
+            if noun in words_of(text) or (
+                words and words[0].text in ("new", "separate") and words[-1].text in words_of(text)
+            ):
+                try:
+                    self.phrases.select(target)
+                except UnclearPhrase as error:
+                    if "may mean" in str(error):
+                        return None
+                    return new
+                return None
+        return None
+
+    def _between(self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]) -> Goals:
+        ends = self.phrases.select(target, after).objects
+        if len(ends) != 2 or len(objects) != 1:
+            raise UnclearPhrase(f'"between {text_of(target)}" needs one object and two others', text_of(target))
+        moved, start = objects[0], self.phrases.start
+        if moved in ends:
+            raise UnclearPhrase(f"{self.phrases.called(moved)} cannot be put between itself and another object")
+        if start.is_between(moved, *ends):
+            raise UnclearPhrase(f"{self.phrases.called(moved)} is between {self.phrases.list_of(ends)} already")
+        spread = {k: abs(start.measure(ends[0], k) - start.measure(ends[1], k)) for k in ("right", "away")}
+        key = max(spread, key=lambda k: spread[k])
+        low, high = start.ranked(ends, key)
+        place = start.place_between(moved, low, high)
+        if place is not None:
+            return "place_beside", [PlannedGoal("at", (moved.name,), xy=place)]
+        after_low, before_high = ("right_of", "left_of") if key == "right" else ("behind", "in_front_of")
+        return "place_beside", [
+            PlannedGoal(after_low, (moved.name, low.name)), PlannedGoal(before_high, (moved.name, high.name)),
+        ]  # fmt: skip
+
+    def _target(
+        self, relation: str, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
+    ) -> SceneObject:
+        """Return the object that others are put in, on or beside."""
+        try:
+            chosen = self.phrases.select(without_relative(tokens), after)
+        except UnclearPhrase as unclear:
+            if relation == "inside" and not any(o.container for o in self.phrases.objects) and unclear.unknown:
+                raise UnclearPhrase(
+                    f"{unclear}. There is no bowl or other container to put objects in; a tray or a bin can be set out"
+                ) from None
+            if relation == "inside" and (one := self._only_container(tokens, moved)):
+                return one
+            if (rest := self._all_but_moved(tokens, after, moved)) is not None:
+                return rest
+            raise
+        objects = chosen.objects
+        if len(objects) > 1 and relation == "inside" and sum(o.container for o in objects) == 1:
+            objects = tuple(o for o in objects if o.container)
+        if len(objects) != 1:
+            names = [self.phrases.called(o) for o in objects]
+            text = text_of(tokens)
+            raise UnclearPhrase(f'"{text}" may mean {" or ".join(names)}: say which', text, alternatives=names)
+        self.phrases.mentions.named = (*self.phrases.mentions.named, objects[0])
+        return objects[0]
+
+    def _only_container(self, tokens: Sequence[Token], moved: Sequence[SceneObject]) -> SceneObject | None:
+        """Return the one container among several objects that a phrase may mean."""
+        try:
+            every = self.phrases.select([Token("all", {"determiners": "every"}), *content_of(tokens)]).objects
+        except UnclearPhrase:
+            return None
+        able = [o for o in every if o.container and o not in moved]
+        return able[0] if len(able) == 1 and len(every) > 1 else None
+
+    def _all_but_moved(
+        self, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
+    ) -> SceneObject | None:
+        """Return the one other object that a phrase fits: "put the red cube on the cube" of two cubes."""
+        try:
+            every = self.phrases.select([Token("all", {"determiners": "every"}), *content_of(tokens)], after).objects
+        except UnclearPhrase:
+            return None
+        rest = [o for o in every if o not in moved]
+        return rest[0] if len(rest) == 1 < len(every) else None
+
+    def _placed(self, objects: Sequence[SceneObject], place: str) -> Goals:
+        """Return the goals of moving objects to a side of the table."""
+        start = self.phrases.start
+        if place in ("other", "aside"):
+            right, _ = start.side(objects[0])
+            is_left = right < 0.5
+            place = ("right" if is_left else "left") if place == "other" else ("left" if is_left else "right")
+        if place.endswith("most"):
+            return self._outermost(objects, place.removesuffix("most"))
+        return "move_to", [PlannedGoal("in_zone", (o.name, f"{place}_zone" if place else "zone")) for o in objects]
+
+    def _outermost(self, objects: Sequence[SceneObject], side: str) -> Goals:
+        """Return the goals of making one object the outermost on a side."""
+        if len(objects) != 1:
+            return self._placed(objects, side)
+        (moved,) = objects
+        key, sign, relation = {
+            "left": ("right", -1, "left_of"), "right": ("right", 1, "right_of"),
+            "near": ("away", -1, "in_front_of"), "far": ("away", 1, "behind"),
+        }[side]  # fmt: skip
+        start = self.phrases.start
+        others = sorted((o for o in self.phrases.objects if o != moved), key=lambda o: -sign * start.measure(o, key))
+        if not others:
+            raise UnclearPhrase(f"{self.phrases.called(moved)} is the only object: it is the outermost already")
+        edge = start.measure(others[0], key)
+        at_edge = [o for o in others if abs(start.measure(o, key) - edge) < 0.03]
+        return "place_beside", [PlannedGoal(relation, (moved.name, o.name)) for o in at_edge]
+
+
+_LIGHT = ("relations", "places", "determiners", "fillers", "conjunctions", "pronouns", "copulas", "modals")
+
+
+def stripped(tokens: Sequence[Token]) -> list[Token]:
+    """Return a statement without polite frames, commas and empty words at its ends."""
+    kept = list(tokens)
+    while kept and (kept[0].has("wishes", "beginning", "comma", "conjunctions", "stop")
+                    or (kept[0].has("fillers") and not kept[0].has("scene", "nouns", "ranks", "verbs"))):  # fmt: skip
+        rest = kept[1:]
+        if (
+            kept[0].has("verbs")
+            and rest
+            and rest[0].has("determiners", "scene", "numbers", "colours", "pronouns", "ranks", "quantities")
+            and kept[0].text not in ("want", "need", "have")
+        ):
+            break
+        kept = rest
+    while kept and (kept[-1].has("comma", "conjunctions", "stop") or (
+        kept[-1].has("fillers") and not kept[-1].has("scene", "nouns", "ranks", "places", "unmoved"))):  # fmt: skip
+        kept.pop()
+    if len(kept) > 1 and kept[-1].has("beginning") and not kept[-2].has("ranks", "determiners"):
+        kept.pop()  # "the orange into the bowl first"
+    return kept
+
+
+def take_apart(tokens: list[Token]) -> Sentence:
+    """Return the verb, the objects and what is said of them."""
+    first, *rest = tokens
+    verb = first.value("verbs") or first.value("gerunds")
+    noun_like = (
+        first.has("scene", "nouns", "known")
+        and rest
+        and rest[0].has("relations", "copulas", "modals", "places", "arrangements")
+    )
+    if verb and not noun_like and (rest or verb in ("tidy", "clear")):
+        rest = rest[1:] if len(rest) > 1 and rest[0].has("addressee") else rest
+        return Sentence(verb, first.text, list(rest))
+    at = next((i for i in range(1, len(tokens)) if _is_predicate(tokens, i)), None)
+    if at is None:
+        return Sentence("", "", tokens)
+    subject, rest = tokens[:at], tokens[at:]
+    negated, kind = False, ""
+    while rest:
+        token = rest[0]
+        if token.has("negations"):
+            negated = True
+        elif token.has("participles") and not token.has("arrangements"):
+            kind = token.value("participles")
+        elif not token.has("modals", "copulas", "fillers") or token.has("relations", "places", "scene"):
+            break
+        rest = rest[1:]
+    if not kind and rest and rest[0].has("verbs") and not rest[0].has("places", "ranks"):
+        kind, rest = rest[0].value("verbs"), rest[1:]
+    return Sentence(kind or "put", "", [*subject, *rest], len(subject), negated)
+
+
+def _is_predicate(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether a subject ends before token i: a modal or a copula that is not part of a relative clause."""
+    token, before = tokens[i], tokens[i - 1]
+    if before.has("relative") or any(t.has("relative") for t in tokens[max(0, i - 2) : i]):
+        return False
+    if token.text == "can" and not (i + 1 < len(tokens) and tokens[i + 1].has("copulas")):
+        return False
+    if token.text == "to" and not (i + 1 < len(tokens) and tokens[i + 1].has("copulas", "verbs")):
+        return False
+    if token.has("participles") and not token.has("arrangements") and not token.has("relations"):
+        return True
+    return (token.has("modals", "copulas") and not token.has("relations", "scene", "nouns")) or (
+        token.text == "to" and token.has("modals"))  # fmt: skip
+
+
+def content_of(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens that say something."""
+    return [
+        t for t in tokens
+        if not t.has("determiners", "comma", "conjunctions")
+        and (not t.has("fillers") or t.has("scene", "nouns", "ranks"))
+    ]  # fmt: skip
+
+
+def without_relative(tokens: Sequence[Token]) -> list[Token]:
+    """Return a phrase without the "that is" at its end, which belongs to the modifier after it."""
+    kept = list(tokens)
+    while kept and kept[-1].has("relative", "copulas", "negations", "modals") and not kept[-1].has("scene"):
+        if kept[-1].text == "that" and len(kept) == 1:
+            break
+        kept.pop()
+    return kept
+
+
+def _without_result_words(tokens: Sequence[Token]) -> list[Token]:
+    return [t for t in tokens if not t.has("results")]
+
+
+def split_segments(tokens: Sequence[Token]) -> tuple[list[Token], list[tuple[str, list[Token], bool]]]:
+    """Return the tokens before the first relation, and (relation, tokens, negated) for each relation."""
+    head: list[Token] = []
+    segments: list[tuple[str, list[Token], bool]] = []
+    for token in tokens:
+        is_relation = token.has("relations") and not (token.has("scene") and token.text not in ("on", "in"))
+        if is_relation:
+            before = segments[-1][1] if segments else head
+            negated = any(t.has("negations") for t in before[-2:]) and any(t.has("relative") for t in before[-4:])
+            segments.append((token.value("relations"), [], negated))
+        elif segments:
+            segments[-1][1].append(token)
+        else:
+            head.append(token)
+    return head, segments
+
+
+def modifier_of(relation: str, tokens: Sequence[Token], negated: bool) -> Modifier:
+    if place := place_of(tokens):
+        return Modifier("place", (Token(place),), negated)
+    return Modifier(relation, tuple(without_relative(tokens)), negated)
+
+
+def place_of(tokens: Sequence[Token]) -> str:
+    """Return the side of the table that tokens name, and nothing else: "left", "middle", "aside"; or empty."""
+    found = ""
+    for token in tokens:
+        place = token.value("places") or SIDE_OF_RANK.get(token.value("ranks"), "")
+        if token.has("scene") and not token.has("places", "ranks"):
+            return ""
+        if place:
+            if found and found != place and not (token.has("places") and found in ("far", "near")):
+                return ""
+            found = place
+        elif token.text in ("edge", "corner", "rim", "border") and not found:
+            found = "aside"
+        elif not token.has("determiners", "place_nouns", "table", "fillers", "comma") and token.text not in PLACE_WORDS:
+            return ""
+    return found
+
+
+def _attachments(body: Sequence[Token], sentence: Sentence):
+    """Yield the ways to read a statement: head, its modifiers, the relation to bring about, target, its modifiers."""
+    head, place = _trailing_place(body, sentence.boundary)
+    if place:
+        start, segments = split_segments(head)
+        yield start, [modifier_of(*s) for s in segments], "place", [Token(place)], []
+    head, segments = split_segments(body)
+    segments = _merged_places(segments)
+    length = len(head)
+    if sentence.verb == "select":
+        yield head, [modifier_of(*s) for s in segments], "select", [], []
+    for index, (relation, tokens, _) in enumerate(segments):
+        position = length
+        length += 1 + len(tokens)
+        if position < sentence.boundary or any(
+            t.has("relative") for t in _tail(segments[index - 1][1] if index else head)
+        ):
+            continue
+        before = [modifier_of(*s) for s in segments[:index]]
+        after = [modifier_of(*s) for s in segments[index + 1 :]]
+        place = place_of(tokens)
+        if place and relation in ("on", "inside", "to", "near", "away", "between", "out"):
+            if not after:
+                yield head, before, "place", [Token(place)], []
+            continue
+        if after and after[-1].relation == "place" and relation in ("left_of", "right_of", "in_front_of", "behind"):
+            pass
+        if relation in ("left_of", "right_of", "behind", "in_front_of", "between") and _is_table(tokens) and not after:
+            side = {"left_of": "left", "right_of": "right", "behind": "far", "in_front_of": "near", "between": "middle"}
+            yield head, before, "place", [Token(side[relation])], []
+            continue
+        yield head, before, relation, tokens, after
+
+
+def _merged_places(segments: list[tuple[str, list[Token], bool]]) -> list[tuple[str, list[Token], bool]]:
+    """Return segments in which "into the zone" and "on the left" after it are one place."""
+    merged: list[tuple[str, list[Token], bool]] = []
+    for segment in segments:
+        last = merged[-1] if merged else None
+        if (
+            last
+            and content_of(last[1])
+            and all(t.has("place_nouns") for t in content_of(last[1]))
+            and place_of(segment[1])
+        ):
+            merged[-1] = (last[0], [*last[1], *segment[1]], last[2])
+        elif last and place_of(last[1]) and segment[0] in ("on", "inside", "to") and _is_table(segment[1]):
+            continue
+        else:
+            merged.append(segment)
+    return merged
+
+
+def _tail(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the last tokens of a phrase, back to its "that is"."""
+    tail = []
+    for token in reversed(tokens):
+        if not token.has("relative", "copulas", "negations", "modals"):
+            break
+        tail.append(token)
+    return [] if len(tail) == len(tokens) and tokens and tokens[0].has("pronouns") else tail
+
+
+def _is_table(tokens: Sequence[Token]) -> bool:
+    content = content_of(tokens)
+    return bool(content) and all(t.has("table") and not t.has("scene") for t in content)
+
+
+def _trailing_place(body: Sequence[Token], boundary: int) -> tuple[list[Token], str]:
+    """Return a statement without the place at its end that no preposition introduces: "push the mug left"."""
+    texts = [t.text for t in body]
+    for start in range(max(1, boundary), len(body)):
+        tail = list(body[start:])
+        superlative = SUPERLATIVE.fullmatch(text_of(tail))
+        most = superlative and (texts[start] == "as" or re.search(r"most\b|furthest|farthest|as far", text_of(tail)))
+        if most and (place := _most_place(tail)):
+            return list(body[:start]), place
+        if any(t.has("relations") for t in tail) or body[start - 1].has("determiners", "relations", "ranks", "colours"):
+            continue
+        may_be_place = tail[0].has("places") or (tail[0].has("ranks") and boundary)
+        if may_be_place and not tail[0].has("scene") and (place := place_of(tail)):
+            return list(body[:start]), place
+    return list(body), ""
+
+
+def _most_place(tail: Sequence[Token]) -> str:
+    for token in tail:
+        side = token.value("places") or SIDE_OF_RANK.get(token.value("ranks"), "")
+        if side in ("left", "right", "near", "far"):
+            return f"{side}most"
+    return ""
+
+
+def _most_telling(errors: Sequence[UnclearPhrase]) -> UnclearPhrase | None:
+    """Return the error that names what is unclear best."""
+    named = [e for e in errors if e.alternatives or e.suggested]
+    other = [e for e in errors if not isinstance(e, UnparsedClause)]
+    return next(iter([*named, *other, *errors]), None)

@@ -1,0 +1,146 @@
+"""Tokens of an instruction: words and phrases of the lexicon, with misspelt words corrected."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from pipeline.planner.language.lexicon import longest_unit, singular, units
+
+CONTRACTIONS = (
+    (r"\bcan't\b|\bcannot\b", "can not"), (r"\bwon't\b", "will not"), (r"\b(let)'s\b", r"\1's"), (r"n't\b", " not"),
+    (r"\b(i|you|we|they)'d\b", r"\1 would"), (r"\b(i|you|we|they)'ll\b", r"\1 will"), (r"'re\b", " are"),
+    (r"\bi'm\b", "i am"), (r"\b(it|that|there|here|what|where|which|who)'s\b", r"\1 is"), (r"'ve\b", " have"),
+    (r"\bdont\b", "do not"), (r"\bisnt\b", "is not"), (r"\btheres\b", "there is"), (r"\bwanna\b", "want to"),
+    (r"\bgonna\b", "going to"), (r"\bcould u\b", "could you"), (r"\bpls\b|\bplz\b", "please"),
+)  # fmt: skip
+SENTENCE_END = re.compile(r"[!?.;]+(?=\s|$)|\n")
+NO_TAGS: Mapping[str, str] = MappingProxyType({})
+MIN_CORRECTED = 4
+"""Letters from which a word with one wrong letter is corrected; from six letters on two may be wrong."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word or phrase of the lexicon, or a word that is not in it."""
+
+    text: str
+    tags: Mapping[str, str] = field(default_factory=lambda: NO_TAGS)
+    """Value by tag, as in `lexicon.units`; {"scene": word} for a word of an object's name."""
+
+    def has(self, *tags: str) -> bool:
+        """Return whether the token has one of these tags."""
+        return any(tag in self.tags for tag in tags)
+
+    def value(self, tag: str) -> str:
+        """Return the value of a tag; empty without it."""
+        return self.tags.get(tag, "")
+
+
+COMMA = Token(",", {"comma": ","})
+STOP = Token(";", {"stop": ";"})
+
+
+def text_of(tokens: Iterable[Token]) -> str:
+    """Return tokens as plain text."""
+    return " ".join(token.text for token in tokens).replace(" ,", ",")
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case, without contractions; sentences end with ";"."""
+    text = " ".join(text.lower().replace("’", "'").replace("`", "'").split())
+    for pattern, full in CONTRACTIONS:
+        text = re.sub(pattern, full, text)
+    text = re.sub(r"'s\b", "", text) if "let's" not in text else text
+    return SENTENCE_END.sub(" ; ", text)
+
+
+def tokenize(text: str, scene_words: frozenset[str]) -> list[Token]:
+    """Return the tokens of a plain text; `scene_words` are the words of the objects' names."""
+    raw = re.findall(r"[\w'-]+|[,;&]", text)
+    words = [word if word in ",;&" else corrected(word, scene_words) for word in raw]
+    tokens: list[Token] = []
+    at = 0
+    while at < len(words):
+        size, tags = _longest(words, at)
+        piece = words[at : at + size]
+        scene = {"scene": piece[0]} if size == 1 and {piece[0], singular(piece[0])} & scene_words else {}
+        if piece == [","]:
+            tokens.append(COMMA)
+        elif piece == [";"]:
+            tokens.append(STOP)
+        else:
+            tokens.append(Token(" ".join(piece), {**tags, **scene}))
+        at += size
+    return tokens
+
+
+def _longest(words: Sequence[str], at: int) -> tuple[int, Mapping[str, str]]:
+    """Return the number of words of the longest phrase that begins here, and its tags."""
+    for size in range(min(longest_unit(), len(words) - at), 0, -1):
+        piece = tuple(words[at : at + size])
+        if piece in units():
+            return size, units()[piece]
+        if size == 1 and (singular(piece[0]),) in units():
+            tags = units()[(singular(piece[0]),)]
+            return 1, {tag: value for tag, value in tags.items() if tag in ("nouns", "known", "class_words", "mass")}
+    return 1, NO_TAGS
+
+
+def is_known(word: str, scene_words: frozenset[str]) -> bool:
+    """Return whether a word stands in the lexicon or in an object's name."""
+    forms = {word, singular(word)}
+    return bool(forms & scene_words) or any(form in vocabulary() for form in forms) or word.isdigit() or "_" in word
+
+
+_vocabulary: set[str] = set()
+
+
+def vocabulary() -> set[str]:
+    """Return every single word of the lexicon, also those of phrases."""
+    if not _vocabulary:
+        _vocabulary.update(word for unit in units() for word in unit)
+    return _vocabulary
+
+
+def corrected(word: str, scene_words: frozenset[str]) -> str:
+    """Return a misspelt word as it was intended; words that are known, or like several others, stay as they are."""
+    if is_known(word, scene_words):
+        return word
+    for known in (scene_words | {f"{w}s" for w in scene_words}, vocabulary()):
+        near = [one for one in known if _is_misspelling(word, one)]
+        if any("known" not in units().get((one,), {"known": ""}) for one in near):  # a word of grammar comes first
+            near = [one for one in near if "known" not in units().get((one,), {"known": ""})]
+        best = sorted(near, key=lambda one: (-_ratio(word, one), one))
+        if best and (len(best) == 1 or _ratio(word, best[0]) > _ratio(word, best[1]) or known is not vocabulary()):
+            return best[0]
+    return word
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def _is_misspelling(word: str, known: str) -> bool:
+    if len(word) < 3 or abs(len(word) - len(known)) > 2 or "_" in known or "_" in word or len(known) < 3:
+        return False
+    if sorted(word) == sorted(known):
+        return word[0] == known[0]
+    if len(word) < MIN_CORRECTED or len(known) < MIN_CORRECTED or (word[0] != known[0] and len(known) < 6):
+        return False
+    return edit_distance(word, known) <= (1 if min(len(word), len(known)) < 6 else 2)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Return the number of letters to insert, delete, exchange or swap with a neighbour (optimal string alignment)."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
