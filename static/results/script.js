@@ -1,5 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
 
+const EXPORT_TITLES = { html: "Share as web page", mp4: "Share as film" };
+
 export default function mount({ element, trigger }) {
   const root = element.querySelector(".results");
   return (value) => {
@@ -92,7 +94,11 @@ export default function mount({ element, trigger }) {
             "div.links",
             {},
             value.exports.map(({ name, address }, index) =>
-              h(`a.studio-button${index ? "" : ".primary"}`, { href: address, download: "" }, `Download ${name}`),
+              h(
+                `a.studio-button${index ? "" : ".primary"}`,
+                { href: address, download: "" },
+                EXPORT_TITLES[name] ?? `Download ${name}`,
+              ),
             ),
             value.video
               ? h("a.studio-button", { href: value.video, download: "solution.mp4" }, "Download video")

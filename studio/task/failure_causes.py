@@ -62,7 +62,8 @@ def _facts(shown: Round) -> Iterator[dict[str, Any]]:
         if not event.get("ok") and event.get("message"):
             gave_up = event.get("verb") == "give up"
             action = "gave up on" if gave_up else f"could not {event.get('verb')}"
-            yield _fact(f"The robot {action} {_plain(event.get('object'))}: {_plain(event['message'])}", event.get("time"))
+            text = f"The robot {action} {_plain(event.get('object'))}: {_plain(event['message'])}"
+            yield _fact(text, event.get("time"))
     end = evidence.get("simulated_seconds")
     for goal in evidence.get("goals") or ():
         if not goal.get("met"):

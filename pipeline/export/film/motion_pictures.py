@@ -1,0 +1,90 @@
+"""Frames of a film: a rollout through the photograph's camera, and a model that turns."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from pipeline.scene import SceneError
+from pipeline.scene.rendering import run_in_render_thread
+from pipeline.solving import save_model
+
+FPS = 15
+WIDTH_PX = 480
+MAX_FRAMES = 75
+"""Of one rollout; longer ones play faster."""
+TURN_FRAMES = 60
+View = Callable[[int], tuple[np.ndarray | None, "mujoco.MjvCamera | str | int"]]
+"""Returns qpos (None for the initial state) and camera of a frame."""
+
+
+def film_height(width: int, height: int) -> int:
+    """Return the even height in pixels of a film of WIDTH_PX with that aspect."""
+    return int(WIDTH_PX * height / max(width, 1)) // 2 * 2
+
+
+def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Path) -> list[np.ndarray]:
+    """Return the frames of a rollout, times (T,) and qpos (T, nq). Raises SceneError, SolvingError, ValueError."""
+    path = save_model(xml, project_dir, f"film_{os.getpid()}")
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    finally:
+        path.unlink(missing_ok=True)
+    count = int(np.clip(round(float(times[-1]) * FPS), 2, MAX_FRAMES))
+    chosen = np.searchsorted(times, np.linspace(times[0], times[-1], count)).clip(0, len(times) - 1)
+    camera = "photo" if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo") >= 0 else -1
+    return _drawn(model, count, lambda number: (qpos[chosen[number]], camera))
+
+
+def turn_model(model_xml: Path) -> list[np.ndarray]:
+    """Return the frames of one turn around a model's free bodies. Raises SceneError, ValueError."""
+    model = mujoco.MjModel.from_xml_path(str(model_xml))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    free = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE]
+    points = data.xpos[free] if len(free) else data.xpos
+    camera = mujoco.MjvCamera()
+    camera.lookat[:] = (points.min(0) + points.max(0)) / 2
+    camera.distance = 1.4 * float(np.ptp(points[:, :2], axis=0).max(initial=0.2)) + 0.35
+    camera.elevation = -32
+
+    def view(number: int):
+        camera.azimuth = 90 + 360 * number / TURN_FRAMES
+        return None, camera
+
+    return _drawn(model, TURN_FRAMES, view)
+
+
+def _drawn(model: mujoco.MjModel, count: int, view: View) -> list[np.ndarray]:
+    """Return `count` frames of shape (H, W, 3), uint8. Raises SceneError."""
+    frames, drawn = _frames(model, count, view), []
+    try:
+        while (frame := run_in_render_thread(next, frames, None)) is not None:
+            drawn.append(frame)
+        return drawn
+    finally:
+        run_in_render_thread(frames.close)  # type: ignore[attr-defined]
+
+
+def _frames(model: mujoco.MjModel, count: int, view: View) -> Iterator[np.ndarray]:
+    """Yield the frames; every step runs in the rendering thread."""
+    photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+    columns, rows = model.cam_resolution[photo] if photo >= 0 else (4, 3)
+    height = film_height(columns, rows) if columns > 1 else film_height(4, 3)
+    try:
+        renderer = mujoco.Renderer(model, height, WIDTH_PX)
+    except Exception as error:  # OpenGL platforms raise different errors
+        raise SceneError(f"rendering is not possible here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
+    data = mujoco.MjData(model)
+    with renderer:
+        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+        for number in range(count):
+            qpos, camera = view(number)
+            if qpos is not None:
+                data.qpos[:] = qpos
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_camlight(model, data)
+            renderer.update_scene(data, camera)
+            yield renderer.render()
