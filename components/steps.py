@@ -64,7 +64,7 @@ class FitTable(Component):
 
 
 class TaskCards(Component):
-    """Value: {tasks: [{name, instruction, kind, goals, objects, source, level, tried, feasible, why, moves, picture}],
+    """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, moves, picture}],
     chosen: instruction, decided, current_trial: instruction, waiting}.
 
     level is "easy", "medium", "hard" or ""; feasible is null if unknown; `decided` says whether a person chose the

@@ -100,16 +100,20 @@ def ask_for_proposals(
     count: int = 12,
     notes: Mapping[str, str] | None = None,
     not_picked: Mapping[str, str] | None = None,
+    doubtful: Mapping[str, str] | None = None,
 ) -> Proposals:
     """Return tasks that these objects support, and why others were dropped; none for an empty table.
 
     `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
-    `not_picked` holds why the robot cannot pick up an object, by its name. Raises ModelError.
+    `not_picked` holds why the robot cannot pick up an object, by its name; `doubtful` why its size and place are a
+    guess, so that no task is about it. Raises ModelError.
     """
     data = scene_to_json(scene, notes)
     for one in data["objects"]:
         if reason := (not_picked or {}).get(one["name"]):
             one["robot_cannot_pick_it_up"] = reason
+        if reason := (doubtful or {}).get(one["name"]):
+            one["size_is_a_guess"] = reason
     if not data["objects"]:
         return Proposals(())
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))

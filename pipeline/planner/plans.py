@@ -14,6 +14,7 @@ from pipeline.planner.scene_objects import (
     carry_risk,
     cm,
     insert_risk,
+    rests_on,
     scene_objects,
     stack_risk,
     why_not_in,
@@ -153,6 +154,8 @@ def already_met(goal: PlannedGoal, objects: Sequence[SceneObject], table: TableT
         goal.kind == "away" and distance > away_distance(a, b)
     ):
         return f"{a.name} is {cm(distance)} from {b.name} already"
+    if goal.kind in ("on", "inside") and not goal.new_container and rests_on(a, b):
+        return f"{a.name} is {'in' if goal.kind == 'inside' else 'on'} {b.name} already"
     if ahead > 0.01:
         return f"{a.name} is {goal.kind.replace('_', ' ')} {b.name} already"
     if goal.kind == "on_table" and a.position[2] - a.height / 2 < 0.015:

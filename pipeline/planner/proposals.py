@@ -59,16 +59,22 @@ ZONE_PHRASES = {
 
 
 def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
-    """Return the safest task of each kind that these objects support: safe ones first, by interest, then by risk."""
+    """Return the safest task of each kind that these objects support: safe ones first, by interest, then by risk.
+
+    None is about an object beyond the table or one whose size is a guess.
+    """
     objects, table = scene_objects(scene), TableTop.from_json(scene)
     known = {t.name: t for t in objects}
+    doubtful = {one["name"] for one in scene["objects"] if one.get("size_is_a_guess")}
+    doubtful |= {t.name for t in objects if not table.holds(np.asarray(t.position[:2]), 0.0)}
     loose = [t for t in objects if not t.parts]
     refused = {one["name"] for one in scene["objects"] if one.get("robot_cannot_pick_it_up")}
-    picked = [t for t in loose if t.name not in refused]
+    picked = [t for t in loose if t.name not in refused | doubtful]
     plans = [p for family in _FAMILIES for p in family(picked, table)]
     if refused:  # they may still be what others are put on, in or beside
         plans += [p for family in _FAMILIES for p in family(loose, table) if not _carries(p, refused)]
     plans += [p for family in (_furniture_tasks, _part_tasks) for p in family(objects, table)]
+    plans = [p for p in plans if not any(doubtful & set(a.objects) for a in p.goals)]
     safest: dict[str, TaskPlan] = {}
     for plan in plans:
         carried = [carry_risk(known[n]) for a in plan.goals for n in a.carried]
@@ -190,7 +196,8 @@ def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[T
             if not word:
                 continue
             phrase, count = plural.format(word).replace("boxs", "boxes"), 0.05 * len(group)
-            into = tuple(PlannedGoal("inside", (t.name, "bin"), new_container=True) for t in group)
+            bin_here = next((t.name for t in objects if t.category in ("bin", "basket") and t not in group), "")
+            into = tuple(PlannedGoal("inside", (t.name, bin_here or "bin"), new_container=not bin_here) for t in group)
             yield TaskPlan("gather", into, f"Discard all the {phrase} into the bin.", f"discard_{word}", 0.2 + count)
             front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
             words = f"Bring all the {phrase} into the zone at the front."

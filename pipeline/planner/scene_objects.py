@@ -10,6 +10,8 @@ from pipeline.simulation.goals.sort_keys import RAINBOW as RAINBOW
 
 WALL = 0.006
 """Assumed thickness of a container's wall, in metres."""
+ON_GAP = 0.02
+"""Metres between the bottom of an object and the top of what it rests on."""
 OPEN_TOPS = {"bowl", "mug", "cup", "bin", "tray", "basket", "pan", "pot", "bucket", "glass", "dish", "plate", "tub"}
 NARROW_TOPS = {
     "bottle",
@@ -141,6 +143,20 @@ def scene_objects(scene: Mapping[str, Any]) -> tuple[SceneObject, ...]:
 def cm(metres: float) -> str:
     """Return a length as text in whole centimetres."""
     return f"{metres * 100:.0f} cm"
+
+
+def rests_on(upper: SceneObject, lower: SceneObject) -> bool:
+    """Return whether an object of the photograph rests on another one, or in it where that is a container."""
+    if (
+        upper.name == lower.name
+        or float(np.hypot(*np.subtract(upper.position[:2], lower.position[:2]))) > lower.width / 2
+    ):
+        return False
+    bottom = upper.position[2] - upper.height / 2
+    floor, top = lower.position[2] - lower.height / 2, lower.position[2] + lower.height / 2
+    return (lower.container and floor + 0.001 < bottom < top and upper.volume < lower.volume) or abs(
+        bottom - top
+    ) < ON_GAP
 
 
 def why_not_on(upper: SceneObject, lower: SceneObject) -> str:

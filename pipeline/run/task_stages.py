@@ -8,9 +8,11 @@ from pipeline.models.stage_model import StageModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
+from pipeline.run.cut_off import cut_off_objects
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
+from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.simulation import Program, kit
 from pipeline.simulation.graspability import why_not_picked
 from pipeline.solving import Attempt, solve, write_solution
@@ -25,20 +27,21 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     TaskError, ModelError.
     """
     scene = kit.Scene.load(project.folder)
-    context = scene_context(project, services.model, services.library)
+    context = scene_context(project, services)
     model, notes = StageModel(tracing_model(project, services), "propose_tasks", context), context.notes
     task, refused = None, None
     if text is not None:
         yield Progress("task", f"understanding the task ({label_of(services.model)})")
         try:
-            task = understand_instruction(project.text_in_current_names(text), scene, model, notes)
+            before = project.task() if project.active_decisions("task") else None
+            task = understand_instruction(project.text_in_current_names(text), scene, model, notes, before)
         except TaskError as error:
             refused = error  # the proposals show what would work
     yield Progress("task", f"proposing tasks ({label_of(services.model)})")
     not_picked = why_not_picked(scene, project_robot(project, services))
     for reason in not_picked.values():
         yield Progress("task", f"proposals carry what the robot can pick up: {reason}")
-    facts = SceneFacts(notes, not_picked)
+    facts = SceneFacts(notes, not_picked, cut_off_objects(project))
     proposed = yield from _proposals(project, scene, model, facts, is_needed=text is None)
     if refused:
         raise refused
@@ -60,6 +63,8 @@ class SceneFacts:
     """Its caption and its matched asset."""
     not_picked: Mapping[str, str]
     """Why the robot cannot pick it up."""
+    doubtful: Mapping[str, str]
+    """Why its size and place are a guess."""
 
 
 def _proposals(
@@ -71,10 +76,12 @@ def _proposals(
     are needed, StageCancelled.
     """
     try:
-        answered = ask_for_proposals(scene, model, notes=facts.notes, not_picked=facts.not_picked)
+        answered = ask_for_proposals(
+            scene, model, notes=facts.notes, not_picked=facts.not_picked, doubtful=facts.doubtful
+        )
         if facts.not_picked and not (answered.tasks or answered.dropped):
             yield Progress("task", "the robot can pick up none of these objects; the tasks are for another robot")
-            answered = ask_for_proposals(scene, model, notes=facts.notes)
+            answered = ask_for_proposals(scene, model, notes=facts.notes, doubtful=facts.doubtful)
     except StageCancelled:
         raise
     except ModelError as error:
@@ -115,9 +122,11 @@ def _program_model(project: Project, services: Services, task: Task) -> tuple[St
 
     The offline rules get neither notes nor examples: their programs depend on measurements alone.
     """
-    context = scene_context(project, services.model, services.library)
+    context = scene_context(project, services)
     model = StageModel(tracing_model(project, services), "write_program", context)
-    return model, RouteContext(context.notes) if model.has_language else RouteContext()
+    if not model.has_language:
+        return model, RouteContext()
+    return model, RouteContext(context.notes, solved_examples(project, services, task))
 
 
 def _current_task(project: Project) -> Task:
@@ -142,6 +151,7 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
         else:
             for share in write_solution(step, project.folder):
                 yield Progress("solution", "rendering the video", round(100 * share), 100)
+            keep_solution(project, services, best, step)
             outcome = "solved" if step.solved else "not solved"
             counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
             yield Progress("solution", f"{outcome}: {counts}", total, total, step)

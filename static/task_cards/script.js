@@ -103,7 +103,7 @@ export default function mount({ element, trigger }) {
               task.level,
             ),
         ),
-        h("strong", {}, task.instruction),
+        h("strong", {}, task.words || task.instruction),
         task.feasible === false && h("span.why", {}, task.why),
         h(
           "span.faint",

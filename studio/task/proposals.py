@@ -1,11 +1,20 @@
 """Proposed tasks as the cards show them, and the rehearsals that find out which of them the robot can do."""
 
 import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from pipeline.planner.goals import read_sentences
+from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.wording import in_plain_words, sentences_in_words
+from pipeline.planner.plans import TableTop
+from pipeline.planner.scene_objects import scene_objects
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
-from pipeline.tasks import Task
+from pipeline.simulation import kit
+from pipeline.tasks import Task, scene_to_json
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
 
@@ -74,16 +83,38 @@ def _untried(session: Session) -> list[Task]:
     return [task for task in tasks if read_rehearsal(task, session.project.folder, _robot(session)) is None]
 
 
+def object_names(project_folder: Path) -> Mapping[str, str]:
+    """Return the plain name of each object of a project's twin by its name; empty without a twin."""
+    scene_file = project_folder / "scene.json"
+    return _object_names(project_folder, scene_file.stat().st_mtime_ns) if scene_file.is_file() else {}
+
+
+@lru_cache(maxsize=16)
+def _object_names(project_folder: Path, changed: int) -> Mapping[str, str]:
+    scene = scene_to_json(kit.Scene.load(project_folder))
+    return plain_names(scene_objects(scene), TableTop.from_json(scene))
+
+
+def goals_in_words(goals: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return the goals of a task without ids: "the red cube rests on the blue cube"."""
+    planned = read_sentences(goals)
+    return list(sentences_in_words(planned, names)) if planned else [in_plain_words(goal, names) for goal in goals]
+
+
 def _card(session: Session, task: Task) -> dict[str, Any]:
+    names = object_names(session.project.folder)
+    record = _rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session)))
     return {
         "name": task.name,
         "instruction": task.instruction,
+        "words": in_plain_words(task.instruction, names),
         "kind": task.kind,
-        "goals": task.goals,
+        "goals": goals_in_words(task.goals, names),
         "objects": task.objects,
         "source": task.source,
         "level": _level(task.difficulty),
-        **_rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session))),
+        **record,
+        "why": in_plain_words(record["why"], names),
     }
 
 

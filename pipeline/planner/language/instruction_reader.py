@@ -431,7 +431,8 @@ def _is_statement(tokens: Sequence[Token], index: int) -> bool:
 
 def _relates(tokens: Sequence[Token]) -> bool:
     """Return whether a piece states a relation to objects, not only to a side of the table."""
-    return any(content_of(rest) and not place_of(rest) for _, rest, _ in split_segments(tokens)[1])
+    segments = split_segments(tokens)[1]
+    return any(content_of(rest) and not place_of(rest) and relation != "to" for relation, rest, _ in segments)
 
 
 def _only_orders(tokens: Sequence[Token], before: Sequence[Sequence[Token]]) -> bool:

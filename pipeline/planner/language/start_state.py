@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.planner.plans import TableTop
-from pipeline.planner.scene_objects import SceneObject
+from pipeline.planner.scene_objects import SceneObject, rests_on
 from pipeline.simulation.goals.distance import near_distance
 
 MIN_LEAD = 0.01
 """Metres by which a centre lies to a side of another one."""
-ON_GAP = 0.02
-"""Metres between the bottom of an object and the top of what it rests on."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +49,7 @@ class StartState:
 
     def support(self, a: SceneObject) -> SceneObject | None:
         """Return what an object rests on or in; None for the table."""
-        bottom = a.position[2] - a.height / 2
-        for b in self.objects:
-            if b == a or self.distance(a, b) > b.width / 2:
-                continue
-            top, floor = b.position[2] + b.height / 2, b.position[2] - b.height / 2
-            if (b.container and floor + 0.001 < bottom < top and a.volume < b.volume) or abs(bottom - top) < ON_GAP:
-                return b
-        return None
+        return next((b for b in self.objects if rests_on(a, b)), None)
 
     def side(self, a: SceneObject) -> tuple[float, float]:
         """Return where an object stands within the objects' extent, right and away, each in [0, 1]."""
@@ -79,7 +70,7 @@ class StartState:
 
     def ranked(self, objects: Sequence[SceneObject], key: str) -> list[SceneObject]:
         """Return objects by a measure, the least first."""
-        return sorted(objects, key=lambda o: (round(self.measure(o, key), 4), o.name))
+        return sorted(objects, key=lambda o: (round(self.measure(o, key), 7), o.name))
 
     def is_between(self, a: SceneObject, b: SceneObject, c: SceneObject) -> bool:
         """Return whether a stands between b and c, near the line from one to the other."""
