@@ -34,6 +34,20 @@ def run_in_render_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kw
     return _render_thread.submit(function, *args, **kwargs).result()
 
 
+def open_renderer(model: mujoco.MjModel, size: tuple[int, int]) -> mujoco.Renderer:
+    """Return a renderer of images of (width, height) pixels, whatever the model's own offscreen buffer. Call it in the
+    render thread. Raises SceneError if OpenGL is not available."""
+    width, height = size
+    model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
+    model.vis.global_.offheight = max(model.vis.global_.offheight, height)
+    try:
+        return mujoco.Renderer(model, height, width)
+    except Exception as error:  # every OpenGL platform has its own way to fail
+        raise SceneError(
+            f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
+        ) from error
+
+
 def render_twin(folder: Path, size: tuple[int, int], camera: str = "photo") -> RenderedImage:
     """Render the twin in `folder` from one of its cameras; `size` is (width, height) in pixels. Raises SceneError."""
     model = builder.compile_spec(builder.load_spec(folder))
@@ -52,15 +66,7 @@ def _render(model: mujoco.MjModel, size: tuple[int, int], camera: str, qpos: np.
     if qpos is not None:
         data.qpos[:] = qpos
     mujoco.mj_forward(model, data)
-    width, height = size
-    model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
-    model.vis.global_.offheight = max(model.vis.global_.offheight, height)
-    try:
-        renderer = mujoco.Renderer(model, height, width)
-    except Exception as error:  # every OpenGL platform has its own way to fail
-        raise SceneError(
-            f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
-        ) from error
+    renderer = open_renderer(model, size)
     try:
         renderer.update_scene(data, camera)
         rgb = renderer.render()

@@ -7,8 +7,7 @@ import imageio.v2 as imageio
 import mujoco
 import numpy as np
 
-from pipeline.scene.placement import SceneError
-from pipeline.scene.rendering import run_in_render_thread
+from pipeline.scene.rendering import open_renderer, run_in_render_thread
 from pipeline.store import temporary_beside
 
 FPS = 15
@@ -41,10 +40,7 @@ def _render(model_xml: Path, qpos: np.ndarray, path: Path) -> Generator[int, Non
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     columns, rows = model.cam_resolution[camera] if camera >= 0 else (4, 3)
     height = int(WIDTH_PX * (rows / columns if columns > 1 else 0.75)) // 2 * 2
-    try:
-        renderer = mujoco.Renderer(model, height, WIDTH_PX)
-    except Exception as error:  # OpenGL platforms raise different errors
-        raise SceneError(f"rendering is not possible here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
+    renderer = open_renderer(model, (WIDTH_PX, height))
     data = mujoco.MjData(model)
     with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False

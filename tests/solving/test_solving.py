@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from pipeline import solving
+from pipeline.scene import SceneError
 from pipeline.simulation import kit
 from pipeline.simulation.program import Program, Report
+from pipeline.solving.film import write_film
 
 
 class InProcessRunner:
@@ -71,6 +73,16 @@ def test_a_video_or_the_reason_for_its_absence_is_saved(solved, table):
     video = json.loads((table / "solution.json").read_text())["video"]
     film = table / "solution.mp4"
     assert film.stat().st_size > 2000 if video["speed"] else video["missing"]
+
+
+def test_a_portrait_photograph_has_a_film_too(tmp_path):
+    (tmp_path / "scene.xml").write_text("""<mujoco><worldbody><camera name="photo" pos="0 0 1" resolution="480 848"/>
+    <body><freejoint/><geom size="0.05"/></body></worldbody></mujoco>""")
+    qpos = np.tile([0.0, 0, 0, 1, 0, 0, 0], (2, 1))
+    try:
+        assert list(write_film(np.array([0.0, 0.2]), qpos, tmp_path / "scene.xml", tmp_path / "film.mp4"))
+    except SceneError as error:  # no OpenGL here
+        assert "framebuffer" not in str(error)
 
 
 def test_a_solution_without_runs_gives_a_reason(tmp_path):

@@ -7,8 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pipeline.scene import SceneError
-from pipeline.scene.rendering import run_in_render_thread
+from pipeline.scene.rendering import open_renderer, run_in_render_thread
 from pipeline.solving import save_model
 
 FPS = 15
@@ -73,10 +72,7 @@ def _frames(model: mujoco.MjModel, count: int, view: View) -> Iterator[np.ndarra
     photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     columns, rows = model.cam_resolution[photo] if photo >= 0 else (4, 3)
     height = film_height(columns, rows) if columns > 1 else film_height(4, 3)
-    try:
-        renderer = mujoco.Renderer(model, height, WIDTH_PX)
-    except Exception as error:  # OpenGL platforms raise different errors
-        raise SceneError(f"rendering is not possible here ({error}); install libegl1 and set MUJOCO_GL=egl") from error
+    renderer = open_renderer(model, (WIDTH_PX, height))
     data = mujoco.MjData(model)
     with renderer:
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
