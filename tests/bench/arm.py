@@ -2,8 +2,9 @@
 
     python -m tests.bench.arm PROJECT... [--robot arm] [--first 5] [--seeds 8] [--out FILE.json]
 
-Projects are folders made by `grs-studio run FRAME --out DIR --until task`. Each of the first proposed tasks gets the
-planner's first program, which runs in the sandbox as in the solve check. FILE.json keeps each result, and a second call
+Projects are folders made by `grs-studio run FRAME --out DIR --until scene`. The offline planner proposes tasks for the
+robot, or --kept takes the project's own. Each of the first ones gets the planner's first program, which runs in the
+sandbox as in the solve check. FILE.json keeps each result, and a second call
 measures only what is missing there. A task counts as solved from half of the seeds on; a crash is a failed seed.
 """
 
@@ -17,11 +18,12 @@ from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.simulation import kit
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import Solution, solve
 from pipeline.store import read_json, write_json
-from pipeline.tasks import Task
+from pipeline.tasks import Task, ask_for_proposals
 
 
 def main() -> None:
@@ -30,14 +32,15 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=5, help="proposals of each project (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--robot", choices=tuple(ROBOTS), default="arm")
+    parser.add_argument("--kept", action="store_true", help="measure the proposals that the project keeps")
     parser.add_argument("--out", type=Path, help="JSON file that keeps the results")
     arguments = parser.parse_args()
     kept: dict[str, Any] = (read_json(arguments.out) if arguments.out else None) or {}
     results = []
     with Sandbox() as sandbox:
         for folder in arguments.projects:
-            project = Project.open(folder)
-            for task in (project.tasks() or ())[: arguments.first]:
+            proposed = Project.open(folder).tasks() or () if arguments.kept else proposals_for(folder, arguments.robot)
+            for task in proposed[: arguments.first]:
                 key = f"{arguments.robot}: {folder.name}: {task.instruction}"
                 if key not in kept:
                     kept[key] = measure(task, folder, sandbox, arguments.seeds, arguments.robot)
@@ -46,6 +49,12 @@ def main() -> None:
                 results.append(kept[key])
                 print_result(folder.name, task.name, kept[key])
     print_summary(results)
+
+
+def proposals_for(folder: Path, robot: str) -> tuple[Task, ...]:
+    """Return the planner's proposals for a robot."""
+    scene = kit.Scene.load(folder)
+    return ask_for_proposals(scene, PlannerModel(), not_picked=why_not_picked(scene, robot)).tasks
 
 
 def measure(task: Task, folder: Path, sandbox: Sandbox, seeds: int, robot: str) -> dict[str, Any]:

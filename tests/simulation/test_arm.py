@@ -9,14 +9,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation import kit
-from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.collision import CollisionChecker
-from pipeline.simulation.arm.finger_grasps import find_grasps
 from pipeline.simulation.arm.inverse_kinematics import postures
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
 from pipeline.simulation.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_path
+from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.world import set_robot

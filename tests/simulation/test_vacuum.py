@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
-from pipeline.simulation.arm import robot_model, vacuum
-from pipeline.simulation.arm.seals import find_seals
+from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.suction_arm import SuctionArm
-from pipeline.simulation.arm.suction_tool import SuctionTool
-from pipeline.simulation.arm.vacuum import Vacuum
+from pipeline.simulation.arm.tools import vacuum
+from pipeline.simulation.arm.tools.seals import find_seals
+from pipeline.simulation.arm.tools.suction_tool import SuctionTool
+from pipeline.simulation.arm.tools.vacuum import Vacuum
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, RobotError, robot_kind
 from pipeline.simulation.world import set_robot

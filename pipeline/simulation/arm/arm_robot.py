@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from pipeline.simulation.arm import fingers, robot_model
-from pipeline.simulation.arm.finger_tool import FingerTool
+from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.hand import ArmHand
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.mount import place_base
-from pipeline.simulation.arm.tool import Tool
+from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.tools.finger_tool import FingerTool
+from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 

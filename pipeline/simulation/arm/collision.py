@@ -7,7 +7,8 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm import robot_model
+from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.physics import Physics
 
 LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002

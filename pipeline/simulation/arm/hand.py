@@ -10,11 +10,12 @@ import numpy as np
 
 from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.collision import CollisionChecker, HeldObject
-from pipeline.simulation.arm.grasp import Grasp, turned
 from pipeline.simulation.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.arm.motion import Motion
+from pipeline.simulation.arm.part_motion import move_part
 from pipeline.simulation.arm.path_planning import plan_path
-from pipeline.simulation.arm.tool import Tool
+from pipeline.simulation.arm.tools.grasp import Grasp, turned
+from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
 from pipeline.simulation.oracle import placement
@@ -72,7 +73,7 @@ class ArmHand:
         hands = [turned(grasp.hand, turn) for grasp in search.grasps[:REACH_CHECKS] for turn in grasp.turns]
         if any(self.kinematics.solve(hand) is not None for hand in hands):
             return ""
-        return f"out of reach: {name} is {self._distance(target.position):.2f} m from the arm's base"
+        return f"out of reach: {name} is {self.distance(target.position):.2f} m from the arm's base"
 
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
         """Pick up an object; return why not, empty on success. Adds to `covers` the object that blocks it."""
@@ -120,9 +121,9 @@ class ArmHand:
         if not self.tool.is_holding(move.object):
             return self._put_down_here(f"{self.tool.loss(move.object)} on the way")
         depth = above[2, 3] - target[2, 3] - max(self._drop, 0.012)
-        self._line(np.array([0, 0, -depth]), depth / 0.25)
+        self.line(np.array([0, 0, -depth]), depth / 0.25)
         if not self._drop:
-            self._line(
+            self.line(
                 np.array([0, 0, -(top - low + 0.032)]),
                 (top - low + 0.032) / LOWERING_SPEED_M_S,
                 self._touching(move.object),
@@ -131,8 +132,8 @@ class ArmHand:
         return ""
 
     def pull(self, motion: PartMotion) -> str:
-        """Return that the arm cannot move parts."""
-        return f"the arm does not {motion.verb} things yet; the floating gripper does: choose it for {motion.target}"
+        """Open or shut a part from the front; return why it failed, empty when it did what it could."""
+        return move_part(self, motion)
 
     def retreat(self) -> None:
         """Return to the home posture."""
@@ -151,7 +152,7 @@ class ArmHand:
             q_at = self.kinematics.solve(hand)
             q_before = self.kinematics.solve(before)
             if q_at is None or q_before is None:
-                reason = f"out of reach: {name} is {self._distance(grasp.point):.2f} m from the arm's base"
+                reason = f"out of reach: {name} is {self.distance(grasp.point):.2f} m from the arm's base"
                 continue
             q_before = nearest_equivalent(q_before, self.motion.commanded, limits)
             q_at = nearest_equivalent(q_at, q_before, limits)
@@ -166,7 +167,7 @@ class ArmHand:
                 reason = drop
                 continue
             self._rise(None)
-            path = plan_path(self.motion.commanded, q_before, self._is_free(None), limits)
+            path = plan_path(self.motion.commanded, q_before, self.is_free(None), limits)
             if path is None:
                 reason = f"the arm finds no way to {name} without a collision"
                 continue
@@ -177,7 +178,7 @@ class ArmHand:
         """Return the height from which it must be dropped after this grasp, in metres, or why it cannot be set down."""
         held = HeldObject(target_object.name, np.linalg.inv(hand) @ _pose(target_object))
         target, _, _ = self._target(target_object, move, held)
-        distance = self._distance(move.xy)
+        distance = self.distance(move.xy)
         out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
         if target is None:
             return out_of_reach
@@ -202,11 +203,12 @@ class ArmHand:
         target = rest @ np.linalg.inv(held.hand_from_object)
         return (target if self.kinematics.solve(target) is not None else None), top, low
 
-    def _is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
+    def is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
         """Return a function that says whether joint angles (6,) collide with nothing."""
         return lambda q: not self.clearance.first_collision(q, self.tool.width, held)
 
-    def _distance(self, point: np.ndarray) -> float:
+    def distance(self, point: np.ndarray) -> float:
+        """Return the level distance of a point (2,) or (3,) from the arm's base, in metres."""
         return float(np.linalg.norm(point[:2] - self.kinematics.base[:2]))
 
     # ------------------------------------------------------------------ motion
@@ -215,13 +217,13 @@ class ArmHand:
         name, tool, approach = target_object.name, self.tool, plan.grasp.approach
         self.motion.follow(plan.path[1:])
         tool.prepare(plan.grasp)
-        self._line(LIFT_M * approach, 0.9)
+        self.line(LIFT_M * approach, 0.9)
         if tool.feel_m:
-            self._line(tool.feel_m * approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
+            self.line(tool.feel_m * approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
         if failure := tool.hold(name, plan.grasp):
             self._back_off(-approach)
             return failure
-        self._line(np.array([0, 0, LIFT_M]), 1.0)
+        self.line(np.array([0, 0, LIFT_M]), 1.0)
         risen = self.physics.state()[name].position[2] - target_object.position[2]
         if not tool.is_holding(name) or risen < 0.6 * LIFT_M:
             failure = f"{tool.loss(name)} when it was lifted"
@@ -237,7 +239,7 @@ class ArmHand:
         q = nearest_equivalent(q, self.motion.commanded, limits)
         self.clearance.refresh()
         self._rise(held)
-        path = plan_path(self.motion.commanded, q, self._is_free(held), limits)
+        path = plan_path(self.motion.commanded, q, self.is_free(held), limits)
         if path is None:
             hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
@@ -250,9 +252,9 @@ class ArmHand:
         for _ in range(8):
             if not self.clearance.first_collision(self.motion.commanded, self.tool.width, held):
                 return
-            self._line(np.array([0, 0, 0.04]), 0.4)
+            self.line(np.array([0, 0, 0.04]), 0.4)
 
-    def _line(self, offset: np.ndarray, seconds: float, until: Callable[[], bool] | None = None) -> bool:
+    def line(self, offset: np.ndarray, seconds: float, until: Callable[[], bool] | None = None) -> bool:
         """Move the gripper in a straight line; return whether `until` became true and stopped it."""
         start = self.kinematics.forward(self.motion.commanded)
         count = max(1, int(np.ceil(np.linalg.norm(offset) / LINE_STEP_M)))
@@ -278,7 +280,7 @@ class ArmHand:
         q, ignored = self.motion.commanded, (self._held.name,) if self._held else ()
         self.tool.release(lambda opening: not self.clearance.first_collision(q, opening, None, ignored))
         self._held = None
-        self._line(LIFT_M * direction, 0.9)
+        self.line(LIFT_M * direction, 0.9)
 
     def _put_down_here(self, message: str) -> str:
         """Set down the held object where it is, as gently as possible, and return the message."""
@@ -287,7 +289,7 @@ class ArmHand:
             target_object = physics.state()[held.name]
             top, _ = placement.surface_heights(physics, target_object, target_object.position[:2])
             drop = max(target_object.bottom - top, 0.0) + 0.02
-            self._line(np.array([0, 0, -drop]), drop / 0.15, self._touching(held.name))
+            self.line(np.array([0, 0, -drop]), drop / 0.15, self._touching(held.name))
         self._release()
         return message
 

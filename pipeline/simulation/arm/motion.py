@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pipeline.simulation.arm import fingers, robot_model
+from pipeline.simulation.arm import robot_model
+from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.physics import TIMESTEP, Physics
 
 MEAN_SPEED_RAD_S = 1.6

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from pipeline.simulation.arm import vacuum
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.motion import Motion
-from pipeline.simulation.arm.suction_tool import SuctionTool
-from pipeline.simulation.arm.tool import Tool
+from pipeline.simulation.arm.tools import vacuum
+from pipeline.simulation.arm.tools.suction_tool import SuctionTool
+from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 
@@ -23,6 +23,7 @@ class SuctionArm(Arm):
         """Add the arm and an open weld for each object. Return the gripper's home position, world, of shape (3,)."""
         home = super().add(spec, objects, table, away)
         vacuum.add_welds(spec, [o.name for o in objects if not o.fixed])
+        vacuum.add_joints(spec, [part.body for o in objects for part in o.parts])
         return home
 
     def tool_specification(self) -> mujoco.MjSpec:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
-from pipeline.simulation.arm import fingers
-from pipeline.simulation.arm.finger_grasps import find_grasps
-from pipeline.simulation.arm.grasp import Grasp, GraspSearch
 from pipeline.simulation.arm.motion import Motion
+from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.tools.finger_grasps import find_grasps
+from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.tools.part_grasps import handle_grasps
+from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 
@@ -26,6 +28,14 @@ class FingerTool:
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
         return find_grasps(self.physics, target)
+
+    def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
+        """Return grasps of a part's handle."""
+        return handle_grasps(self.physics, name, part)
+
+    def part_refusal(self, name: str, part: ArticulatedPart) -> str:
+        """Return why there is no grasp of a part."""
+        return f"{part.name} of {name} has no handle that the fingers close around"
 
     def prepare(self, grasp: Grasp) -> None:
         """Open the fingers as wide as the grasp asks for."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from pipeline.simulation.arm.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object
 
 
@@ -19,6 +20,14 @@ class Tool(Protocol):
 
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
+        ...
+
+    def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
+        """Return grasps of a drawer or door of an object from the front, best first."""
+        ...
+
+    def part_refusal(self, name: str, part: ArticulatedPart) -> str:
+        """Return why there is no grasp of a part."""
         ...
 
     def prepare(self, grasp: Grasp) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.simulation.arm.grasp import Grasp, GraspSearch
-from pipeline.simulation.arm.height_map import HeightMap, measure_heights
-from pipeline.simulation.arm.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
+from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.tools.height_map import HeightMap, measure_heights
+from pipeline.simulation.arm.tools.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 

@@ -21,6 +21,8 @@ class Grasp:
     """Opening of the fingers before closing, in metres; 0 for a cup."""
     cost: float
     """Cost, lower is better: distance from the middle in metres plus penalties."""
+    part: str = ""
+    """Name of the part that is held; empty for the object itself."""
 
     @property
     def approach(self) -> np.ndarray:

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
-from pipeline.simulation.arm.grasp import Grasp, GraspSearch
-from pipeline.simulation.arm.seals import STANDOFF_M, find_seals
-from pipeline.simulation.arm.vacuum import Vacuum
+import numpy as np
+
+from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.tools.part_grasps import cup_grasps
+from pipeline.simulation.arm.tools.seals import STANDOFF_M, find_seals
+from pipeline.simulation.arm.tools.vacuum import Vacuum
+from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 
@@ -23,6 +27,14 @@ class SuctionTool:
         """Return places of an object where the cup seals, best first."""
         return find_seals(self.physics, target)
 
+    def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
+        """Return places on a part's front where the cup seals."""
+        return cup_grasps(self.physics, name, part)
+
+    def part_refusal(self, name: str, part: ArticulatedPart) -> str:
+        """Return why there is no grasp of a part."""
+        return f"{part.name} of {name} has no smooth place of 2.5 cm that the cup gets to from the front"
+
     def prepare(self, grasp: Grasp) -> None:
         """Do nothing: a cup has no opening."""
 
@@ -37,7 +49,13 @@ class SuctionTool:
             hit = self.vacuum.touched()
             other = self.physics.label_name(int(self.physics.label[hit[0]])) if len(hit) else "nothing"
             return f"the cup came down on {other} instead of {name}"
-        self.vacuum.grip(name)
+        if not grasp.part:
+            self.vacuum.grip(name)
+        else:
+            joint = self.physics.parts[name, grasp.part]
+            if not np.isin(self.vacuum.touched(), joint.geoms).any():
+                return f"the cup touched {name} beside its {grasp.part}"
+            self.vacuum.grip(self.physics.model.body(joint.body).name)
         return "" if self.vacuum.on else self.loss(name)
 
     def is_holding(self, name: str) -> bool:

@@ -60,6 +60,18 @@ def add_welds(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
         weld.name1, weld.name2, weld.objtype = CUP_BODY, body, mujoco.mjtObj.mjOBJ_BODY
         weld.data[:11] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
         weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
+    _add_valve(spec)
+
+
+def add_joints(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
+    """Add one open connection between the cup and each drawer or door: the bellows let it tilt on the cup."""
+    for body in bodies:
+        joint = spec.add_equality(name=weld_name(body), type=mujoco.mjtEq.mjEQ_CONNECT, active=False)
+        joint.name1, joint.name2, joint.objtype = CUP_BODY, body, mujoco.mjtObj.mjOBJ_BODY
+        joint.solref = [0.02, 1]
+
+
+def _add_valve(spec: mujoco.MjSpec) -> None:
     valve = spec.add_actuator(name=VALVE, target=robot_model.JOINTS[-1], trntype=mujoco.mjtTrn.mjTRN_JOINT)
     valve.gainprm[0] = 0
 
@@ -98,7 +110,9 @@ class Vacuum:
         held_from_world, cup_from_world = held.xmat.reshape(3, 3).T, cup.xmat.reshape(3, 3).T
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, (cup_from_world @ held_from_world.T).ravel())
-        model.eq_data[weld, :10] = [*(held_from_world @ (lip - held.xpos)), *(cup_from_world @ (lip - cup.xpos)), *quat]
+        on_held, on_cup = held_from_world @ (lip - held.xpos), cup_from_world @ (lip - cup.xpos)
+        is_weld = model.eq_type[weld] == mujoco.mjtEq.mjEQ_WELD
+        model.eq_data[weld, :10] = [*on_held, *on_cup, *quat] if is_weld else [*on_cup, *on_held, 0, 0, 0, 0]
         data.eq_active[weld] = 1
         data.actuator(VALVE).ctrl = 1
         self._set_solid(False)
@@ -121,18 +135,20 @@ class Vacuum:
     def forces(self) -> tuple[float, float, float]:
         """Return the pull along the cup's axis in N (negative when pressed), the shear in N and the moment in N m.
 
+        A drawer or door tilts on the bellows, without a moment.
+
         The rows of a weld are the force at the lip in world axes, and the rotation as half a quaternion
         (mujoco.readthedocs.io, "Equality": weld), so that the moment is half of their norm.
         """
         data = self.physics.data
         rows = (data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY) & (data.efc_id == self._weld)
         values = data.efc_force[rows]
-        if len(values) != 6:
+        if not len(values):
             return 0.0, 0.0, 0.0
         axis = data.site(robot_model.PINCH_SITE).xmat.reshape(3, 3)[:, 2]
         pull = float(values[:3] @ axis)
         shear = float(np.linalg.norm(values[:3] - pull * axis))
-        return pull, shear, float(np.linalg.norm(values[3:])) / 2
+        return float(pull), shear, float(np.linalg.norm(values[3:])) / 2
 
     def _check(self) -> None:
         if not self.on:

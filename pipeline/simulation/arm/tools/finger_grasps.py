@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.geometry import planar_rotation
-from pipeline.simulation.arm import fingers
-from pipeline.simulation.arm.grasp import Grasp, GraspSearch
-from pipeline.simulation.arm.height_map import HeightMap, measure_heights
 from pipeline.simulation.arm.kinematics import gripper_pose
+from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.arm.tools.height_map import HeightMap, measure_heights
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 

@@ -1,0 +1,102 @@
+"""The arm opens and shuts parts: it takes hold from the front and follows the joint's path."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.simulation.arm.kinematics import nearest_equivalent
+from pipeline.simulation.arm.path_planning import plan_path
+from pipeline.simulation.arm.tools.grasp import Grasp, turned
+from pipeline.simulation.articulated_parts import ArticulatedPart
+from pipeline.simulation.oracle.moves import PartMotion
+
+if TYPE_CHECKING:
+    from pipeline.simulation.arm.hand import ArmHand
+
+APPROACH_M = 0.05
+"""Length of the straight approach, and of the retreat."""
+PULL_SPEED_M_S = 0.12
+"""Mean speed of the held point."""
+MAX_OPEN_ERROR = 0.15
+"""Share of its travel by which a part may be off after it was lost."""
+STEPS = 24
+"""Postures along the joint's path."""
+
+
+def move_part(hand: "ArmHand", motion: PartMotion) -> str:
+    """Open or shut a part until it is open by `motion.share`. Return why it failed; empty on success."""
+    name, physics = motion.object, hand.physics
+    part = physics.state()[name].part(motion.part)
+    if not part.upright:
+        return f"{part.name} of {name} turns about a level hinge, and the arm turns parts about the vertical only"
+    grasps = hand.tool.find_part_grasps(name, part)
+    if not grasps:
+        return f"no grasp: {hand.tool.part_refusal(name, part)}"
+    reason, began = "", physics.time
+    for grasp, turn in ((g, t) for g in grasps for t in g.turns):
+        reason = _try_grasp(hand, motion, part, grasp, turned(grasp.hand, turn))
+        if not reason or physics.time > began:  # it moved: the oracle looks again before the next attempt
+            break
+    return reason
+
+
+def _try_grasp(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Grasp, pose: np.ndarray) -> str:
+    """Take hold with one gripper pose (4, 4), move the part and let go. Return why not; empty on success."""
+    name, kinematics, tool = motion.object, hand.kinematics, hand.tool
+    travel = motion.share * part.end - part.value
+    before = pose.copy()
+    before[:3, 3] -= APPROACH_M * grasp.approach
+    q_before, q_at = kinematics.solve(before), kinematics.solve(pose)
+    if q_before is None or q_at is None or kinematics.solve(_displaced(pose, part, travel)) is None:
+        return f"out of reach: {part.name} of {name} is {hand.distance(grasp.point):.2f} m from the arm's base"
+    limits = kinematics.model.jnt_range
+    q_before = nearest_equivalent(q_before, hand.motion.commanded, limits)
+    hand.clearance.refresh()
+    first_collision = hand.clearance.first_collision
+    hit = first_collision(q_before, grasp.opening) or first_collision(q_at, grasp.opening)
+    if hit:
+        return f"the arm would collide with {hit} when it takes {part.name} of {name}"
+    path = plan_path(hand.motion.commanded, q_before, hand.is_free(None), limits)
+    if path is None:
+        return f"the arm finds no way to {part.name} of {name} without a collision"
+    hand.motion.follow(path[1:])
+    tool.prepare(grasp)
+    hand.line(APPROACH_M * grasp.approach, 0.8)
+    if tool.feel_m:
+        hand.line(tool.feel_m * grasp.approach, tool.feel_m / 0.03, lambda: tool.touches(name))
+    reason = tool.hold(name, grasp)
+    if not reason:
+        _follow_joint(hand, part, travel)
+        off = abs(hand.physics.state()[name].part(part.name).open - motion.share)
+        reason = "" if tool.is_holding(name) or off < MAX_OPEN_ERROR else f"{part.name} of {tool.loss(name)}"
+    tool.release(lambda opening: not hand.clearance.first_collision(hand.motion.commanded, opening, None, (name,)))
+    back = kinematics.forward(hand.motion.commanded)[:3, 2]
+    hand.line(-APPROACH_M * back, 0.6)
+    hand.physics.settle(1.5)
+    return reason
+
+
+def _follow_joint(hand: "ArmHand", part: ArticulatedPart, travel: float) -> None:
+    """Move the gripper as the part moves when its joint moves by `travel`."""
+    start, q = hand.kinematics.forward(hand.motion.commanded), hand.motion.commanded
+    path = []
+    for share in np.linspace(0, 1, STEPS + 1)[1:]:
+        solution = hand.kinematics.solve(_displaced(start, part, share * travel), q)
+        if solution is None:
+            break
+        q = solution
+        path.append(q)
+    length = float(np.linalg.norm(_displaced(start, part, travel)[:3, 3] - start[:3, 3]))
+    if path:
+        hand.motion.follow(path, 0.4 + 1.3 * length / PULL_SPEED_M_S)
+    hand.physics.wait(0.15)
+
+
+def _displaced(pose: np.ndarray, part: ArticulatedPart, travel: float) -> np.ndarray:
+    """Return a gripper pose (4, 4) carried along by the part's joint."""
+    moved = pose.copy()
+    moved[:3, 3] = part.displaced(pose[None, :3, 3], travel)[0]
+    if part.kind != "slide":
+        moved[:3, :3] = Rotation.from_rotvec(travel * part.axis).as_matrix() @ pose[:3, :3]
+    return moved
