@@ -36,7 +36,8 @@ def viewer_value(
     """Return a Viewer's value.
 
     The same token again changes selection, colours and names only; the simulation goes on. A value with "hidden" set to
-    true hides the viewer; "loads_with" is a selector of what a person uses just before the viewer is needed.
+    true hides the viewer; "loads_with" is a selector of what a person uses just before the viewer is needed;
+    viewers with the same "cameras" move theirs together.
 
     Args:
         token: of the view.

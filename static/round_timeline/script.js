@@ -330,7 +330,7 @@ export default function mount({ element, trigger }) {
         h(
           "div.head",
           {},
-          branches(),
+          h("div.lanes", {}, branches()),
           playbackSwitch(value.plays, (on) => trigger("autoplay", { on })),
         ),
       tabs,

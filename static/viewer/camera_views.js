@@ -27,7 +27,11 @@ export class CameraViews {
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.18;
     this.controls.zoomToCursor = true;
-    this.controls.addEventListener("change", () => renderer.requestDraw());
+    this.controls.addEventListener("change", () => {
+      renderer.requestDraw();
+      if (!this.placing && this.name !== "photo")
+        this.onMove?.(this.camera.position.toArray(), this.controls.target.toArray());
+    });
     canvas.addEventListener("wheel", (event) => this.#zoomPhoto(event), { passive: false });
     renderer.beforeDraw.push(() => this.name !== "photo" && this.controls.update());
     renderer.camera = this.camera;
@@ -61,6 +65,16 @@ export class CameraViews {
     else this.#placeCamera(DIRECTIONS[name]);
     this.resize(...this.renderer.size);
     this.onShow?.(name);
+  }
+
+  /** Moves the camera as another viewer's was moved. */
+  place(position, target) {
+    if (this.name === "photo") return;
+    this.placing = true;
+    this.camera.position.fromArray(position);
+    this.controls.target.fromArray(target);
+    this.controls.update();
+    this.placing = false;
   }
 
   /** Sets how twin and photograph are compared: "blend", "edges", "depth" (difference) or "beside". */

@@ -1,7 +1,8 @@
 // Assembles the viewer. It shows one view at a time, named by the page's #token or by a message from the studio.
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token}, {type: "select", name},
-// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name}. Sent: {type: "ready"},
+// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
+// {type: "camera", position, target}, also sent when a person moves the camera. Sent: {type: "ready"},
 // {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
@@ -231,6 +232,7 @@ addEventListener("message", ({ source, origin, data }) => {
     adjust.select(selected);
     offerAdjust();
   }
+  if (data?.type === "camera") views.place(data.position, data.target);
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
@@ -419,6 +421,7 @@ function start() {
     for (const button of document.querySelectorAll("button[data-view]"))
       setPressed(button, button.dataset.view === name);
   };
+  views.onMove = (position, target) => postToParent({ type: "camera", position, target });
   views.onBlink = (on) => setPressed($("blink"), on);
   views.onCompare = updateCompare;
   listen();

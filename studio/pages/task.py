@@ -13,6 +13,7 @@ from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.task import failure_causes, proposals, round_records
+from studio.task.round_chart import round_chart
 
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
@@ -30,14 +31,21 @@ def build(shell: Shell, content: ViewerContent) -> None:
         stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
     clarification = TaskClarification()
     editor = RoundEditor()
-    viewer = Viewer(height=340, min_height=0, elem_id="round")
+    with gr.Row(elem_id="viewers"):
+        viewer = Viewer(height=340, min_height=0, elem_id="round")
+        beside = Viewer(height=340, min_height=0, elem_id="beside")
     timeline = RoundTimeline()
+    with gr.Column(visible=False, elem_id="round-chart") as chart_box:
+        chart = gr.Plot(show_label=False, container=False)
     cards = TaskCards()
 
     shell.show(cards, proposals.task_cards)
     shell.show(clarification, proposals.clarification)
     shell.show(timeline, round_records.timeline_record)
+    shell.show(chart_box, lambda session: gr.Column(visible=round_chart(session) is not None))
+    shell.show(chart, round_chart)
     shell.show(viewer, lambda session: replay(session, content))
+    shell.show(beside, lambda session: compared(session, content))
     shell.show(stop, lambda session: gr.Button(interactive=is_working(session)))
     shell.show(generate, lambda session: gr.Button(interactive=not is_working(session)))
     shell.on_message(timeline.play, show_round)
@@ -116,9 +124,17 @@ def is_working(session: Session | None) -> bool:
 
 
 def replay(session: Session | None, content: ViewerContent) -> dict:
-    """Return the Viewer's value for the round that is replayed; it is hidden while there is none."""
-    token = content.round(session) if session else ""
-    return viewer_value(token, **(viewer_labels(session) if session and token else {})) | {
-        "hidden": not token,
-        "loads_with": "#ask",
-    }
+    """Return the Viewer's value for the round that is replayed, or for the left one of two that are compared."""
+    left = content.pair(session)[0] if session else ""
+    return _round_value(session, left or (content.round(session) if session else ""), "rounds" if left else "")
+
+
+def compared(session: Session | None, content: ViewerContent) -> dict:
+    """Return the Viewer's value for the right one of two rounds that are compared."""
+    return _round_value(session, content.pair(session)[1] if session else "", "rounds")
+
+
+def _round_value(session: Session | None, token: str, cameras: str) -> dict:
+    """Return a Viewer's value, hidden without a token; viewers with the same `cameras` move theirs together."""
+    labels = viewer_labels(session) if session and token else {}
+    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask", "cameras": cameras}

@@ -1,6 +1,7 @@
 """What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -64,6 +65,35 @@ class ViewerContent:
             self._steer(self._views.get(token), request, shown, record, session.replay.plays)
         return token
 
+    def pair(self, session: Session) -> tuple[str, str]:
+        """Return the tokens of the two rounds that are compared, which share one clock; "" for both if there are none.
+
+        The longer recording leads, so that the shorter one stands at its end until both are over.
+        """
+        numbers = session.compared_rounds
+        records = [session.replay.rollout(number) for number in numbers or ()]
+        if numbers is None or any(record is None for record in records):
+            return "", ""
+        pairs = [(number, record) for number, record in zip(numbers, records, strict=True) if record is not None]
+        stamp = " ".join(f"{number} {id(record)}" for number, record in pairs)
+        order = sorted((0, 1), key=lambda side: -pairs[side][1].times[-1])
+        tokens: dict[int, str] = {}
+        for side in order:
+            leader = self._views.get(tokens[order[0]]) if tokens else None
+            kind = f"compared {'left' if side == 0 else 'right'}"
+            known = self._open.get((session.token, kind))
+            tokens[side] = self._view(session, kind, stamp, partial(self._round, session.project, *pairs[side], leader))
+            if known != self._open[session.token, kind]:
+                self._mark(session, self._views.get(tokens[side]), *pairs[side])
+        return tokens[0], tokens[1]
+
+    def _mark(self, session: Session, view: ViewSession, number: int, record: RunRecord) -> None:
+        """Show the marks and measures of a round from its start on."""
+        shown = next((one for one in session.project.rounds() if one.number == number), None)
+        marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
+        view.present(Presentation(marks, None, False, round_measures(record, shown, view.names, view.poses)))
+        view.enqueue({"op": "reset"})
+
     def _steer(
         self, view: ViewSession, request: ReplayRequest, shown: Round | None, record: RunRecord, plays: bool
     ) -> None:
@@ -88,12 +118,13 @@ class ViewerContent:
         model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{number:03d}")))
         return self._views.open(model, layout=without_gripper(model, record.qpos[-1]), **_photograph(project))
 
-    def _round(self, project: Project, number: int, record: RunRecord) -> str:
+    def _round(self, project: Project, number: int, record: RunRecord, leader: ViewSession | None = None) -> str:
         model = save_model(record.xml, project.folder, f"round_{number:03d}")
         return self._views.open(
             model,
             trajectory=Trajectory(record.times, record.qpos),
             focus=[name for goal in record.goals for name in goal.get("objects", ())],
+            leader=leader,
             **_photograph(project),
         )
 

@@ -98,7 +98,25 @@ def _comparison(by_number: dict[int, Round], pair: tuple[int, int] | None) -> di
         return None
     a, b = (by_number[number] for number in pair)
     reasons = [f"Round {shown.number}: {shown.reason}" for shown in (a, b) if shown.reason]
+    reasons += outcome_differences(a, b)
     return {"a": a.number, "b": b.number, "changes": program_diff(a.program, b.program), "reasons": reasons}
+
+
+def outcome_differences(a: Round, b: Round) -> list[str]:
+    """Return a sentence for each check and goal that one of two rounds meets and the other does not."""
+    outcomes = [
+        {f"Check {_plain(c.name)}": c.passed for c in one.report.checks}
+        | {f"Goal {_plain(goal.get('name'))}": bool(goal.get("met")) for goal in one.report.evidence.get("goals") or ()}
+        for one in (a, b)
+    ]
+    words = {True: "met", False: "not met", None: "absent"}
+    names = [name for name in dict.fromkeys([*outcomes[0], *outcomes[1]])]
+    pairs = [(name, outcomes[0].get(name), outcomes[1].get(name)) for name in names]
+    return [f"{name}: {words[x]} in round {a.number}, {words[y]} in round {b.number}" for name, x, y in pairs if x != y]
+
+
+def _plain(name: Any) -> str:
+    return str(name).removeprefix("check_").replace("_", " ")
 
 
 def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:

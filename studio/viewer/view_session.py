@@ -77,6 +77,7 @@ class ViewSession:
         marks: Sequence[Mark] = (),
         layout: np.ndarray | None = None,
         focus: Sequence[str] = (),
+        leader: "ViewSession | None" = None,
     ):
         """
         Args:
@@ -86,6 +87,7 @@ class ViewSession:
             marks: shown on the timeline.
             layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
             focus: names of the objects that the camera frames at first, along their paths in the trajectory.
+            leader: a view whose clock this one's recording follows, and which its commands about time go to.
         """
         self.model = _compile(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
@@ -115,6 +117,8 @@ class ViewSession:
         self._closed = False
         self._task: BackgroundTask | None = None
         self.last_used = time.monotonic()
+        self._leader = leader
+        self._unfollow = leader.watch(self._follow) if leader else None
         self._publish()
 
     # What a watcher reads
@@ -197,6 +201,8 @@ class ViewSession:
     def enqueue(self, message: Mapping[str, Any] | str) -> None:
         """Queue a command of `commands`. Raises ViewerError for one that makes no sense for this view."""
         command = parse_command(message)
+        if self._leader and isinstance(command, Control | Step | Speed | Seek):
+            return self._leader.enqueue(message)
         self._check(command)
         if self._commands.qsize() > _MAX_COMMANDS:
             if command.op == "push":
@@ -204,6 +210,13 @@ class ViewSession:
             raise ViewerError("The viewer is still busy with earlier commands; try again in a moment.")
         self._commands.put(command)
         self._wake.set()
+        return None
+
+    def _follow(self) -> None:
+        """Go to the leader's time; a time that waits already will do."""
+        if self._leader and self._commands.qsize() < 2:
+            self._commands.put(Seek(op="seek", time=self._leader.time))
+            self._wake.set()
 
     def present(self, presentation: Presentation) -> None:
         """Play the recording from where it is, or from the mark to hold at if that has passed.
@@ -229,6 +242,9 @@ class ViewSession:
     def close(self) -> None:
         """End the thread. Watchers are notified a last time."""
         self._closed = True
+        if self._unfollow:
+            self._unfollow()
+            self._unfollow = None
         self._wake.set()
         if self._task is not None:
             self._task.join(timeout=2)
@@ -365,8 +381,8 @@ class ViewSession:
         self._snapshot = head + poses.tobytes() + contacts.tobytes()
         status = {
             "type": "status",
-            "playing": self._playing,
-            "speed": self._speed,
+            "playing": (self._leader or self)._playing,
+            "speed": (self._leader or self)._speed,
             "contacts": self._contacts,
             "recording": self._motion.recorded,
             "layout": isinstance(self._motion, Layout),

@@ -15,6 +15,8 @@ from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.run_record import GoalProgress, RunRecord
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
+from studio.task.round_chart import rounds_figure
+from studio.task.round_records import outcome_differences
 from studio.viewer import Mark, Presentation, Trajectory, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.timeline_marks import objects_named, playback_speed, timeline_marks
@@ -166,3 +168,37 @@ def test_widening_enlarges_tolerances_and_zones_and_nothing_else():
     assert re.sub(r"[\d.]+", "", wide) == re.sub(r"[\d.]+", "", code)
     assert widened("kit.on('a', 'b')") == "kit.on('a', 'b')"
     assert "tolerance=0.12" in widened("tolerance=0.1"), "the router refuses more"
+
+
+def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, record):
+    short = ViewSession(XML, Trajectory(record.times[:11], record.qpos[:11]), leader=view)
+    try:
+        short.watch(lambda: None)
+        short.enqueue({"op": "seek", "time": 0.5})
+        wait_until(lambda: view.time == short.time == 0.5, "the same time in both")
+        view.enqueue({"op": "seek", "time": 2.0})
+        wait_until(lambda: view.time == 2.0 and short.time == 1.0, "the end of the shorter one")
+        short.enqueue({"op": "play"})
+        wait_until(lambda: view.time == 3.0, "the end of the longer one")
+    finally:
+        short.close()
+    assert view.watchers == 0
+
+
+def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not():
+    first = judged(FAILED, evidence={"goals": [{"name": "cube in bowl", "met": False}]})
+    second = replace(
+        judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
+    )
+    assert outcome_differences(first, second) == [
+        "Check bowl stays upright: not met in round 0, met in round 1",
+        "Goal cube in bowl: not met in round 0, met in round 1",
+    ]
+    assert outcome_differences(first, first) == []
+
+
+def test_the_plot_of_rounds_tells_the_route_and_its_reason_as_plain_text():
+    rounds = [replace(judged(FAILED), number=n, route="fix_checks", reason="because <b>it</b> tilts") for n in (0, 1)]
+    reward, passed = rounds_figure(rounds).data
+    assert list(reward.x) == [0, 1] and list(reward.y) == [0.5, 0.5] and list(passed.y) == [0, 0]
+    assert reward.customdata[0] == "fix checks: because &lt;b&gt;it&lt;/b&gt; tilts"

@@ -21,6 +21,8 @@ export default function ({ element, trigger }) {
       ready = true;
       sendAll();
     }
+    if (data.type === "camera" && shown.cameras)
+      dispatchEvent(new CustomEvent("grs-camera", { detail: { ...data, sender: frame, cameras: shown.cameras } }));
     if (data.type === "select" && data.name !== (shown.selected ?? "")) {
       shown.selected = data.name;
       trigger("select", { index: 0, value: data.name, selected: Boolean(data.name) });
@@ -33,7 +35,14 @@ export default function ({ element, trigger }) {
     if (ready) postToViewer({ type: "measure", check: detail });
   }
 
+  // Another viewer's camera moved.
+  function onCamera({ detail: { sender, cameras, position, target } }) {
+    if (!frame.isConnected) return removeEventListener("grs-camera", onCamera);
+    if (ready && sender !== frame && cameras === shown.cameras) postToViewer({ type: "camera", position, target });
+  }
+
   addEventListener("message", onMessage);
+  addEventListener("grs-camera", onCamera);
   addEventListener("grs-check", onCheck);
   function load() {
     if (frame.getAttribute("src")) return;
