@@ -14,6 +14,7 @@ from pipeline.planner.language.wording import sentences_in_words
 from pipeline.planner.plans import TableTop, already_met
 from pipeline.planner.proposals import proposals
 from pipeline.planner.scene_objects import scene_objects
+from pipeline.tasks import TaskError
 
 HERE = Path(__file__).parent
 SCENES = tuple(json.loads(FACTS.read_text()))
@@ -75,6 +76,13 @@ def test_an_object_in_a_bowl_is_not_proposed_for_the_bowl():
     orange["position"] = [*bowl["position"][:2], 0.05]
     done = {("inside", ("orange", "teal_bowl"))}
     assert not [p for p in proposals(data) if {(g.kind, g.names) for g in p.goals} == done]
+
+
+def test_a_choice_between_objects_is_asked_back_with_both():
+    with pytest.raises(TaskError, match="is a choice: say which") as error:
+        understand("put the mug or the cup on the plate", scene_facts("kitchen"))
+    moved = {understand(one, scene_facts("kitchen")).objects[0] for one in error.value.alternatives}
+    assert moved == {"white_mug", "yellow_cup"}
 
 
 def test_a_correction_says_the_corrected_task_in_full():

@@ -92,12 +92,23 @@ class NounPhrases:
             tokens = _trimmed(tokens[:cut])
         parts = _split_list(tokens)
         is_list = len(parts) > 1
+        self._refuse_choice(tokens, parts)
         chosen = self._union(parts, modifiers) if is_list else self._single(parts[0], modifiers, bool(excepted))
         excepted |= self.kept if chosen.several else set()
         kept = tuple(o for o in chosen.objects if o.name not in excepted)
         if not kept:
             raise UnclearPhrase(f'"{text_of(tokens)}" leaves nothing')
         return Selection(kept, chosen.several or bool(excepted), chosen.noun)
+
+    def _refuse_choice(self, tokens: Sequence[Token], parts: Sequence[Sequence[Token]]) -> None:
+        """Raise UnclearPhrase for "the mug or the cup": a choice between single objects, not a set."""
+        is_set = any(
+            t.value("determiners") == "every" or t.value("anything") == "plural" or t.text != singular(t.text)
+            for t in tokens if t.has("determiners", "anything", "nouns", "scene", "class_words", "mass")
+        )  # fmt: skip
+        if len(parts) > 1 and any(t.text == "or" for t in tokens) and not is_set:
+            names = [self.called(o) for part in parts for o in self._single(part, (), False).objects]
+            raise UnclearPhrase(f'"{text_of(tokens)}" is a choice: say which', text_of(tokens), alternatives=names)
 
     def _union(self, parts: list[list[Token]], modifiers: Sequence[Modifier]) -> Selection:
         noun = _noun(parts[-1])
