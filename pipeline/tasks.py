@@ -137,8 +137,8 @@ def understand_instruction(
     data = scene_to_json(scene, notes)
     if not data["objects"]:
         raise TaskError("there is no object on this table; mark one on the Masks page first")
-    context = {"before": {"instruction": before.instruction, "goals": list(before.goals)}} if before else {}
-    question = Question("understand_task", {"scene": data, "text": text, **context}, UnderstoodAnswer)
+    earlier = {"instruction": before.instruction, "goals": list(before.goals)} if before else {}
+    question = Question("understand_task", {"scene": data, "text": text, "before": earlier}, UnderstoodAnswer)
     answer = _checked(model.ask(question), UnderstoodAnswer)
     if not answer.fits:
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)

@@ -90,6 +90,8 @@ class ScriptedServer:
             answer = self._rules.answer(kind, prompt)
         except ModelError as error:
             return "error", f"the rules have no answer: {error}", 422
+        except Exception as error:  # a fault of the rules ends this question only
+            return "error", f"the rules failed: {type(error).__name__}: {error}", 500
         if answer is None:
             return "schema", json.dumps(smallest_answer(schema)), 0
         return "rules", json.dumps(answer), 0
