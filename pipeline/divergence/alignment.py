@@ -1,0 +1,159 @@
+"""Time alignment of a simulated episode with a real one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from pipeline.divergence.episode import Episode, EpisodeError
+from pipeline.divergence.time_warping import warp_path
+
+Method = Literal["none", "clock", "motion", "dtw"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+GRID_SAMPLES = 20_000
+"""Samples of an episode among which the first motion is sought."""
+WARP_SAMPLES = 800
+MATCH_S = (0.3, 1.5)
+"""Seconds before and after the first motion over which the shift is refined."""
+SEARCH_S = 0.15
+"""Seconds by which the refinement may change the shift."""
+MATCH_STEP_S = 0.005
+MOTION_SHARE = 0.01
+"""Share of the largest displacement that counts as motion."""
+TOLERANCE_S = 1e-9
+SHIFT_DIGITS = 6
+"""Decimals of a shift that is found; beyond them lies rounding, and SIM would be interpolated for nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The clock of the simulated episode as a function of the real one's."""
+
+    method: Method
+    shift: float
+    """Seconds that SIM is later than REAL: the same instant is t on REAL's clock and t + shift on SIM's."""
+    start: float
+    """First and last instant that both episodes cover, in seconds on REAL's clock."""
+    stop: float
+    warp: tuple[np.ndarray, np.ndarray] | None = None
+    """Times on REAL's clock and the matching times on SIM's, of shape (n,) each; None for a constant shift."""
+
+    def sim_times(self, times: np.ndarray) -> np.ndarray:
+        """Return times on SIM's clock for times on REAL's."""
+        return np.interp(times, self.warp[0], self.warp[1]) if self.warp else times + self.shift
+
+    def real_times(self, times: np.ndarray) -> np.ndarray:
+        """Return times on REAL's clock for times on SIM's."""
+        return np.interp(times, self.warp[1], self.warp[0]) if self.warp else times - self.shift
+
+
+def align(real: Episode, sim: Episode, columns: Sequence[str], scale: np.ndarray, method: Method) -> Alignment:
+    """Align two episodes. Raises EpisodeError if they do not overlap or nothing moves.
+
+    none: the times are compared as they are. clock: both clocks start at their first samples. motion: the first motions
+    coincide. dtw: dynamic time warping, so that SIM may also be faster or slower; `shift` is then the median while the
+    robot begins to move.
+
+    Args:
+        columns: joints to go by.
+        scale: their ranges, of shape (len(columns),).
+    """
+    if method == "none":
+        return _shifted(real, sim, 0.0, method)
+    if method == "clock":
+        return _shifted(real, sim, float(sim.times[0] - real.times[0]), method)
+    motions = _Motion(real, real.columns(columns), scale), _Motion(sim, sim.columns(columns), scale)
+    threshold = max(motion.threshold for motion in motions)
+    start_real, start_sim = (motion.first(threshold) for motion in motions)
+    if method == "motion":
+        return _shifted(real, sim, _refine(*motions, start_real, start_sim - start_real), method)
+    warp = _warp(*motions)
+    begin = (warp[0] >= start_real) & (warp[0] <= start_real + 2 * MATCH_S[1])
+    shift = float(np.median((warp[1] - warp[0])[begin]))
+    shift = _refine(*motions, start_real, shift)
+    return Alignment(method, shift, float(real.times[0]), float(real.times[-1]), warp)
+
+
+def _shifted(real: Episode, sim: Episode, shift: float, method: Method) -> Alignment:
+    start = max(real.times[0], sim.times[0] - shift)
+    stop = min(real.times[-1], sim.times[-1] - shift)
+    if stop - start < max(real.step, sim.step):
+        raise EpisodeError(
+            f"{real.source} ({real.times[0]:g} to {real.times[-1]:g} s) and {sim.source} ({sim.times[0]:g} to "
+            f"{sim.times[-1]:g} s) do not overlap with a shift of {shift:.3f} s; try --align clock"
+        )
+    return Alignment(method, shift, float(start), float(stop))
+
+
+class _Motion:
+    """Joint positions of one episode on a grid, divided by their ranges."""
+
+    def __init__(self, episode: Episode, columns: list[int], scale: np.ndarray) -> None:
+        self.episode, self._columns, self._scale = episode, columns, scale
+        times = episode.times
+        self.times = times if len(times) <= GRID_SAMPLES else np.linspace(times[0], times[-1], GRID_SAMPLES)
+        values = self.at(self.times)
+        self._displacement = np.abs(values - np.median(values[:5], axis=0)).max(axis=1)
+        noise = np.abs(np.diff(values, 2, axis=0)) if len(values) > 4 else np.zeros((1, len(columns)))
+        self._noise = float(np.median(noise, axis=0).max() / (0.6745 * np.sqrt(6)))
+
+    @property
+    def threshold(self) -> float:
+        """Displacement that counts as motion, as a share of the range."""
+        return max(MOTION_SHARE * float(self._displacement.max()), 5 * self._noise)
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """Return positions divided by their ranges, of shape (n, joints); the ends are held outside the episode."""
+        inside = np.clip(times, self.episode.times[0], self.episode.times[-1])
+        return self.episode.at(inside, self._columns) / self._scale
+
+    def first(self, threshold: float) -> float:
+        """Return when the displacement exceeds the threshold for three samples. Raises EpisodeError if it does not."""
+        above = self._displacement > threshold
+        lasting = above & np.append(above[1:], True) & np.append(above[2:], [True, True])
+        if not lasting.any() or threshold <= 0:
+            raise EpisodeError(f"{self.episode.source} does not move; use --align none or clock")
+        after = int(np.argmax(lasting))
+        if not after:
+            return float(self.times[0])
+        low, high = self._displacement[after - 1 : after + 1]
+        return float(np.interp(threshold, (low, high), self.times[after - 1 : after + 1]))
+
+
+def _refine(real: _Motion, sim: _Motion, start: float, shift: float) -> float:
+    """Return the shift near `shift` at which the displacements around the first motion agree best.
+
+    Crossing a threshold is late where the motion begins slowly in noise; the course of the motion is not.
+    """
+    times = np.arange(start - MATCH_S[0], start + MATCH_S[1], MATCH_STEP_S)
+    times = times[(times >= real.times[0]) & (times <= real.times[-1])]
+    if len(times) < 10:
+        return shift
+    target = real.at(times)
+    target = target - target[0]
+    shifts = shift + np.arange(-SEARCH_S, SEARCH_S + MATCH_STEP_S / 2, MATCH_STEP_S)
+    costs = np.empty(len(shifts))
+    for number, candidate in enumerate(shifts):
+        course = sim.at(times + candidate)
+        costs[number] = np.square(course - course[0] - target).mean()
+    best = int(np.argmin(costs))
+    if not 0 < best < len(shifts) - 1:
+        return float(shift)
+    left, middle, right = costs[best - 1 : best + 2]
+    bend = left - 2 * middle + right
+    offset = 0.5 * (left - right) / bend * MATCH_STEP_S if bend > 0 else 0.0
+    return round(float(shifts[best] + offset), SHIFT_DIGITS) + 0.0
+
+
+def _warp(real: _Motion, sim: _Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Return matching times of both, rising, of shape (n,) each."""
+    step = max(real.episode.duration, sim.episode.duration) / WARP_SAMPLES
+    grids = [np.arange(m.times[0], m.times[-1] + step / 2, step).clip(max=m.times[-1]) for m in (real, sim)]
+    rows, columns = warp_path(real.at(grids[0]), sim.at(grids[1]))
+    matched = np.bincount(rows, grids[1][columns]) / np.bincount(rows)
+    # A path is a staircase; the mean over five samples removes steps that are an artefact of the grid.
+    smooth = np.convolve(np.pad(matched, 2, mode="edge"), np.full(5, 0.2), mode="valid")
+    smooth[[0, -1]] = matched[[0, -1]]
+    return grids[0], np.maximum.accumulate(smooth) + TOLERANCE_S * np.arange(len(smooth))

@@ -1,0 +1,251 @@
+"""Comparison of a real and a simulated episode of one task: how far, from when, and in which phase they differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.divergence.alignment import Alignment, Method, align
+from pipeline.divergence.episode import Arm, Episode, EpisodeError
+from pipeline.divergence.events import ArmEvents, find_events
+from pipeline.divergence.metrics import (
+    equal_weights,
+    mse_norm,
+    mse_overall,
+    position_error,
+    rmse_norm,
+    rotation_error,
+)
+from pipeline.divergence.onset import find_onset
+from pipeline.divergence.phases import Growth, Phase, growth, phase_at, phases_of
+from pipeline.divergence.robot_kinematics import Robot
+from pipeline.divergence.table import BLOCK_ROWS, Table
+from pipeline.divergence.units import check_units
+
+MIN_RANGE = 1e-6
+"""Radians or metres; a joint that moves less stands still."""
+CAUSE_ROWS = 10
+"""Samples after the onset whose differences name the arm and the joint that diverge."""
+
+
+@dataclass(frozen=True)
+class JointResult:
+    """How far one joint or gripper differs over the episode."""
+
+    name: str
+    range: float
+    """Normalisation factor, in the joint's unit."""
+    range_source: str
+    """robot model, real episode, or none (it stands still in the real episode: 1)."""
+    weight: float
+    rmse: float
+    """Root mean square difference over time, in the joint's unit: radians, or metres for slides."""
+    largest: float
+    """Largest absolute difference, in the joint's unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArmResult:
+    """How far one arm differs over the episode."""
+
+    joints: tuple[JointResult, ...]
+    """The gripper last, if there is one."""
+    real: ArmEvents
+    sim: ArmEvents
+    phases: tuple[Phase, ...]
+    """Of the real episode, on its clock."""
+    growth: tuple[Growth, ...]
+
+
+@dataclass(frozen=True)
+class Onset:
+    """The begin of a lasting divergence."""
+
+    time: float
+    """Seconds on REAL's clock."""
+    cause: str
+    """Phase of the diverging arm in the real episode: approach, grasp, transfer or release."""
+    arm: str
+    joint: str
+    """Joint or gripper that differs most, as a share of its range, just after the onset."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Result of a comparison. Errors over time are columns of `errors`, in the order of `columns`."""
+
+    real: str
+    sim: str
+    alignment: Alignment
+    arms: dict[str, ArmResult]
+    onset: Onset | None
+    columns: tuple[str, ...]
+    """t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm> in rad with a robot model."""
+    errors: Table
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one column of the errors, of shape (T,)."""
+        return self.errors.column(self.columns.index(name))
+
+
+def compare(real: Episode, sim: Episode, robot: Robot | None = None, method: Method = "clock") -> Comparison:
+    """Compare a simulated episode with a real one, at the samples of the real one.
+
+    Raises EpisodeError: other joints, other units, no overlap; RobotModelError.
+
+    Args:
+        robot: gives the joints' ranges and the end effector; without it the ranges are those of the real episode.
+    """
+    arms = common_arms(real, sim)
+    names = [name for arm in arms.values() for name in arm.columns]
+    extents = _extents(real, names), _extents(sim, names)
+    check_units(real, sim, arms, extents, robot)
+    ranges, sources = _ranges(names, extents[0], robot)
+    joints = [joint for arm in arms.values() for joint in arm.joints]
+    scale = np.array([ranges[names.index(joint)] for joint in joints])
+    alignment = align(real, sim, joints, scale, method)
+    errors, differences, columns = _errors(real, sim, arms, ranges, robot, alignment)
+    with_arms = [_with_arms(episode, arms) for episode in (real, sim)]
+    events = [find_events(episode, robot) for episode in with_arms]
+    summary = _joint_summary(differences, ranges)
+    results, times, at = {}, errors.column(0), 0
+    for arm_name, arm in arms.items():
+        count = len(arm.columns)
+        table = tuple(
+            JointResult(name, float(ranges[i]), sources[i], 1 / count, *summary[i])
+            for i, name in enumerate(arm.columns, at)
+        )
+        phases = phases_of(events[0][arm_name], float(real.times[-1]))
+        rmse = errors.column(columns.index(f"rmse_{arm_name}"))
+        results[arm_name] = ArmResult(
+            table, events[0][arm_name], events[1][arm_name], phases, tuple(growth(phases, times, rmse))
+        )  # fmt: skip
+        at += count
+    floor = _interpolation_error(sim, times, alignment, names) / ranges
+    onset = _onset(differences, times, arms, results, floor)
+    return Comparison(real.source, sim.source, alignment, results, onset, tuple(columns), errors)
+
+
+def common_arms(real: Episode, sim: Episode) -> dict[str, Arm]:
+    """Return the arms that both episodes have: those that a file names, the real one's first.
+
+    Raises EpisodeError if a joint is missing. Where neither file names arms, both need the same joints.
+    """
+    arms = dict(sim.arms if sim.declared_arms and not real.declared_arms else real.arms)
+    pairs = ((real, sim), (sim, real)) if not (real.declared_arms or sim.declared_arms) else ()
+    needed = [(episode, arm.columns) for arm in arms.values() for episode in (real, sim)]
+    for episode, columns in [*needed, *((one, other.names) for one, other in pairs)]:
+        missing = [name for name in columns if name not in episode.names]
+        if missing:
+            raise EpisodeError(
+                f"{episode.source} has no joint {', '.join(missing)}; both episodes need the same joints "
+                f"(it has {', '.join(episode.names)})"
+            )
+    return arms
+
+
+def _with_arms(episode: Episode, arms: dict[str, Arm]) -> Episode:
+    return Episode(
+        episode.times, episode.positions, episode.names, arms, episode.actions, episode.events, episode.objects,
+        episode.source, episode.declared_arms,
+    )  # fmt: skip
+
+
+def _extents(episode: Episode, names: Sequence[str]) -> np.ndarray:
+    """Return the smallest and the largest position of each column, of shape (2, n)."""
+    columns = episode.columns(names)
+    low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+    for _, block in episode.positions.blocks():
+        low, high = np.minimum(low, block[:, columns].min(axis=0)), np.maximum(high, block[:, columns].max(axis=0))
+    return np.stack((low, high))
+
+
+def _ranges(names: Sequence[str], extents: np.ndarray, robot: Robot | None) -> tuple[np.ndarray, list[str]]:
+    """Return the normalisation factor of each column, of shape (n,), and where each comes from."""
+    ranges, sources = np.ptp(extents, axis=0), []
+    for number, name in enumerate(names):
+        known = robot.range_of(name) if robot else None
+        if known:
+            ranges[number] = known
+            sources.append("robot model")
+        elif ranges[number] > MIN_RANGE:
+            sources.append("real episode")
+        else:
+            ranges[number] = 1.0
+            sources.append("none")
+    return ranges, sources
+
+
+def _errors(
+    real: Episode, sim: Episode, arms: dict[str, Arm], ranges: np.ndarray, robot: Robot | None, alignment: Alignment
+) -> tuple[Table, Table, list[str]]:
+    """Return the errors over time, (q_sim - q_real) / range over time, and the names of the errors' columns."""
+    columns = ["t", "t_sim", *(f"rmse_{arm}" for arm in arms), "rmse_overall"]
+    if robot:
+        columns += [f"{kind}_{arm}" for kind in ("position", "rotation") for arm in arms]
+    names = [name for arm in arms.values() for name in arm.columns]
+    in_real, in_sim = real.columns(names), sim.columns(names)
+    errors, differences = Table(len(columns)), Table(len(names))
+    tolerance = 1e-9 * max(1.0, abs(alignment.stop))
+    first = int(np.searchsorted(real.times, alignment.start - tolerance))
+    last = int(np.searchsorted(real.times, alignment.stop + tolerance, side="right"))
+    for start in range(first, last, BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, last)
+        times = real.times[start:stop]
+        sim_times = alignment.sim_times(times)
+        q_real = real.positions.rows(start, stop)[:, in_real]
+        q_sim = sim.at(np.clip(sim_times, sim.times[0], sim.times[-1]), in_sim)
+        mses, positions, rotations, at = [], [], [], 0
+        for name, arm in arms.items():
+            own = slice(at, at + len(arm.columns))
+            mses.append(mse_norm(q_sim[:, own], q_real[:, own], ranges[own], equal_weights(len(arm.columns))))
+            if robot:
+                joints = slice(at, at + len(arm.joints))
+                (p_sim, r_sim), (p_real, r_real) = (robot.pose(name, arm, q[:, joints]) for q in (q_sim, q_real))
+                positions.append(position_error(p_sim, p_real))
+                rotations.append(rotation_error(r_sim, r_real))
+            at = own.stop
+        rmses = [rmse_norm(mse) for mse in (*mses, mse_overall(mses))]
+        errors.append(np.stack((times, sim_times, *rmses, *positions, *rotations), axis=1))
+        differences.append((q_sim - q_real) / ranges)
+    if not len(errors):
+        raise EpisodeError(f"{real.source} and {sim.source} do not overlap; try --align clock")
+    return errors, differences, columns
+
+
+def _joint_summary(differences: Table, ranges: np.ndarray) -> list[tuple[float, float]]:
+    """Return the root mean square and the largest difference of each column, in its unit."""
+    squares, largest = np.zeros(len(ranges)), np.zeros(len(ranges))
+    for _, block in differences.blocks():
+        squares += np.square(block).sum(axis=0)
+        largest = np.maximum(largest, np.abs(block).max(axis=0))
+    return list(zip(np.sqrt(squares / len(differences)) * ranges, largest * ranges, strict=True))
+
+
+def _interpolation_error(sim: Episode, times: np.ndarray, alignment: Alignment, names: Sequence[str]) -> np.ndarray:
+    """Return what linear interpolation between SIM's samples may be off, of shape (n,); zero at the samples.
+
+    It is at most an eighth of the second difference; the 99th percentile leaves single jumps out.
+    """
+    at = alignment.sim_times(times[:1000])
+    if np.isin(np.round(at, 7), np.round(sim.times[:100_000], 7)).all():
+        return np.zeros(len(names))
+    rows = [
+        sim.positions.rows(start, start + 4096) for start in range(0, len(sim.times), max(4096, len(sim.times) // 20))
+    ]
+    bends = np.vstack([np.abs(np.diff(block[:, sim.columns(names)], 2, axis=0)) for block in rows])
+    return np.percentile(bends, 99, axis=0) / 8 if len(bends) else np.zeros(len(names))
+
+
+def _onset(
+    differences: Table, times: np.ndarray, arms: dict[str, Arm], results: dict[str, ArmResult], floor: np.ndarray
+) -> Onset | None:
+    row = find_onset(differences, floor)
+    if row is None:
+        return None
+    before = differences.rows(max(row - CAUSE_ROWS, 0), max(row, 1)).mean(axis=0)
+    size = np.abs(differences.rows(row, row + CAUSE_ROWS + 1) - (before if row else 0.0)).mean(axis=0)
+    columns = [(name, column) for name, arm in arms.items() for column in arm.columns]
+    arm, joint = columns[int(np.argmax(size))]
+    time = float(times[row])
+    return Onset(time, phase_at(results[arm].phases, time).name, arm, joint)

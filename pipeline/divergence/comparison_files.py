@@ -1,0 +1,127 @@
+"""Files of a comparison: comparison.json, comparison.npz and report.html."""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence.comparison import ArmResult, Comparison
+from pipeline.divergence.episode_files import write_arrays
+from pipeline.divergence.events import Event
+from pipeline.store import atomic_write, write_json, write_text
+
+SCHEMA = 1
+"""Version of comparison.json."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CROSSINGS = (0.01, 0.02, 0.05, 0.1)
+"""RMSE_norm overall whose first instants are listed."""
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> None:
+    """Write comparison.json, comparison.npz and report.html. Raises StoreError."""
+    from pipeline.divergence.report import report_html
+
+    folder = Path(folder)
+    data = to_json(comparison)
+    with atomic_write(folder / "comparison.npz") as temporary:
+        write_arrays(temporary, {name: partial(comparison.column, name) for name in comparison.columns})
+    write_text(folder / "report.html", report_html(comparison, data))
+    write_json(folder / "comparison.json", data)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the contents of comparison.json: seconds on REAL's clock, metres, radians, RMSE_norm without unit."""
+    alignment, onset = comparison.alignment, comparison.onset
+    overall = comparison.column("rmse_overall")
+    times = comparison.column("t")
+    crossed = {level: np.flatnonzero(overall > level) for level in CROSSINGS}
+    return {
+        "schema": SCHEMA,
+        "real": comparison.real,
+        "sim": comparison.sim,
+        "align": alignment.method,
+        "shift_s": alignment.shift,
+        "overlap_s": float(times[-1] - times[0]),
+        "samples": len(times),
+        "onset_s": onset.time if onset else None,
+        "onset": {"time_s": onset.time, "cause": onset.cause, "arm": onset.arm, "joint": onset.joint}
+        if onset
+        else None,
+        "first_above_s": {str(level): float(times[rows[0]]) if len(rows) else None for level, rows in crossed.items()},
+        "overall": {"rmse": _distribution(overall)},
+        "arms": {name: _arm(comparison, name, arm) for name, arm in comparison.arms.items()},
+        "events": list(_events(comparison)),
+    }
+
+
+def _arm(comparison: Comparison, name: str, arm: ArmResult) -> dict[str, Any]:
+    result: dict[str, Any] = {"rmse": _distribution(comparison.column(f"rmse_{name}"))}
+    for kind, unit in (("position", "m"), ("rotation", "rad")):
+        if f"{kind}_{name}" in comparison.columns:
+            result[f"{kind}_{unit}"] = _distribution(comparison.column(f"{kind}_{name}"))
+    result["joints"] = [
+        {
+            "name": joint.name, "weight": joint.weight, "range": joint.range, "range_source": joint.range_source,
+            "rmse": float(joint.rmse), "largest": float(joint.largest),
+        }
+        for joint in arm.joints
+    ]  # fmt: skip
+    result["phases"] = [
+        {
+            "name": one.phase.name, "start_s": one.phase.start, "stop_s": one.phase.stop, "rmse_mean": one.mean,
+            "rmse_first": one.first, "rmse_last": one.last, "growth_per_s": one.per_second,
+        }
+        for one in arm.growth
+    ]  # fmt: skip
+    return result
+
+
+def _distribution(values: np.ndarray) -> dict[str, float]:
+    quantiles = np.quantile(values, QUANTILES)
+    return {
+        "mean": float(values.mean()),
+        "final": float(values[-1]),
+        "max": float(values.max()),
+        **{f"p{round(100 * q):02d}": float(value) for q, value in zip(QUANTILES, quantiles, strict=True)},
+    }
+
+
+def _events(comparison: Comparison) -> Iterable[dict[str, Any]]:
+    """Yield the events of both episodes, paired by arm, name and hold, by time on REAL's clock.
+
+    delay_s is how much later SIM is after the alignment; a side that lacks the event has null.
+    """
+    found = []
+    for name, arm in comparison.arms.items():
+        sides = [{(e.name, e.hold): e for e in events.events(name)} for events in (arm.real, arm.sim)]
+        for key in dict.fromkeys([*sides[0], *sides[1]]):
+            found.append(_event(comparison, *(side.get(key) for side in sides)))
+    return sorted(found, key=lambda event: event["time_s"])
+
+
+def _event(comparison: Comparison, real: Event | None, sim: Event | None) -> dict[str, Any]:
+    event = real or sim
+    assert event is not None
+    on_real = None if sim is None else float(comparison.alignment.real_times(np.array([sim.time]))[0])
+    return {
+        "name": event.name, "arm": event.arm, "hold": event.hold, "time_s": on_real if real is None else real.time,
+        "real_s": real.time if real else None, "sim_s": sim.time if sim else None, "sim_on_real_s": on_real,
+        "delay_s": None if real is None or on_real is None else on_real - real.time,
+    }  # fmt: skip
+
+
+def summary_lines(data: dict[str, Any]) -> list[str]:
+    """Return the lines that the command prints about a comparison, from comparison.json."""
+    lines = [
+        f"shift {data['shift_s']:+.3f} s ({data['align']}), overlap {data['overlap_s']:.2f} s, "
+        f"RMSE_norm overall {data['overall']['rmse']['mean']:.4f} (mean), {data['overall']['rmse']['max']:.4f} (max)"
+    ]
+    if onset := data["onset"]:
+        lines.append(
+            f"diverges from {onset['time_s']:.3f} s on, in {onset['cause']} ({onset['arm']} arm, {onset['joint']})"
+        )
+    else:
+        lines.append("no onset of divergence: the differences stay within the noise")
+    return lines

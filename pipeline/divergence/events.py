@@ -1,0 +1,204 @@
+"""Events of an episode, from the gripper and from the poses of objects or of the tool.
+
+Figures 5 and 6 of the Real2Sim paper show these events: home, grasp, lift, pass, grasp by the other arm, release,
+place, return.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pipeline.divergence.episode import Arm, Episode
+from pipeline.divergence.robot_kinematics import Robot
+
+SAMPLES = 20_000
+"""Samples of an episode among which events are found."""
+CLOSED, OPEN = 0.4, 0.25
+"""Shares of the gripper's travel from open: above the first it holds, below the second it is open again."""
+LEVEL = 0.1
+"""Share of the travel by which the gripper has left a level."""
+LIFT_M = 0.01
+"""Metres above its height at the grasp, or at the release, at which an object is in the air."""
+MOVED_SHARE = 0.02
+"""Share of the joints' travel that stands for a lift where no height is known."""
+HOME_SHARE = 0.05
+"""Share of the joints' travel within which the arm is back where it began."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of one arm."""
+
+    name: str
+    """home, grasp, lift, pass, release, place or return."""
+    arm: str
+    time: float
+    """Seconds on the episode's own clock."""
+    hold: int = 0
+    """Which hold of this arm it belongs to, from 1; 0 for home and return."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """One object held by one arm; times in seconds on the episode's own clock."""
+
+    closing: float
+    """The gripper leaves its open position."""
+    grasp: float
+    """The gripper has reached the width at which it holds."""
+    lift: float | None
+    place: float | None
+    opening: float | None
+    """The gripper leaves the width at which it holds; None if it holds to the end."""
+    opened: float | None
+    """The gripper is open again."""
+    passed: bool = False
+    """Whether another arm held the object when this one grasped."""
+    handed_over: bool = False
+    """Whether another arm held the object when this one released."""
+
+
+@dataclass(frozen=True)
+class ArmEvents:
+    """What one arm did."""
+
+    home: float
+    holds: tuple[Hold, ...]
+    returned: float | None
+
+    def events(self, arm: str) -> list[Event]:
+        """Return the events in order."""
+        found = [Event("home", arm, self.home)]
+        for number, hold in enumerate(self.holds, 1):
+            times = {
+                "grasp": hold.grasp, "pass": hold.grasp if hold.passed else None, "lift": hold.lift,
+                "place": hold.place, "release": hold.opening,
+            }  # fmt: skip
+            found += [Event(name, arm, time, number) for name, time in times.items() if time is not None]
+        if self.returned is not None:
+            found.append(Event("return", arm, self.returned))
+        return sorted(found, key=lambda event: event.time)
+
+
+def find_events(episode: Episode, robot: Robot | None = None) -> dict[str, ArmEvents]:
+    """Return what each arm did.
+
+    A gripper is open at its first position unless the arm says otherwise. Heights are those of the object that moves
+    most while held, else of the tool; without either, joint motion after the grasp counts as the lift.
+    """
+    found = {name: _arm_events(episode, name, arm, robot) for name, arm in episode.arms.items()}
+    return {name: _with_passes(name, arm, found) for name, arm in found.items()}
+
+
+def _arm_events(episode: Episode, name: str, arm: Arm, robot: Robot | None) -> ArmEvents:
+    times = episode.times
+    if len(times) > SAMPLES:
+        times = np.linspace(times[0], times[-1], SAMPLES)
+    joints = episode.at(times, episode.columns(arm.joints))
+    holds: list[Hold] = []
+    if arm.gripper:
+        gripper = episode.at(times, episode.columns([arm.gripper]))[:, 0]
+        heights = robot.pose(name, arm, joints)[0][:, 2] if robot else None
+        for first, last in _closed_intervals(_closedness(gripper, arm.open_value)):
+            closedness = _closedness(gripper, arm.open_value)
+            own = _object_height(episode, times, first, last)
+            holds.append(_hold(times, closedness, (first, last), heights if own is None else own, joints))
+    return ArmEvents(float(times[0]), tuple(holds), _return_time(times, joints, holds))
+
+
+def _closedness(gripper: np.ndarray, open_value: float | None) -> np.ndarray:
+    """Return the gripper's distance from open as a share of its travel, of shape (T,); zero if it never moves."""
+    start = float(np.median(gripper[:5])) if open_value is None else open_value
+    distance = np.abs(gripper - start)
+    noise = np.median(np.abs(np.diff(gripper, 2))) if len(gripper) > 2 else 0.0
+    travel = float(distance.max())
+    return distance / travel if travel > max(10 * noise, 1e-9) else np.zeros(len(gripper))
+
+
+def _closed_intervals(closedness: np.ndarray) -> list[tuple[int, int]]:
+    """Return the first and last sample of each time that the gripper is closed."""
+    state = np.where(closedness >= CLOSED, 1, np.where(closedness <= OPEN, 0, -1))
+    known = np.maximum.accumulate(np.where(state >= 0, np.arange(len(state)), 0))
+    closed = np.concatenate(([0], np.maximum(state[known], 0), [0]))
+    edges = np.diff(closed)
+    return [(int(a), int(b) - 1) for a, b in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)]
+
+
+def _hold(
+    times: np.ndarray, closedness: np.ndarray, interval: tuple[int, int], heights: np.ndarray | None, joints: np.ndarray
+) -> Hold:
+    """Return the hold of one closed interval."""
+    first, last = interval
+    level = float(np.median(closedness[first : last + 1]))
+    open_before = np.flatnonzero(closedness[:first] <= LEVEL)
+    closing = int(open_before[-1]) if len(open_before) else 0
+    grasp = first + int(np.argmax(closedness[first : last + 1] >= (1 - LEVEL / 2) * level))
+    ends = last + 1 < len(times)
+    held = np.flatnonzero(closedness[grasp : last + 1] >= (1 - LEVEL / 2) * level)
+    opening = grasp + int(held[-1]) if ends else len(times) - 1
+    open_after = np.flatnonzero(closedness[last + 1 :] <= LEVEL)
+    opened = last + 1 + int(open_after[0]) if len(open_after) else None
+    if heights is not None:
+        up = heights[grasp : opening + 1] - heights[grasp]
+        down = heights[grasp : opening + 1] - heights[opening]
+        needed = LIFT_M
+    else:
+        travel = np.maximum(np.ptp(joints, axis=0), 1e-9)
+        moving = joints[:, travel > 0.1 * travel.max()] / travel[travel > 0.1 * travel.max()]
+        up = np.abs(moving[grasp : opening + 1] - moving[grasp]).max(axis=1)
+        down = np.abs(moving[grasp : opening + 1] - moving[opening]).max(axis=1)
+        needed = MOVED_SHARE
+    lifted = np.flatnonzero(up > needed)
+    lift = grasp + int(lifted[0]) if len(lifted) else None
+    in_air = np.flatnonzero(down > needed)
+    place = grasp + int(in_air[-1]) + 1 if ends and lift is not None and len(in_air) else None
+    seconds = [None if i is None else float(times[i]) for i in (lift, place, opening if ends else None, opened)]
+    return Hold(float(times[closing]), float(times[grasp]), seconds[0], seconds[1], seconds[2], seconds[3])
+
+
+def _object_height(episode: Episode, times: np.ndarray, first: int, last: int) -> np.ndarray | None:
+    """Return the height over time of the object that moves most while held, of shape (T,); None if none moves."""
+    start, stop = np.searchsorted(episode.times, times[[first, last]])
+    travel = {
+        name: float(np.linalg.norm(poses[start : stop + 1, :3] - poses[start, :3], axis=1).max())
+        for name, poses in episode.objects.items()
+    }
+    moved = max(travel, key=lambda name: travel[name], default=None)
+    if moved is None or travel[moved] < LIFT_M:
+        return None
+    return np.interp(times, episode.times, episode.objects[moved][:, 2])
+
+
+def _return_time(times: np.ndarray, joints: np.ndarray, holds: Sequence[Hold]) -> float | None:
+    """Return when the arm is back at its first position to stay; None if it never left or is not back."""
+    travel = np.maximum(np.ptp(joints, axis=0), 1e-9)
+    away = (np.abs(joints - np.median(joints[:5], axis=0)) / travel.max()).max(axis=1) > HOME_SHARE
+    if not away.any() or away[-1]:
+        return None
+    back = float(times[int(np.flatnonzero(away)[-1]) + 1])
+    last = holds[-1].opening if holds else None
+    return None if holds and (last is None or back < last) else back
+
+
+def _with_passes(name: str, arm: ArmEvents, everyone: dict[str, ArmEvents]) -> ArmEvents:
+    """Mark the holds that begin or end while another arm holds: the object goes from one to the other."""
+    others = [hold for other, events in everyone.items() if other != name for hold in events.holds]
+    holds = []
+    for hold in arm.holds:
+        passed = any(_begins_within(hold, other) for other in others)
+        handed_over = any(_begins_within(other, hold) for other in others)
+        holds.append(
+            replace(
+                hold, passed=passed, handed_over=handed_over, lift=None if passed else hold.lift,
+                place=None if handed_over else hold.place,
+            )
+        )  # fmt: skip
+    return replace(arm, holds=tuple(holds))
+
+
+def _begins_within(later: Hold, earlier: Hold) -> bool:
+    """Whether one hold begins during another and outlasts it."""
+    if earlier.opening is None or not earlier.grasp < later.grasp < earlier.opening:
+        return False
+    return later.opening is None or later.opening > earlier.opening

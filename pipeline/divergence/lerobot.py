@@ -1,0 +1,89 @@
+"""Episodes of a LeRobot dataset, version 3: a folder with meta/info.json and data/chunk-*/file-*.parquet.
+
+The format is described at https://huggingface.co/docs/lerobot/lerobot-dataset-v3.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence.episode import Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.table import Table
+
+INFO = Path("meta") / "info.json"
+STATE, ACTION = "observation.state", "action"
+ROWS = 1 << 16
+
+
+def is_lerobot(folder: Path) -> bool:
+    """Whether a folder is a LeRobot dataset."""
+    return (folder / INFO).is_file()
+
+
+def read_lerobot(folder: Path, number: int = 0) -> Episode:
+    """Read one episode of a dataset. Raises EpisodeError.
+
+    Args:
+        number: the value of `episode_index`.
+    """
+    try:
+        import pyarrow as arrow
+    except ImportError:
+        raise EpisodeError("LeRobot folders are read with pyarrow, which is not installed; run make setup") from None
+    names, source = _names(folder), f"{folder.name} (episode {number})"
+    builder, actions = EpisodeBuilder(names, source), None
+    try:
+        for times, states, commands in _batches(folder, number):
+            if states.shape[1] != len(names):
+                raise EpisodeError(f"{source}: {STATE} has {states.shape[1]} values, its names are {len(names)}")
+            builder.append(times, states)
+            if commands is not None:
+                actions = actions or Table(commands.shape[1])
+                actions.append(commands)
+    except (arrow.ArrowException, OSError, ValueError, KeyError) as error:
+        raise EpisodeError(f"{source} cannot be read: {' '.join(str(error).split())}") from None
+    return builder.episode(actions=actions)
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names of the state's values; LeRobot's ".pos" at their ends is dropped."""
+    try:
+        info = json.loads((folder / INFO).read_text("utf-8"))
+        version, names = str(info["codebase_version"]), info["features"][STATE]["names"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EpisodeError(f"{folder.name}/{INFO} does not describe {STATE}: {error}") from None
+    if not version.startswith("v3"):
+        raise EpisodeError(f"{folder.name} is a LeRobot dataset of version {version}; convert it to v3.0")
+    if isinstance(names, dict):
+        names = [name for group in names.values() for name in group]
+    return [str(name).removesuffix(".pos") for name in names]
+
+
+def _batches(folder: Path, number: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield times (n,), states (n, J) and actions (n, U) of one episode."""
+    import pyarrow.parquet as parquet
+
+    files = sorted((folder / "data").glob("chunk-*/file-*.parquet"))
+    if not files:
+        raise EpisodeError(f"{folder.name} has no data/chunk-*/file-*.parquet")
+    for path in files:
+        file = parquet.ParquetFile(path)
+        wanted = [name for name in (STATE, ACTION) if name in file.schema_arrow.names]
+        for batch in file.iter_batches(ROWS, columns=["timestamp", "episode_index", *wanted]):
+            chosen = batch.column("episode_index").to_numpy(zero_copy_only=False) == number
+            if not chosen.any():
+                continue
+            commands = _stack(batch.column(ACTION))[chosen] if ACTION in wanted else None
+            times = batch.column("timestamp").to_numpy(zero_copy_only=False).astype(float)
+            yield times[chosen], _stack(batch.column(STATE))[chosen], commands
+
+
+def _stack(column: Any) -> np.ndarray:
+    """Return a column of lists as an array of shape (rows, values)."""
+    values = column.flatten().to_numpy(zero_copy_only=False).astype(float)
+    if len(column) and (not len(values) or len(values) % len(column)):
+        raise ValueError("its rows have different lengths")
+    return values.reshape(len(column), -1)

@@ -1,0 +1,191 @@
+"""report.html: a comparison in one file that opens without a network (Figures 5 to 8 of the Real2Sim paper)."""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence.comparison import Comparison
+
+POINTS = 4000
+"""Of a curve; a longer one is drawn by the extremes of its sections."""
+COLOURS = ("#2f6f9f", "#b4532a", "#5b7f3a", "#7a5195")
+OVERALL = "#444444"
+PHASE_COLOURS = {"approach": "#dfe7ee", "grasp": "#f6dfb5", "transfer": "#dcebd3", "release": "#eadcec"}
+STYLE = """
+body { font: 14px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 24px auto; padding: 0 16px; color: #222 }
+table { border-collapse: collapse; margin: 8px 0 } th, td { padding: 3px 10px; border-bottom: 1px solid #ddd }
+td.number { text-align: right; font-variant-numeric: tabular-nums } th { text-align: left }
+.note { color: #555 }
+"""
+
+
+def report_html(comparison: Comparison, data: dict[str, Any]) -> str:
+    """Return the report: curves on one time axis, event strip, distribution, and tables per joint, phase and event.
+
+    Args:
+        data: contents of comparison.json.
+    """
+    import plotly.io
+
+    body = [
+        "<h1>Real against simulated</h1>",
+        f"<p>{html.escape(comparison.real)} (real) and {html.escape(comparison.sim)} (simulated). {_summary(data)}</p>",
+        '<p class="note">RMSE_norm: root of the mean of ((q_sim - q_real) / range)² over the joints and the gripper of '
+        "an arm, without unit (Real2Sim, section III-F). Times are on the clock of the real episode.</p>",
+        plotly.io.to_html(_curves(comparison, data), full_html=False, include_plotlyjs=True, config=CONFIG),
+        "<h2>Distribution of RMSE_norm</h2>",
+        plotly.io.to_html(_distribution(comparison), full_html=False, include_plotlyjs=False, config=CONFIG),
+        *_tables(data),
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real against simulated</title>'
+        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
+    )
+
+
+CONFIG = {"displaylogo": False, "responsive": True, "plotlyServerURL": ""}
+
+
+def _summary(data: dict[str, Any]) -> str:
+    shift = f"Aligned by {data['align']}: the simulation is {data['shift_s']:+.3f} s late."
+    onset = data["onset"]
+    if onset is None:
+        return f"{shift} The differences stay within the noise."
+    where = f"{onset['cause']} ({html.escape(onset['arm'])}, {html.escape(onset['joint'])})"
+    return f"{shift} Divergence begins at <b>{onset['time_s']:.3f} s</b>, in <b>{where}</b>."
+
+
+def _curves(comparison: Comparison, data: dict[str, Any]) -> Any:
+    """Return the figure of the errors over time and the event strip, on one axis."""
+    from plotly.subplots import make_subplots
+
+    kinds = [("rmse", "RMSE_norm", 1.0), ("position", "Tool position error (mm)", 1000.0)]
+    kinds.append(("rotation", "Tool rotation error (°)", 180 / np.pi))
+    kinds = [kind for kind in kinds if any(name.startswith(f"{kind[0]}_") for name in comparison.columns)]
+    rows = len(kinds) + 1
+    figure: Any = make_subplots(
+        rows, 1, shared_xaxes=True, vertical_spacing=0.05,
+        row_heights=[*[1.0] * len(kinds), 0.2 + 0.25 * len(data["arms"])],
+        subplot_titles=[*(title for _, title, _ in kinds), "Events: real above, simulated below"],
+    )  # fmt: skip
+    times = comparison.column("t")
+    for row, (kind, _, factor) in enumerate(kinds, 1):
+        for number, arm in enumerate(comparison.arms):
+            colour, values = COLOURS[number % len(COLOURS)], comparison.column(f"{kind}_{arm}") * factor
+            _line(figure, row, times, values, arm, colour)
+        if kind == "rmse" and len(comparison.arms) > 1:
+            _line(figure, row, times, comparison.column("rmse_overall"), "overall", OVERALL)
+    first = next(iter(comparison.arms.values()))
+    for phase in first.phases:
+        look = {"fillcolor": PHASE_COLOURS[phase.name], "opacity": 0.5, "line_width": 0, "layer": "below"}
+        note = {"annotation_text": phase.name, "annotation_position": "top left", "annotation_font_size": 10}
+        figure.add_vrect(phase.start, phase.stop, row=1, col=1, **look, **note)
+    if data["onset"]:
+        look = {"line_dash": "dash", "line_color": "#b00020"}
+        figure.add_vline(data["onset"]["time_s"], row="all", col=1, **look)
+    _event_strip(figure, rows, data)
+    figure.update_xaxes(title_text="Seconds (real)", row=rows, col=1)
+    figure.update_layout(
+        height=230 * len(kinds) + 120 + 60 * len(data["arms"]), hovermode="x unified", template="plotly_white",
+        margin={"l": 60, "r": 20, "t": 40, "b": 40}, legend={"orientation": "h", "y": 1.08},
+    )  # fmt: skip
+    return figure
+
+
+def _line(figure: Any, row: int, times: np.ndarray, values: np.ndarray, name: str, colour: str) -> None:
+    import plotly.graph_objects as go
+
+    x, y = envelope(times, values)
+    line = {"color": colour, "width": 1.5}
+    curve = go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=row == 1, line=line, mode="lines")
+    figure.add_trace(curve, row=row, col=1)
+
+
+def _event_strip(figure: Any, row: int, data: dict[str, Any]) -> None:
+    """Draw the events of each arm, those of the real episode on a line above the simulated ones."""
+    import plotly.graph_objects as go
+
+    ticks: list[str] = []
+    for number, arm in enumerate(data["arms"]):
+        for side, key in (("real", "real_s"), ("sim", "sim_on_real_s")):
+            events = [event for event in data["events"] if event["arm"] == arm and event[key] is not None]
+            ticks.append(f"{arm} {side}")
+            marks = go.Scatter(
+                x=[event[key] for event in events], y=[ticks[-1]] * len(events), text=[e["name"] for e in events],
+                mode="markers+text", textposition="top center", textfont={"size": 10}, showlegend=False,
+                marker={"color": COLOURS[number % len(COLOURS)], "size": 9,
+                        "symbol": "circle" if side == "real" else "diamond-open"},
+                hovertemplate=f"%{{text}}, {ticks[-1]}<extra></extra>",
+            )  # fmt: skip
+            figure.add_trace(marks, row=row, col=1)
+    figure.update_yaxes(categoryorder="array", categoryarray=ticks[::-1], range=[-0.5, len(ticks)], row=row, col=1)
+
+
+def _distribution(comparison: Comparison) -> Any:
+    """Return the histogram of RMSE_norm of each arm (Figures 7d and 8d)."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for number, arm in enumerate(comparison.arms):
+        counts, edges = np.histogram(comparison.column(f"rmse_{arm}"), bins=40)
+        share = counts / counts.sum()
+        bars = go.Bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=arm, width=np.diff(edges), opacity=0.6,
+                      marker_color=COLOURS[number % len(COLOURS)])  # fmt: skip
+        figure.add_trace(bars)
+    figure.update_layout(
+        height=280, barmode="overlay", template="plotly_white", xaxis_title="RMSE_norm", yaxis_title="Share of samples",
+        margin={"l": 60, "r": 20, "t": 20, "b": 40},
+    )  # fmt: skip
+    return figure
+
+
+def _tables(data: dict[str, Any]) -> list[str]:
+    joints, phases = [], []
+    for arm, result in data["arms"].items():
+        joints += [
+            (arm, joint["name"], joint["rmse"], joint["largest"], joint["range"], joint["range_source"])
+            for joint in result["joints"]
+        ]
+        phases += [
+            (arm, phase["name"], phase["start_s"], phase["stop_s"], phase["rmse_mean"], phase["growth_per_s"])
+            for phase in result["phases"]
+        ]
+    events = [
+        (event["arm"], event["name"], event["real_s"], event["sim_on_real_s"], event["delay_s"])
+        for event in data["events"]
+    ]
+    return [
+        "<h2>Joints</h2>",
+        _table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
+        "<h2>Error growth by phase</h2>",
+        _table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
+        "<h2>Events</h2>",
+        _table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    cells = "".join(f"<th>{html.escape(title)}</th>" for title in head)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return f"<td>{html.escape(value)}</td>"
+    return f'<td class="number">{"missing" if value is None else f"{value:.4g}"}</td>'
+
+
+def envelope(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most POINTS points of a curve that keep the smallest and largest value of each section, by time."""
+    if len(times) <= POINTS:
+        return times, values
+    size = -(-len(times) // (POINTS // 2))
+    starts = np.arange(0, len(times), size)
+    picked = []
+    for start in starts:
+        section = values[start : start + size]
+        picked += sorted((start + int(section.argmin()), start + int(section.argmax())))
+    return times[picked], values[picked]

@@ -1,0 +1,40 @@
+"""`grs-studio compare`: how far a simulated episode diverges from a real one."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from studio.commands.options import DONE
+
+METHODS = ("none", "clock", "motion", "dtw")
+"""As in pipeline.divergence, which takes a second to import."""
+
+
+def add_to(commands: "argparse._SubParsersAction") -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("compare", help="measure how far a simulated episode diverges from a real one")
+    episode = "episode: .csv, .npz, a LeRobot v3 folder, a project or one of its rounds"
+    command.add_argument("real", type=Path, metavar="REAL", help=episode)
+    command.add_argument("sim", type=Path, metavar="SIM", help="the same of the simulation")
+    command.add_argument("--out", type=Path, required=True, help="folder for comparison.json, .npz and report.html")
+    command.add_argument(
+        "--robot", type=Path, metavar="MODEL", help="MJCF, URDF or DH table (.json): joint ranges and end effectors"
+    )
+    command.add_argument(
+        "--align", choices=METHODS, default="clock",
+        help="none: times as they are; clock: from the first sample; motion: from the first motion; "
+        "dtw: by dynamic time warping (default %(default)s)",
+    )  # fmt: skip
+    command.set_defaults(execute=compare)
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    from pipeline.divergence import compare as compare_episodes
+    from pipeline.divergence import load_robot, read_episode, summary_lines, to_json, write_comparison
+
+    robot = load_robot(arguments.robot) if arguments.robot else None
+    real, sim = read_episode(arguments.real), read_episode(arguments.sim)
+    comparison = compare_episodes(real, sim, robot, arguments.align)
+    write_comparison(comparison, arguments.out)
+    print("\n".join(summary_lines(to_json(comparison))), file=sys.stderr)
+    return DONE

@@ -1,0 +1,172 @@
+"""Files of episodes, those that are broken, and `grs-studio compare`."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from arm_episodes import course, episode, mjcf, two_arms
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.divergence import EpisodeError, read_episode, rollout_episode, write_episode
+from pipeline.divergence.table import Table
+from studio.__main__ import main
+
+TIMES = np.arange(0, 12, 0.02)
+REAL = course(TIMES)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_an_episode_written_and_read_back_is_the_same(tmp_path, suffix):
+    both = np.hstack((course(TIMES, 5), course(TIMES, 5, 1)))
+    written = episode(both, TIMES, arms=two_arms())
+    write_episode(written, tmp_path / f"one{suffix}")
+    read = read_episode(tmp_path / f"one{suffix}")
+    np.testing.assert_array_equal(read.times, TIMES)
+    np.testing.assert_array_equal(read.positions.array(), both)
+    assert (read.names, read.arms) == (written.names, written.arms)
+
+
+def test_an_npz_in_fortran_order_and_single_precision_is_read(tmp_path):
+    np.savez(tmp_path / "one.npz", t=TIMES.astype("f4"), q=np.asfortranarray(REAL.astype("f4")), names=list("abcdefg"))
+    np.testing.assert_array_equal(read_episode(tmp_path / "one.npz").positions.array(), REAL.astype("f4"))
+
+
+def test_a_long_table_lies_on_the_disk_and_reads_the_same():
+    rows = np.random.default_rng(0).normal(size=(900_000, 5))
+    table = Table(5)
+    for start in range(0, len(rows), 70_000):
+        table.append(rows[start : start + 70_000])
+    assert table._file._rolled  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(table.rows(65_000, 140_001), rows[65_000:140_001])
+    np.testing.assert_array_equal(table.column(3), rows[:, 3])
+
+
+def test_a_lerobot_folder_is_read(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "meta").mkdir()
+    (tmp_path / "data" / "chunk-000").mkdir(parents=True)
+    feature = {"dtype": "float32", "shape": [3], "names": ["shoulder.pos", "elbow.pos", "gripper.pos"]}
+    (tmp_path / "meta" / "info.json").write_text(
+        json.dumps({"codebase_version": "v3.0", "fps": 50, "features": {"observation.state": feature}})
+    )
+    rows = np.random.default_rng(0).normal(size=(60, 3)).astype("f4")
+    table = arrow.table({
+        "observation.state": list(rows), "action": list(rows + 1),
+        "timestamp": [*np.arange(40) / 50, *np.arange(20) / 50],
+        "episode_index": [0] * 40 + [1] * 20,
+    })  # fmt: skip
+    parquet.write_table(table, tmp_path / "data" / "chunk-000" / "file-000.parquet")
+    read = read_episode(tmp_path)
+    assert read.names == ("shoulder", "elbow", "gripper")
+    assert read.arms["arm"].gripper == "gripper"
+    np.testing.assert_array_equal(read.positions.array(), rows[:40])
+    np.testing.assert_array_equal(read.actions.array(), rows[:40] + 1)
+
+
+def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
+    xml = """<mujoco><worldbody><body name="cube"><freejoint name="cube"/><geom size=".02"/></body>
+      <body name="hand"><joint name="x" type="slide"/><geom size=".02"/></body></worldbody>
+      <actuator><position joint="x"/><general name="suction" body="hand"/></actuator></mujoco>"""
+    xml = xml.replace('<general name="suction" body="hand"/>', '<adhesion name="suction" body="hand" ctrlrange="0 1"/>')
+    times = np.array([0.0, 0.1, 0.1, 0.2])
+    qpos = np.arange(32.0).reshape(4, 8)
+    actions = np.array([[0, 0], [1, 0], [1, 1], [2, 1.0]])
+    made = rollout_episode(times, qpos, actions, xml, (), "round")
+    assert made.names == ("x", "gripper_command")
+    np.testing.assert_array_equal(made.positions.array(), [[7, 0], [15, 0], [31, 1]])
+    np.testing.assert_array_equal(made.objects["cube"], qpos[[0, 1, 3], :7])
+
+
+def broken(draw, times, positions, names):
+    """Break an episode in one way, and return it with a word that the message has to contain."""
+    kind = draw(st.sampled_from(["nan", "infinite", "back", "twice", "short", "empty", "name", "text"]))
+    row = draw(st.integers(1, len(times) - 1))
+    times, positions, names = times.copy(), positions.copy(), list(names)
+    if kind in ("nan", "infinite"):
+        positions[row, 2] = np.nan if kind == "nan" else np.inf
+        return times, positions, names, f"row {row + 1} has no finite number for c"
+    if kind == "back":
+        times[row] = times[row - 1] - draw(st.floats(0, 5))
+        return times, positions, names, f"time does not increase at row {row + 1}"
+    if kind == "twice":
+        names[1] = names[0]
+        return times, positions, names, "name of its own"
+    if kind == "short":
+        return times[:1], positions[:1], names, "at least two samples"
+    if kind == "empty":
+        return times[:0], positions[:0], names, "empty"
+    if kind == "name":
+        return times, positions, ["t2", *names], "shape"
+    return times, positions.astype(str), names, "no numbers"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_broken_episode_gives_one_line_that_says_what_is_wrong(tmp_path_factory, data):
+    times, positions, names, words = broken(data.draw, TIMES[:50], REAL[:50], "abcdefg")
+    path = tmp_path_factory.mktemp("broken") / "episode.npz"
+    np.savez(path, t=times, q=positions, names=names)
+    with pytest.raises(EpisodeError) as caught:
+        read_episode(path)
+    message = str(caught.value)
+    assert "\n" not in message and "episode.npz" in message
+    assert words == "shape" or re.search(re.escape(words), message), message
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=200), st.sampled_from([".csv", ".npz"]), st.booleans())
+def test_any_bytes_give_an_episode_or_one_line(tmp_path_factory, content, suffix, with_header):
+    path = tmp_path_factory.mktemp("bytes") / f"episode{suffix}"
+    path.write_bytes(b"t,a\n0,1\n" * with_header + content)
+    try:
+        read_episode(path)
+    except EpisodeError as error:
+        assert "\n" not in str(error)
+
+
+def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
+    sim = REAL + 0.3 * np.maximum(TIMES - 4.0, 0)[:, None] * [1, 0, 0, 0, 0, 0, 0]
+    write_episode(episode(REAL, TIMES), tmp_path / "real.npz")
+    write_episode(episode(sim, TIMES), tmp_path / "sim.npz")
+    (tmp_path / "arm.xml").write_text(mjcf())
+    files = [str(tmp_path / name) for name in ("real.npz", "sim.npz")]
+    assert main(["compare", *files, "--robot", str(tmp_path / "arm.xml"), "--out", str(tmp_path / "out")]) == 0
+    assert "diverges from 4.000 s on, in transfer (arm arm, joint_1)" in capsys.readouterr().err
+    data = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert (data["shift_s"], data["overlap_s"], data["onset_s"]) == (
+        0,
+        pytest.approx(TIMES[-1]),
+        pytest.approx(4, abs=0.021),
+    )
+    assert [event["name"] for event in data["events"]] == ["home", "grasp", "lift", "place", "release", "return"]
+    with np.load(tmp_path / "out" / "comparison.npz") as arrays:
+        assert {"t", "rmse_arm", "rmse_overall", "position_arm", "rotation_arm"} <= set(arrays.files)
+        assert {arrays[name].shape for name in arrays.files} == {TIMES.shape}
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", report)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.csv", None, "there is no episode"),
+        ("empty.csv", "", "is empty"),
+        ("head.csv", "t,a,b\n", "is empty"),
+        ("time.csv", "time,a\n0,1\n", "no column t"),
+        ("text.csv", "t,a\n0,one\n1,2\n", "cannot be read"),
+        ("nan.csv", "t,a\n0,1\n1,\n", "row 2 has no finite number for a"),
+        ("back.csv", "t,a\n0,1\n2,1\n1,1\n", "time does not increase at row 3"),
+        ("other.txt", "t,a\n", "takes .csv, .npz"),
+    ],
+)
+def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, capsys, name, content, words):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    (tmp_path / "real.csv").write_text("t,a\n0,1\n1,2\n")
+    assert main(["compare", str(tmp_path / "real.csv"), str(tmp_path / name), "--out", str(tmp_path / "out")]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and words in line
+    assert not (tmp_path / "out").exists()
