@@ -120,13 +120,15 @@ class ViewerContent:
 
     def _round(self, project: Project, number: int, record: RunRecord, leader: ViewSession | None = None) -> str:
         model = save_model(record.xml, project.folder, f"round_{number:03d}")
-        return self._views.open(
+        token = self._views.open(
             model,
             trajectory=Trajectory(record.times, record.qpos),
             focus=[name for goal in record.goals for name in goal.get("objects", ())],
-            leader=leader,
             **_photograph(project),
         )
+        if leader:
+            self._views.get(token).follow(leader)
+        return token
 
     def _view(self, session: Session, kind: str, stamp: str, open_view: Callable[[], str]) -> str:
         """Return the token of the open view of that kind; open a new one if its stamp differs or it was closed."""

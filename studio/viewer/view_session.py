@@ -77,7 +77,6 @@ class ViewSession:
         marks: Sequence[Mark] = (),
         layout: np.ndarray | None = None,
         focus: Sequence[str] = (),
-        leader: "ViewSession | None" = None,
     ):
         """
         Args:
@@ -87,7 +86,6 @@ class ViewSession:
             marks: shown on the timeline.
             layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
             focus: names of the objects that the camera frames at first, along their paths in the trajectory.
-            leader: a view whose clock this one's recording follows, and which its commands about time go to.
         """
         self.model = _compile(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
@@ -117,9 +115,14 @@ class ViewSession:
         self._closed = False
         self._task: BackgroundTask | None = None
         self.last_used = time.monotonic()
-        self._leader = leader
-        self._unfollow = leader.watch(self._follow) if leader else None
+        self._leader: ViewSession | None = None
+        self._unfollow: Callable[[], object] | None = None
         self._publish()
+
+    def follow(self, leader: "ViewSession") -> None:
+        """Let this view's recording follow another view's clock, which commands about time go to from now on."""
+        self._leader = leader
+        self._unfollow = leader.watch(self._follow_leader)
 
     # What a watcher reads
 
@@ -212,7 +215,7 @@ class ViewSession:
         self._wake.set()
         return None
 
-    def _follow(self) -> None:
+    def _follow_leader(self) -> None:
         """Go to the leader's time; a time that waits already will do."""
         if self._leader and self._commands.qsize() < 2:
             self._commands.put(Seek(op="seek", time=self._leader.time))

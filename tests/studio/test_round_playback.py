@@ -171,7 +171,8 @@ def test_widening_enlarges_tolerances_and_zones_and_nothing_else():
 
 
 def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, record):
-    short = ViewSession(XML, Trajectory(record.times[:11], record.qpos[:11]), leader=view)
+    short = ViewSession(XML, Trajectory(record.times[:11], record.qpos[:11]))
+    short.follow(view)
     try:
         short.watch(lambda: None)
         short.enqueue({"op": "seek", "time": 0.5})
