@@ -3,7 +3,7 @@
 from pipeline.divergence.alignment import METHODS, Alignment, Method, align
 from pipeline.divergence.comparison import Comparison, Onset, compare
 from pipeline.divergence.comparison_files import summary_lines, to_json, write_comparison
-from pipeline.divergence.episode import Arm, Episode, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.episode_files import read_episode, write_episode
 from pipeline.divergence.project_episodes import rollout_episode, round_episode
 from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
@@ -11,7 +11,7 @@ from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
 __all__ = [
     "METHODS",
     "Alignment",
-    "Arm",
+    "ArmJoints",
     "Comparison",
     "Episode",
     "EpisodeError",

@@ -64,7 +64,7 @@ def align(real: Episode, sim: Episode, columns: Sequence[str], scale: np.ndarray
         return _shifted(real, sim, 0.0, method)
     if method == "clock":
         return _shifted(real, sim, float(sim.times[0] - real.times[0]), method)
-    motions = _Motion(real, real.columns(columns), scale), _Motion(sim, sim.columns(columns), scale)
+    motions = _MotionSignal(real, real.columns(columns), scale), _MotionSignal(sim, sim.columns(columns), scale)
     threshold = max(motion.threshold for motion in motions)
     start_real, start_sim = (motion.first(threshold) for motion in motions)
     if method == "motion":
@@ -87,7 +87,7 @@ def _shifted(real: Episode, sim: Episode, shift: float, method: Method) -> Align
     return Alignment(method, shift, float(start), float(stop))
 
 
-class _Motion:
+class _MotionSignal:
     """Joint positions of one episode on a grid, divided by their ranges."""
 
     def __init__(self, episode: Episode, columns: list[int], scale: np.ndarray) -> None:
@@ -122,7 +122,7 @@ class _Motion:
         return float(np.interp(threshold, (low, high), self.times[after - 1 : after + 1]))
 
 
-def _refine(real: _Motion, sim: _Motion, start: float, shift: float) -> float:
+def _refine(real: _MotionSignal, sim: _MotionSignal, start: float, shift: float) -> float:
     """Return the shift near `shift` at which the displacements around the first motion agree best.
 
     Crossing a threshold is late where the motion begins slowly in noise; the course of the motion is not.
@@ -147,7 +147,7 @@ def _refine(real: _Motion, sim: _Motion, start: float, shift: float) -> float:
     return round(float(shifts[best] + offset), SHIFT_DIGITS) + 0.0
 
 
-def _warp(real: _Motion, sim: _Motion) -> tuple[np.ndarray, np.ndarray]:
+def _warp(real: _MotionSignal, sim: _MotionSignal) -> tuple[np.ndarray, np.ndarray]:
     """Return matching times of both, rising, of shape (n,) each."""
     step = max(real.episode.duration, sim.episode.duration) / WARP_SAMPLES
     grids = [np.arange(m.times[0], m.times[-1] + step / 2, step).clip(max=m.times[-1]) for m in (real, sim)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.divergence.alignment import Alignment, Method, align
-from pipeline.divergence.episode import Arm, Episode, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.events import ArmEvents, find_events
 from pipeline.divergence.metrics import (
     equal_weights,
@@ -17,8 +17,8 @@ from pipeline.divergence.metrics import (
     rotation_error,
 )
 from pipeline.divergence.onset import find_onset
-from pipeline.divergence.phases import Growth, Phase, growth, phase_at, phases_of
-from pipeline.divergence.robot_kinematics import Robot
+from pipeline.divergence.phases import ContactPhase, Growth, growth, phase_at, phases_of
+from pipeline.divergence.robot_kinematics import RobotKinematics
 from pipeline.divergence.table import BLOCK_ROWS, Table
 from pipeline.divergence.units import check_units
 
@@ -52,7 +52,7 @@ class ArmResult:
     """The gripper last, if there is one."""
     real: ArmEvents
     sim: ArmEvents
-    phases: tuple[Phase, ...]
+    phases: tuple[ContactPhase, ...]
     """Of the real episode, on its clock."""
     growth: tuple[Growth, ...]
 
@@ -88,7 +88,7 @@ class Comparison:
         return self.errors.column(self.columns.index(name))
 
 
-def compare(real: Episode, sim: Episode, robot: Robot | None = None, method: Method = "clock") -> Comparison:
+def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, method: Method = "clock") -> Comparison:
     """Compare a simulated episode with a real one, at the samples of the real one.
 
     Raises EpisodeError: other joints, other units, no overlap; RobotModelError.
@@ -126,7 +126,7 @@ def compare(real: Episode, sim: Episode, robot: Robot | None = None, method: Met
     return Comparison(real.source, sim.source, alignment, results, onset, tuple(columns), errors)
 
 
-def common_arms(real: Episode, sim: Episode) -> dict[str, Arm]:
+def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
     """Return the arms that both episodes have: those that a file names, the real one's first.
 
     Raises EpisodeError if a joint is missing. Where neither file names arms, both need the same joints.
@@ -144,7 +144,7 @@ def common_arms(real: Episode, sim: Episode) -> dict[str, Arm]:
     return arms
 
 
-def _with_arms(episode: Episode, arms: dict[str, Arm]) -> Episode:
+def _with_arms(episode: Episode, arms: dict[str, ArmJoints]) -> Episode:
     return Episode(
         episode.times, episode.positions, episode.names, arms, episode.actions, episode.events, episode.objects,
         episode.source, episode.declared_arms,
@@ -160,7 +160,7 @@ def _extents(episode: Episode, names: Sequence[str]) -> np.ndarray:
     return np.stack((low, high))
 
 
-def _ranges(names: Sequence[str], extents: np.ndarray, robot: Robot | None) -> tuple[np.ndarray, list[str]]:
+def _ranges(names: Sequence[str], extents: np.ndarray, robot: RobotKinematics | None) -> tuple[np.ndarray, list[str]]:
     """Return the normalisation factor of each column, of shape (n,), and where each comes from."""
     ranges, sources = np.ptp(extents, axis=0), []
     for number, name in enumerate(names):
@@ -177,7 +177,12 @@ def _ranges(names: Sequence[str], extents: np.ndarray, robot: Robot | None) -> t
 
 
 def _errors(
-    real: Episode, sim: Episode, arms: dict[str, Arm], ranges: np.ndarray, robot: Robot | None, alignment: Alignment
+    real: Episode,
+    sim: Episode,
+    arms: dict[str, ArmJoints],
+    ranges: np.ndarray,
+    robot: RobotKinematics | None,
+    alignment: Alignment,
 ) -> tuple[Table, Table, list[str]]:
     """Return the errors over time, (q_sim - q_real) / range over time, and the names of the errors' columns."""
     columns = ["t", "t_sim", *(f"rmse_{arm}" for arm in arms), "rmse_overall"]
@@ -238,7 +243,7 @@ def _interpolation_error(sim: Episode, times: np.ndarray, alignment: Alignment, 
 
 
 def _onset(
-    differences: Table, times: np.ndarray, arms: dict[str, Arm], results: dict[str, ArmResult], floor: np.ndarray
+    differences: Table, times: np.ndarray, arms: dict[str, ArmJoints], results: dict[str, ArmResult], floor: np.ndarray
 ) -> Onset | None:
     row = find_onset(differences, floor)
     if row is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.divergence.comparison import ArmResult, Comparison
 from pipeline.divergence.episode_files import write_arrays
-from pipeline.divergence.events import Event
+from pipeline.divergence.events import EpisodeEvent
 from pipeline.store import atomic_write, write_json, write_text
 
 SCHEMA = 1
@@ -101,7 +101,7 @@ def _events(comparison: Comparison) -> Iterable[dict[str, Any]]:
     return sorted(found, key=lambda event: event["time_s"])
 
 
-def _event(comparison: Comparison, real: Event | None, sim: Event | None) -> dict[str, Any]:
+def _event(comparison: Comparison, real: EpisodeEvent | None, sim: EpisodeEvent | None) -> dict[str, Any]:
     event = real or sim
     assert event is not None
     on_real = None if sim is None else float(comparison.alignment.real_times(np.array([sim.time]))[0])

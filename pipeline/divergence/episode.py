@@ -22,7 +22,7 @@ class EpisodeError(StudioError):
 
 
 @dataclass(frozen=True)
-class Arm:
+class ArmJoints:
     """One arm of a robot, by the names of an episode's columns and of the robot's model."""
 
     joints: tuple[str, ...]
@@ -50,7 +50,7 @@ class Episode:
     """Joint positions and grippers, T rows of J values in the order of `names`; radians, or metres for slides."""
     names: tuple[str, ...]
     """Of the J columns."""
-    arms: Mapping[str, Arm]
+    arms: Mapping[str, ArmJoints]
     """By name; one called "arm", or "left" and "right", where the file does not say."""
     actions: Table | None = None
     """T rows of U values."""
@@ -65,7 +65,7 @@ class Episode:
 
     @staticmethod
     def from_arrays(
-        times: np.ndarray, positions: np.ndarray, names: Sequence[str], arms: Mapping[str, Arm] | None = None,
+        times: np.ndarray, positions: np.ndarray, names: Sequence[str], arms: Mapping[str, ArmJoints] | None = None,
         source: str = "episode",
     ) -> "Episode":  # fmt: skip
         """Return a checked episode of arrays of shape (T,) and (T, J). Raises EpisodeError."""
@@ -152,7 +152,7 @@ class EpisodeBuilder:
         self._count += len(times)
         self._last = times[-1] if len(times) else self._last
 
-    def episode(self, arms: Mapping[str, Arm] | None = None, **fields) -> Episode:
+    def episode(self, arms: Mapping[str, ArmJoints] | None = None, **fields) -> Episode:
         """Return the episode. Raises EpisodeError if it is empty, or its arms or units do not fit.
 
         Args:
@@ -178,7 +178,7 @@ class EpisodeBuilder:
         )  # fmt: skip
 
 
-def arms_of(names: Sequence[str]) -> dict[str, Arm]:
+def arms_of(names: Sequence[str]) -> dict[str, ArmJoints]:
     """Return the arms that column names show: "left" and "right" where every name begins with one, else "arm".
 
     A name with "gripper" or "finger" is the gripper; the first one if an arm has several.
@@ -190,7 +190,7 @@ def arms_of(names: Sequence[str]) -> dict[str, Arm]:
         # A floating gripper's own slides are joints: gripper_x is not the opening of a gripper.
         openings = [name for name in columns if _GRIPPER.search(name)]
         gripper = openings[0] if openings and len(columns) > 1 else None
-        arms[arm] = Arm(tuple(name for name in columns if name != gripper), gripper)
+        arms[arm] = ArmJoints(tuple(name for name in columns if name != gripper), gripper)
     return arms
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from pipeline.divergence.episode import Arm, Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.lerobot import is_lerobot, read_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.table import Table
@@ -68,12 +68,12 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(value() if callable(value) else value))
 
 
-def parse_arms(text: str, source: str) -> dict[str, Arm]:
+def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
     """Return the arms of a JSON text {arm: {"joints", "gripper", "tool"}}. Raises EpisodeError."""
     try:
         data = json.loads(text or "{}")
         return {
-            str(name): Arm(
+            str(name): ArmJoints(
                 tuple(map(str, arm["joints"])),
                 str(arm["gripper"]) if arm.get("gripper") else None, str(arm["tool"]) if arm.get("tool") else None,
                 float(arm["open"]) if arm.get("open") is not None else None,

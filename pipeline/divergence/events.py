@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.divergence.episode import Arm, Episode
-from pipeline.divergence.robot_kinematics import Robot
+from pipeline.divergence.episode import ArmJoints, Episode
+from pipeline.divergence.robot_kinematics import RobotKinematics
 
 SAMPLES = 20_000
 """Samples of an episode among which events are found."""
@@ -27,7 +27,7 @@ HOME_SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class Event:
+class EpisodeEvent:
     """One event of one arm."""
 
     name: str
@@ -67,21 +67,21 @@ class ArmEvents:
     holds: tuple[Hold, ...]
     returned: float | None
 
-    def events(self, arm: str) -> list[Event]:
+    def events(self, arm: str) -> list[EpisodeEvent]:
         """Return the events in order."""
-        found = [Event("home", arm, self.home)]
+        found = [EpisodeEvent("home", arm, self.home)]
         for number, hold in enumerate(self.holds, 1):
             times = {
                 "grasp": hold.grasp, "pass": hold.grasp if hold.passed else None, "lift": hold.lift,
                 "place": hold.place, "release": hold.opening,
             }  # fmt: skip
-            found += [Event(name, arm, time, number) for name, time in times.items() if time is not None]
+            found += [EpisodeEvent(name, arm, time, number) for name, time in times.items() if time is not None]
         if self.returned is not None:
-            found.append(Event("return", arm, self.returned))
+            found.append(EpisodeEvent("return", arm, self.returned))
         return sorted(found, key=lambda event: event.time)
 
 
-def find_events(episode: Episode, robot: Robot | None = None) -> dict[str, ArmEvents]:
+def find_events(episode: Episode, robot: RobotKinematics | None = None) -> dict[str, ArmEvents]:
     """Return what each arm did.
 
     A gripper is open at its first position unless the arm says otherwise. Heights are those of the object that moves
@@ -91,7 +91,7 @@ def find_events(episode: Episode, robot: Robot | None = None) -> dict[str, ArmEv
     return {name: _with_passes(name, arm, found) for name, arm in found.items()}
 
 
-def _arm_events(episode: Episode, name: str, arm: Arm, robot: Robot | None) -> ArmEvents:
+def _arm_events(episode: Episode, name: str, arm: ArmJoints, robot: RobotKinematics | None) -> ArmEvents:
     times = episode.times
     if len(times) > SAMPLES:
         times = np.linspace(times[0], times[-1], SAMPLES)

@@ -9,7 +9,7 @@ from pipeline.divergence.events import ArmEvents
 
 
 @dataclass(frozen=True)
-class Phase:
+class ContactPhase:
     """One phase of one arm; the time after its end belongs to the next."""
 
     name: str
@@ -23,7 +23,7 @@ class Phase:
 class Growth:
     """The RMSE_norm of an arm in one phase."""
 
-    phase: Phase
+    phase: ContactPhase
     mean: float
     first: float
     last: float
@@ -31,7 +31,7 @@ class Growth:
     """Slope of the least-squares line through the phase."""
 
 
-def phases_of(events: ArmEvents, stop: float) -> tuple[Phase, ...]:
+def phases_of(events: ArmEvents, stop: float) -> tuple[ContactPhase, ...]:
     """Return the phases from the episode's start to `stop`, without gaps.
 
     approach lasts until the gripper begins to close; grasp until the object is lifted (or held, where it is passed);
@@ -47,15 +47,15 @@ def phases_of(events: ArmEvents, stop: float) -> tuple[Phase, ...]:
         if release is not None:
             starts.append(("release", release))
     ends = [start for _, start in starts[1:]] + [stop]
-    return tuple(Phase(name, start, end) for (name, start), end in zip(starts, ends, strict=True) if end > start)
+    return tuple(ContactPhase(name, start, end) for (name, start), end in zip(starts, ends, strict=True) if end > start)
 
 
-def phase_at(phases: Sequence[Phase], time: float) -> Phase:
+def phase_at(phases: Sequence[ContactPhase], time: float) -> ContactPhase:
     """Return the phase of an instant; the first or last one outside."""
     return next((phase for phase in phases if time < phase.stop), phases[-1])
 
 
-def growth(phases: Sequence[Phase], times: np.ndarray, rmse: np.ndarray) -> list[Growth]:
+def growth(phases: Sequence[ContactPhase], times: np.ndarray, rmse: np.ndarray) -> list[Growth]:
     """Return how the error of shape (T,) at `times` (T,) grows in each phase that has two samples or more."""
     found = []
     for phase in phases:

@@ -6,7 +6,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pipeline.divergence.episode import Arm, Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.robot_kinematics import compile_kinematics
 from pipeline.divergence.table import Table
 from pipeline.router.round_record import FILE, read_record
@@ -84,7 +84,7 @@ def rollout_episode(
     poses = {
         model.body(joint.bodyid[0]).name: qpos[:, joint.qposadr[0] : joint.qposadr[0] + 7][rising] for joint in free
     }
-    arm = Arm(tuple(joint.name for joint in robot), gripper)
+    arm = ArmJoints(tuple(joint.name for joint in robot), gripper)
     return builder.episode(
         {"arm": arm}, actions=Table.from_array(actions[rising]), events=tuple(events), objects=poses
     )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
-from pipeline.divergence.episode import Arm
+from pipeline.divergence.episode import ArmJoints
 from pipeline.errors import StudioError
 
 
@@ -18,14 +18,14 @@ class RobotModelError(StudioError):
     """A robot model that cannot be read, or that lacks a joint or a tool."""
 
 
-class Robot(Protocol):
+class RobotKinematics(Protocol):
     """What a comparison asks of a robot's model."""
 
     def range_of(self, joint: str) -> float | None:
         """Return the width of a joint's limits, in radians or metres; None if it has none."""
         ...
 
-    def pose(self, name: str, arm: Arm, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, name: str, arm: ArmJoints, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p (T, 3) in metres and R (T, 3, 3) of an arm's tool for joint positions of shape (T, joints)."""
         ...
 
@@ -46,7 +46,7 @@ class MujocoRobot:
             return float(np.ptp(self.model.jnt_range[number]))
         return self.control_ranges.get(joint)
 
-    def pose(self, name: str, arm: Arm, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, name: str, arm: ArmJoints, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p (T, 3) in metres and R (T, 3, 3) of the tool in the world (F6).
 
         The same steps as MuJoCo's mj_kinematics (Computation, "Kinematics"), for all samples at once: 10 million
@@ -97,7 +97,7 @@ class MujocoRobot:
             raise RobotModelError(f"{self.name}: joint {name} has no single position; name hinges and slides")
         return number
 
-    def _tool(self, arm: Arm) -> tuple[int, np.ndarray, np.ndarray]:
+    def _tool(self, arm: ArmJoints) -> tuple[int, np.ndarray, np.ndarray]:
         """Return the tool's body, its position (3,) and its rotation (3, 3) there.
 
         Without a tool: the only site on the body that the last joint moves, else that body.
@@ -131,7 +131,7 @@ class DhRobot:
         """Return the width of a joint's limits if the file gives them."""
         return self.ranges.get(joint)
 
-    def pose(self, name: str, arm: Arm, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, name: str, arm: ArmJoints, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p (T, 3) in metres and R (T, 3, 3) of the tool. Raises RobotModelError for an arm without a table."""
         table = self.arms.get(name)
         if table is None or len(table.links) != positions.shape[1]:
@@ -139,7 +139,7 @@ class DhRobot:
         return table.pose(positions)
 
 
-def load_robot(path: Path) -> Robot:
+def load_robot(path: Path) -> RobotKinematics:
     """Read an MJCF or URDF file, or a table of Denavit-Hartenberg parameters as JSON. Raises RobotModelError.
 
     The JSON is {"arms": {name: {"dh": [[a, alpha, d, theta], ...], "base", "flange", "tool": 4x4}},

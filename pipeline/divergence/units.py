@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pipeline.divergence.episode import MAX_ANGLE, Arm, Episode, EpisodeError
-from pipeline.divergence.robot_kinematics import Robot
+from pipeline.divergence.episode import MAX_ANGLE, ArmJoints, Episode, EpisodeError
+from pipeline.divergence.robot_kinematics import RobotKinematics
 
 FACTORS = {180 / np.pi: ("degrees", "radians"), 1000.0: ("millimetres", "metres")}
 TIME_FACTORS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
@@ -18,7 +18,11 @@ MAX_SPANS = 20.0
 
 
 def check_units(
-    real: Episode, sim: Episode, arms: Mapping[str, Arm], extents: tuple[np.ndarray, np.ndarray], robot: Robot | None
+    real: Episode,
+    sim: Episode,
+    arms: Mapping[str, ArmJoints],
+    extents: tuple[np.ndarray, np.ndarray],
+    robot: RobotKinematics | None,
 ) -> None:
     """Raise EpisodeError if one of two episodes is in other units than radians, metres and seconds.
 

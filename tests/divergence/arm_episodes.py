@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pipeline.divergence import Arm, Episode
+from pipeline.divergence import ArmJoints, Episode
 from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
 
 DH = ((0.0, math.pi / 2, 0.1625), (-0.425, 0.0, 0.0), (-0.3922, 0.0, 0.0), (0.0, math.pi / 2, 0.1333),
@@ -75,15 +75,15 @@ def course(times: np.ndarray, joints: int = 6, seed: int = 0) -> np.ndarray:
 
 
 def episode(
-    positions: np.ndarray, times: np.ndarray, source: str = "real", arms: dict[str, Arm] | None = None
+    positions: np.ndarray, times: np.ndarray, source: str = "real", arms: dict[str, ArmJoints] | None = None
 ) -> Episode:
     """An episode of one six-joint arm with a gripper, or of the arms given."""
-    arms = arms or {"arm": Arm(JOINTS, "gripper", "tool")}
+    arms = arms or {"arm": ArmJoints(JOINTS, "gripper", "tool")}
     names = [name for arm in arms.values() for name in arm.columns]
     return Episode.from_arrays(times, positions, names, arms, source)
 
 
-def two_arms() -> dict[str, Arm]:
+def two_arms() -> dict[str, ArmJoints]:
     return {
-        side: Arm(tuple(f"{side}_{n}" for n in range(1, 6)), f"{side}_gripper") for side in ("left", "right")
+        side: ArmJoints(tuple(f"{side}_{n}" for n in range(1, 6)), f"{side}_gripper") for side in ("left", "right")
     }  # fmt: skip

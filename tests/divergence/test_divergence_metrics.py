@@ -8,7 +8,7 @@ from arm_episodes import JOINTS, course, dh_table, episode, mjcf, two_arms, urdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.divergence import Arm, EpisodeError, compare, load_robot
+from pipeline.divergence import ArmJoints, EpisodeError, compare, load_robot
 from pipeline.divergence.metrics import position_error, rotation_error
 from pipeline.divergence.robot_kinematics import RobotModelError
 
@@ -69,7 +69,7 @@ def test_mjcf_urdf_and_dh_table_of_one_arm_give_the_same_pose(models, q):
     positions = np.array([q])
     expected_p, expected_r = dh_table().pose(positions)
     for robot in models:
-        p, r = robot.pose("arm", Arm(JOINTS, None, "tool"), positions)
+        p, r = robot.pose("arm", ArmJoints(JOINTS, None, "tool"), positions)
         assert position_error(p, expected_p)[0] < 1e-6
         assert rotation_error(r, expected_r)[0] < 1e-5
 
@@ -98,9 +98,9 @@ def test_tool_errors_over_time_are_those_of_the_poses(models):
 
 def test_a_model_without_the_joint_or_the_tool_is_refused(models):
     with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
-        models[0].pose("arm", Arm(("elbow",)), np.zeros((1, 1)))
+        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
     with pytest.raises(RobotModelError, match="no site or body hand"):
-        models[0].pose("arm", Arm(JOINTS, None, "hand"), np.zeros((1, 6)))
+        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
 
 
 def in_degrees(sim):
@@ -116,7 +116,7 @@ def gripper_in_millimetres(sim):
 
 
 def other_joints(sim):
-    return episode(sim, TIMES, "sim", {"arm": Arm(("joint_1", "elbow", *JOINTS[2:]), "gripper")})
+    return episode(sim, TIMES, "sim", {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arm_episodes import KEYS, course, episode, smooth
 
-from pipeline.divergence import Arm, Episode, EpisodeError, compare
+from pipeline.divergence import ArmJoints, Episode, EpisodeError, compare
 from pipeline.divergence.events import find_events
 from pipeline.divergence.onset import find_onset
 from pipeline.divergence.phases import phases_of
@@ -122,7 +122,7 @@ def test_a_lift_is_seen_in_the_pose_of_the_object_that_moves():
 
 
 def test_an_object_that_goes_from_arm_to_arm_is_passed():
-    arms = {side: Arm((f"{side}_1",), f"{side}_gripper") for side in ("left", "right")}
+    arms = {side: ArmJoints((f"{side}_1",), f"{side}_gripper") for side in ("left", "right")}
     left = smooth(
         TIMES,
         (*KEYS[:4], 7.0, 7.5, 10.0),

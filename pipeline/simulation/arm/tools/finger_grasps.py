@@ -14,7 +14,7 @@ from pipeline.geometry import planar_rotation
 from pipeline.simulation.arm.kinematics import gripper_pose
 from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
-from pipeline.simulation.arm.tools.height_map import HeightMap, measure_heights
+from pipeline.simulation.arm.tools.surface_heights import SurfaceHeights, measure_heights
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 
@@ -80,7 +80,7 @@ def _closing_directions(target: Object) -> np.ndarray:
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(GRASP_DIRECTIONS) + 0.5) / GRASP_DIRECTIONS])
 
 
-def _grasps_along(heights: HeightMap, target: Object, yaw: float) -> Iterator[Grasp | float | int]:
+def _grasps_along(heights: SurfaceHeights, target: Object, yaw: float) -> Iterator[Grasp | float | int]:
     """Yield grasps that close in one direction, widths that are too large, and labels of what blocks a grasp."""
     local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
     extent = local[heights.own, 1] if heights.own.any() else np.zeros(1)
@@ -98,7 +98,7 @@ def _grasps_along(heights: HeightMap, target: Object, yaw: float) -> Iterator[Gr
                 break
 
 
-def _grasps_at(heights: HeightMap, target: Object, strip: _Strip, tips: float) -> Iterator[Grasp | float | int]:
+def _grasps_at(heights: SurfaceHeights, target: Object, strip: _Strip, tips: float) -> Iterator[Grasp | float | int]:
     """Yield the results of `_grasps_along` for one strip with the fingertips at the height `tips`."""
     local, across = strip.local, strip.across
     high = strip.inside & heights.own & (heights.heights > tips + 0.003)
@@ -151,7 +151,7 @@ def _runs(values: np.ndarray, pitch: float) -> Iterator[tuple[float, float]]:
         yield float(run[0] - pitch / 2), float(run[-1] + pitch / 2)
 
 
-def _flank(heights: HeightMap, target: Object, strip: _Strip, edge: float, side: int, tips: float) -> np.ndarray:
+def _flank(heights: SurfaceHeights, target: Object, strip: _Strip, edge: float, side: int, tips: float) -> np.ndarray:
     """Return points (N, 2) of the flank at an edge, N at least 1: along and across the closing direction."""
     reach = 1.6 * heights.pitch
     along = edge + side * np.arange(reach, -reach, -FLANK_STEP_M)
@@ -171,7 +171,7 @@ def _slant(flank: np.ndarray) -> float:
     return abs(float(np.polyfit(flank[:, 1], flank[:, 0], 1)[0])) if len(flank) > 2 else np.inf
 
 
-def _blocker(heights: HeightMap, strip: _Strip, edge: float, side: int, tips: float) -> int | None:
+def _blocker(heights: SurfaceHeights, strip: _Strip, edge: float, side: int, tips: float) -> int | None:
     """Return the label of what is where a finger must go; None if it is free."""
     out = side * (strip.local[:, 0] - edge)  # from the pad of the open finger
     near = np.abs(strip.local[:, 1] - strip.across) < fingers.PAD_HALF_WIDTH_M + 0.003

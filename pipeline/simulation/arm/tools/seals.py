@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
-from pipeline.simulation.arm.tools.height_map import HeightMap, measure_heights
+from pipeline.simulation.arm.tools.surface_heights import SurfaceHeights, measure_heights
 from pipeline.simulation.arm.tools.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
@@ -68,7 +68,7 @@ def find_seals(physics: Physics, target: Object, max_grasps: int = 12) -> GraspS
     return GraspSearch(tuple(distinct), "", "")
 
 
-def _lip_at(heights: HeightMap, index: int) -> _Lip | str:
+def _lip_at(heights: SurfaceHeights, index: int) -> _Lip | str:
     """Return the cup on a grid point, or why its lip does not lie on the object all around."""
     offsets = heights.points - heights.points[index]
     distance = np.linalg.norm(offsets, axis=1)

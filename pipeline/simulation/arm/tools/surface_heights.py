@@ -12,7 +12,7 @@ MARGIN_M = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class HeightMap:
+class SurfaceHeights:
     """Heights from above, on a grid of N points."""
 
     physics: Physics
@@ -41,7 +41,7 @@ class HeightMap:
         return int(own[0]) if len(own) else -2
 
 
-def measure_heights(physics: Physics, target: Object) -> HeightMap:
+def measure_heights(physics: Physics, target: Object) -> SurfaceHeights:
     """Cast rays down on an object and 5 cm around it, with a pitch of 3 to 7 mm."""
     low, high = target.outline.min(0) - MARGIN_M, target.outline.max(0) + MARGIN_M
     pitch = float(np.clip((high - low).max() / 56, 0.003, 0.007))
@@ -50,4 +50,4 @@ def measure_heights(physics: Physics, target: Object) -> HeightMap:
     points = points[Region(target.outline).distance(points) < MARGIN_M]
     heights, labels, _ = physics.surface(points)
     own = labels == physics.label_of(target.name)
-    return HeightMap(physics, target.name, points, np.nan_to_num(heights, nan=-1.0), own, labels, pitch)
+    return SurfaceHeights(physics, target.name, points, np.nan_to_num(heights, nan=-1.0), own, labels, pitch)
