@@ -129,5 +129,5 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
 def test_an_unknown_name_lists_the_choices(tmp_path):
     done = grs(tmp_path, "run", BLOCKS, "--out", tmp_path / "out", "--segmenter", "nothing")
     assert done.returncode == 2 and "depth" in done.stderr and "sam2" in done.stderr
-    with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: zip"):
+    with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: html, mp4, zip"):
         plugins.load("exporters", "x")

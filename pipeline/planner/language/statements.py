@@ -440,8 +440,9 @@ def stripped(tokens: Sequence[Token]) -> list[Token]:
     while kept and (kept[-1].has("comma", "conjunctions", "stop") or (
         kept[-1].has("fillers") and not kept[-1].has("scene", "nouns", "ranks", "places", "unmoved"))):  # fmt: skip
         kept.pop()
-    if len(kept) > 1 and kept[-1].has("beginning") and not kept[-2].has("ranks", "determiners"):
-        kept.pop()  # "the orange into the bowl first"
+    is_step = len(kept) > 1 and kept[-1].has("beginning") and not kept[-2].has("ranks", "determiners")
+    if is_step and kept[-2].text not in ("bottom", "top"):
+        kept.pop()  # "the orange into the bowl first", not "bottom first"
     return kept
 
 

@@ -73,7 +73,16 @@ def tokenize(text: str, scene_words: frozenset[str]) -> list[Token]:
         else:
             tokens.append(Token(" ".join(piece), {**tags, **scene}))
         at += size
-    return tokens
+    return [_as_noun(tokens, i) if token.text == "rest" else token for i, token in enumerate(tokens)]
+
+
+def _as_noun(tokens: Sequence[Token], at: int) -> Token:
+    """Return the token "rest" as the others ("the rest at the front", "cup back, rest front") where it is no verb."""
+    before = tokens[at - 1] if at else STOP
+    after = tokens[at + 1] if at + 1 < len(tokens) else STOP
+    is_noun = before.has("determiners") or (before.has("comma", "conjunctions", "stop") and after.has("places", "stop"))
+    token = tokens[at]
+    return Token(token.text, {"others": token.value("others")}) if is_noun else token
 
 
 def _longest(words: Sequence[str], at: int) -> tuple[int, Mapping[str, str]]:
