@@ -106,10 +106,10 @@ def test_an_unclear_instruction_is_corrected_with_one_click(tasks: OpenProject):
     page.locator("#generate").click()
     clarification = page.locator(".clarification")
     expect(clarification).to_contain_text("There is no green_cylindre here", timeout=LONG)
-    expect(clarification).to_contain_text('did you mean "green_cylinder"?')
+    expect(clarification).to_contain_text('did you mean "the green cylinder"?')
     screenshot(page, "tasks_2_clarification")
     clarification.get_by_role("button").click()
-    expect(instruction(page)).to_have_value(TASK)
+    expect(instruction(page)).to_have_value("put the green cylinder on the left")
     wait_until_idle(page)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -106,21 +107,34 @@ def _needs_two(reader: "StatementReader", objects: Sequence[SceneObject], what: 
 
 
 def _end_object(reader: "StatementReader", phrase: str, objects: Sequence[SceneObject]) -> SceneObject:
-    """Return the object of a group that a phrase means: "green", "the red one"."""
-    from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
-    from pipeline.planner.language.start_state import StartState
+    """Return the object of a group that a phrase means: "green", "the red one", "the second box from the left".
 
-    among = NounPhrases(
-        StartState(tuple(objects), reader.phrases.start.table), reader.phrases.names, reader.phrases.words
-    )
-    among.mentions = Mentions()
+    A phrase that names one object of the scene is about it; any other is read as if there were only the group.
+    """
     tokens = _tokens(reader, phrase)
     if not any(t.has("anything", "scene", "nouns") for t in tokens):
         tokens = [*tokens, Token("one", {"anything": "anything"})]
-    found = among.select(tokens).objects
+    with suppress(UnclearPhrase):
+        found = _select(reader, tokens, reader.phrases.objects)
+        if len(found) == 1 and found[0] in objects:
+            return found[0]
+    found = _select(reader, tokens, objects)
     if len(found) != 1:
         raise UnclearPhrase(f'"{phrase}" may mean {reader.phrases.list_of(found)}: say which', phrase)
     return found[0]
+
+
+def _select(
+    reader: "StatementReader", tokens: Sequence[Token], objects: Sequence[SceneObject]
+) -> Sequence[SceneObject]:
+    """Return the objects that a phrase means, read as if there were only these. Raises UnclearPhrase."""
+    from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
+    from pipeline.planner.language.start_state import StartState
+
+    start = StartState(tuple(objects), reader.phrases.start.table)
+    phrases = NounPhrases(start, reader.phrases.names, reader.phrases.words)
+    phrases.mentions = Mentions()
+    return phrases.select(list(tokens)).objects
 
 
 def _ordered(reader: "StatementReader", objects: Sequence[SceneObject], order: Order) -> list[SceneObject]:
