@@ -5,7 +5,7 @@ export MUJOCO_GL ?= egl
 export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
-.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin lock sample-scenes chaos fuzz load
+.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin lock sample-scenes chaos fuzz load pictures
 
 setup:
 	@scripts/setup
@@ -53,6 +53,10 @@ eval-twin: setup   # twins of drawn scenes against their exact truth
 
 bench-router: setup  # programs with one fault each: which side is chosen, what is repaired
 	@$(bin)/python -m tests.bench.router $(ARGS)
+
+pictures:        # the README's pictures of the six steps, taken again
+	@scripts/setup --browser
+	@$(bin)/python -m scripts.take_pictures
 
 load:            # many people, pages and streams at once (docs/results/load.md); ARGS="sessions streams pages" for some
 	@scripts/setup
