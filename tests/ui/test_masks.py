@@ -245,12 +245,13 @@ def test_the_keys_are_listed_and_the_picture_zooms_and_resets(editor: OpenProjec
 
 
 def test_masks_are_restored_after_a_crash(studio: Studio, editor: OpenProject):
-    page = editor.page
+    page, count = editor.page, len(editor.masks)
     canvas(page).press(str(min(editor.masks)))
     canvas(page).press("Delete")
-    expect(rows(page)).to_have_count(len(editor.masks))
+    expect(rows(page)).to_have_count(count - 1)
     wait_until_idle(page)
     before = editor.masks
+    assert len(before) == count - 1
     close_app(page)
     studio.kill()
     studio.start()
