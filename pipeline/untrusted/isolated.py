@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.untrusted.fork_connection import ForkConnection
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -115,40 +116,19 @@ def shut_down() -> None:
         _forget(_server)
 
 
-class _Server:
+class _Server(ForkConnection):
+    """The fork server of readers."""
+
     def __init__(self) -> None:
-        self._control, server_end = socket.socketpair()
+        control, server_end = socket.socketpair()
         arguments = [str(server_end.fileno()), json.dumps([str(ROOT), *filter(None, sys.path)])]
         with server_end:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-s", "-P", "-B", str(Path(__file__).with_name("fork_server.py")), *arguments],
                 env=ENVIRONMENT, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, pass_fds=[server_end.fileno()], start_new_session=True,
             )  # fmt: skip
-        self._lock = threading.Lock()
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def connect(self) -> socket.socket:
-        """Return a connection to a new child. Raises OSError."""
-        connection, child_end = socket.socketpair()
-        with child_end, self._lock:
-            try:
-                socket.send_fds(self._control, [b"."], [child_end.fileno()])
-            except OSError:
-                connection.close()
-                raise
-        return connection
-
-    def close(self) -> None:
-        self._control.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        super().__init__(process, control)
 
 
 _server: _Server | None = None

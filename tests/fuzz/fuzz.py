@@ -47,9 +47,12 @@ def examine(name: str, files: Files) -> str | None:
     return message
 
 
-def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> None:
-    """Read mutations of a reader's seed. Raises Finding for the smallest that breaks the law, and keeps it in `out`."""
-    original = READERS[name].seed()
+def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
+    """Read mutations of a reader's seed and return how many were read.
+
+    Raises Finding for the smallest that breaks the law, and keeps it in `out`.
+    """
+    original, count = READERS[name].seed(), 0
     if (error := examine(name, original)) is not None:
         raise Finding(f"{name}: its seed is not valid: {error}")
 
@@ -66,7 +69,9 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> None
             content = mutate_json(content, structure) if is_json and use_structure else mutate_bytes(content, changes)
         except (ValueError, RecursionError, UnicodeError, ZeroDivisionError):  # the edits themselves do not fit
             return
+        nonlocal count
         files = original | {which: content}
+        count += 1
         try:
             examine(name, files)
         except Finding:
@@ -75,6 +80,7 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> None
             raise
 
     law()
+    return count
 
 
 def save(files: Files, folder: Path) -> None:

@@ -137,7 +137,7 @@ for fragment in %r:
 def test_the_longest_nonsense_is_read_in_the_time_of_one_call():
     """In a process of its own: a regular expression that runs away cannot be stopped by a thread."""
     script = READ_THEM % (FRAGMENTS, LONG // 4)
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5000])

@@ -14,6 +14,7 @@ from pathlib import Path
 from pipeline.simulation.sandbox.child_report import ChildReader
 from pipeline.simulation.sandbox.protocol import RunCancelled, SandboxError
 from pipeline.simulation.sandbox.supervisor import FRAME, OUTPUT, ChildExit
+from pipeline.untrusted.fork_connection import ForkConnection
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVER_SCRIPT = """
@@ -36,17 +37,16 @@ ENVIRONMENT = {
 """The complete environment of the server and its children: no keys, no paths."""
 
 
-class ServerProcess:
+class ServerProcess(ForkConnection):
     """The fork server, started with an empty environment and fresh memory. The kernel ends it with this process."""
 
     def __init__(self) -> None:
         if not hasattr(os, "fork"):
             raise SandboxError("Programs run on Linux and macOS only; everything up to the task works on this system.")
-        self._control, server_end = socket.socketpair()
+        control, server_end = socket.socketpair()
         with server_end:
-            self._process = _start(server_end)
-        self._lock = threading.Lock()
-        self._control.settimeout(60)
+            super().__init__(_start(server_end), control)
+        control.settimeout(60)
         hello = self._read_hello()
         if "error" in hello:
             self.close()
@@ -62,31 +62,6 @@ class ServerProcess:
                 return json.loads(lines.readline() or '{"error": "it exited immediately"}')
         except OSError as error:
             return {"error": f"it does not respond ({error})"}
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
-
-    def connect(self) -> socket.socket:
-        """Return a connection to a new supervisor."""
-        connection, supervisor_end = socket.socketpair()
-        with supervisor_end, self._lock:
-            try:
-                socket.send_fds(self._control, [b"."], [supervisor_end.fileno()])
-            except OSError:
-                connection.close()
-                raise
-        return connection
-
-    def close(self) -> None:
-        """Stop the process."""
-        self._control.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
 
 def _start(server_end: socket.socket) -> subprocess.Popen:
