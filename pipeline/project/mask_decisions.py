@@ -54,7 +54,7 @@ def apply_mask_decision(segments: Segments, decision: Decision) -> Segments:
 
 
 def _without(segment: Segment, taken: np.ndarray, area: slice) -> Segment:
-    """Return the segment without the taken pixels, all of which are in these rows."""
+    """Return the segment without the `taken` pixels, which all lie in these rows."""
     if not (segment.mask[area] & taken[area]).any():
         return segment
     return replace(segment, mask=segment.mask & ~taken)

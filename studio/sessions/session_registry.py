@@ -31,7 +31,7 @@ class SessionRegistry:
 
     @property
     def workspace(self) -> Path:
-        """The folder of the current user's projects. Raises RequestError if each has their own and nobody asks."""
+        """Folder of the current user's projects. Raises RequestError if users have folders of their own and none is logged in."""
         if not self._own:
             return self._workspace
         if not (user := current_user.get()):

@@ -20,7 +20,7 @@ CALIBRATIONS = {
     "freiburg2": Intrinsics(640, 480, 520.9, 521.0, 325.1, 249.7),
     "freiburg3": Intrinsics(640, 480, 535.4, 539.2, 320.1, 247.6),
 }
-"""From the same page. The recording's name tells which camera was used."""
+"""From the same page. The name of the recording says which camera was used."""
 MAX_LINES = 200_000
 
 

@@ -46,7 +46,7 @@ def riders(state: State, name: str) -> list[str]:
 
 @dataclass(eq=False)
 class MovePlanner:
-    """Plans one move at a time; remembers what was tried, which goals were given up and where rows were laid out."""
+    """Plans one move at a time, and keeps what was tried, which goals were given up and where rows were laid out."""
 
     physics: Physics
     gap: float = GAP
