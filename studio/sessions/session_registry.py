@@ -31,7 +31,10 @@ class SessionRegistry:
 
     @property
     def workspace(self) -> Path:
-        """Folder of the current user's projects. Raises RequestError if users have folders of their own and none is logged in."""
+        """Folder of the current user's projects.
+
+        Raises RequestError if users have folders of their own and none is logged in.
+        """
         if not self._own:
             return self._workspace
         if not (user := current_user.get()):
