@@ -35,8 +35,8 @@ format: setup
 wheel: setup     # build dist/grs_studio-*.whl
 	@$(bin)/uv build --wheel --no-build-isolation --python $(bin)/python
 
-types: setup
-	@$(bin)/basedpyright
+types: setup     # without the stubs that Gradio writes beside its components when the studio runs
+	@rm -f components/*.pyi && $(bin)/basedpyright
 
 bench:           # each speed beside its budget; ARGS="click start" measures some of them
 	@scripts/setup --browser
