@@ -198,8 +198,8 @@ class Physics:
         geom, normal, down = np.zeros(1, np.int32), np.zeros(3), np.array([0, 0, -1.0])
         groups = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # visual geoms are in group 2, robots in groups 1 and 5
         skip = self._bodies.get(without, -1)
-        for i, (x, y) in enumerate(points):
-            start = np.array([x, y, 2.0])
+        starts = np.column_stack([points, np.full(len(points), 2.0)])
+        for i, start in enumerate(starts):
             distance = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, skip, geom, normal)
             if distance >= 0:
                 heights[i], labels[i], normals[i] = 2.0 - distance, self.label[geom[0]], abs(normal[2])

@@ -32,7 +32,7 @@ class SurfaceHeights:
     def is_above(self, points: np.ndarray, height: float) -> np.ndarray:
         """Cast rays at further points (N, 2). Return where the object is seen above a height, of shape (N,)."""
         heights, labels, _ = self.physics.surface(points)
-        return (labels == self.physics.label_of(self.name)) & (np.nan_to_num(heights, nan=-1.0) > height)
+        return (labels == self.physics.label_of(self.name)) & (heights > height)
 
     @property
     def label(self) -> int:
