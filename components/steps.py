@@ -64,10 +64,11 @@ class FitTable(Component):
 
 
 class TaskCards(Component):
-    """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, moves,
-    picture}], chosen: instruction, decided, current_trial: instruction, waiting}.
+    """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, refusal,
+    moves, picture}], chosen: instruction, decided, current_trial: instruction, waiting}.
 
-    level is "easy", "medium", "hard" or ""; feasible is null if unknown; `decided` says whether a person chose the
+    level is "easy", "medium", "hard" or ""; feasible is null if unknown; refusal says why a dry run finds that the
+    robot in use cannot do it, empty if it can or is not known; `decided` says whether a person chose the
     task. Events: `pick` {instruction}, `start_trials` when cards are shown that were not tried yet, `stop_trials`.
     """
 

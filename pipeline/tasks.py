@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
-from pipeline.models import Model, ModelError, Question
+from pipeline.models import Model, ModelError, Question, has_language
 from pipeline.planner.goals import sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
@@ -101,12 +101,14 @@ def ask_for_proposals(
     notes: Mapping[str, str] | None = None,
     not_picked: Mapping[str, str] | None = None,
     doubtful: Mapping[str, str] | None = None,
+    alternatives: bool = False,
 ) -> Proposals:
     """Return tasks that these objects support, and why others were dropped; none for an empty table.
 
     `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
     `not_picked` holds why the robot cannot pick up an object, by its name; `doubtful` why its size and place are a
-    guess, so that no task is about it. Raises ModelError.
+    guess, so that no task is about it. With `alternatives` the offline rules add tasks of the same kinds with other
+    objects, beyond `count`. Raises ModelError.
     """
     data = scene_to_json(scene, notes)
     for one in data["objects"]:
@@ -116,11 +118,12 @@ def ask_for_proposals(
             one["size_is_a_guess"] = reason
     if not data["objects"]:
         return Proposals(())
-    answer = model.ask(Question("propose_tasks", {"scene": data, "count": count}, TasksAnswer))
+    more = {"alternatives": True} if alternatives and not has_language(model) else {}
+    answer = model.ask(Question("propose_tasks", {"scene": data, "count": count, **more}, TasksAnswer))
     answers = _checked(answer, TasksAnswer).tasks
     dropped = tuple(reason for one in answers if (reason := _why_unusable(one, data)))
     tasks = tuple(_task(one, model.name) for one in answers if not _why_unusable(one, data))
-    return Proposals(tasks[:count], dropped)
+    return Proposals(tasks if more else tasks[:count], dropped)
 
 
 def understand_instruction(

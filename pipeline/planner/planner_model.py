@@ -18,7 +18,7 @@ from pipeline.planner.language.instruction_reader import InstructionReader
 from pipeline.planner.language.offers import offers
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
-from pipeline.planner.proposals import proposals
+from pipeline.planner.proposals import alternatives, proposals
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
@@ -53,6 +53,8 @@ def _describe(data: Mapping[str, Any]) -> dict[str, Any]:
 def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
     scene = data["scene"]
     best = proposals(scene)[: int(data.get("count", 8))]
+    if data.get("alternatives"):
+        best += alternatives(scene)
     return {"tasks": [plan.answer() | {"difficulty": difficulty(plan.goals, scene)} for plan in best]}
 
 

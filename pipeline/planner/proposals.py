@@ -86,6 +86,19 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
     return tuple(sorted(worded, key=_rank))
 
 
+def alternatives(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
+    """Return further plans of the same kinds, each without carrying one of the objects, for a robot that cannot."""
+    seen, found = {plan.instruction for plan in proposals(scene)}, []
+    for left_out in scene["objects"]:
+        others = [one for one in scene["objects"] if one is not left_out]
+        refused = left_out | {"robot_cannot_pick_it_up": "another task is looked for"}
+        for plan in proposals({**scene, "objects": [*others, refused]}):
+            if plan.instruction not in seen:
+                seen.add(plan.instruction)
+                found.append(plan)
+    return tuple(sorted(found, key=_rank))
+
+
 def _carries(plan: TaskPlan, names: Set[str]) -> bool:
     """Return whether a plan carries one of these objects."""
     return any(name in names for goal in plan.goals for name in goal.carried)

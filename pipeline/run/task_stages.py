@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from pipeline.feasibility import choose
 from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
 from pipeline.planner import PlannerModel
@@ -15,9 +16,13 @@ from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.simulation import Program, kit
 from pipeline.simulation.graspability import why_not_picked
+from pipeline.simulation.robots import robot_kind
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json
 from pipeline.tasks import Proposals, Task, TaskError, ask_for_proposals, task_to_json, understand_instruction
+
+PROPOSALS = 12
+"""Most tasks that are proposed."""
 
 
 def task_stage(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
@@ -42,7 +47,8 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     for reason in not_picked.values():
         yield Progress("task", f"proposals carry what the robot can pick up: {reason}")
     facts = SceneFacts(notes, not_picked, cut_off_objects(project))
-    proposed = yield from _proposals(project, scene, model, facts, is_needed=text is None)
+    candidates = yield from _proposals(project, services, model, facts, is_needed=text is None)
+    proposed = yield from _chosen(candidates, project, services)
     if refused:
         raise refused
     if task:
@@ -67,18 +73,31 @@ class SceneFacts:
     """Why its size and place are a guess."""
 
 
-def _proposals(
-    project: Project, scene: kit.Scene, model: StageModel, facts: SceneFacts, is_needed: bool
+def _chosen(
+    candidates: tuple[Task, ...], project: Project, services: Services
 ) -> Generator[Progress, None, tuple[Task, ...]]:
-    """Return the proposed tasks and save them; report each unusable one with its reason.
+    """Return the proposals, those first that the robot in use can do by a dry run, and save them."""
+    chosen = []
+    for result in choose(candidates, PROPOSALS, project.folder, services.sandbox, project_robot(project, services)):
+        if result.reason:
+            yield Progress("task", f"not with this robot: {result.task.instruction} {result.reason}")
+        chosen.append(result.task)
+    write_json(project.folder / "tasks.json", [task_to_json(task) for task in chosen])
+    return tuple(chosen)
+
+
+def _proposals(
+    project: Project, services: Services, model: StageModel, facts: SceneFacts, is_needed: bool
+) -> Generator[Progress, None, tuple[Task, ...]]:
+    """Return candidates for the proposed tasks; report each unusable one with its reason.
 
     If none of them can be used, the offline rules propose tasks. Raises ModelError if the model fails and proposals
     are needed, StageCancelled.
     """
+    scene = kit.Scene.load(project.folder)
+    more = not robot_kind(project_robot(project, services)).floats
     try:
-        answered = ask_for_proposals(
-            scene, model, notes=facts.notes, not_picked=facts.not_picked, doubtful=facts.doubtful
-        )
+        answered = ask_for_proposals(scene, model, PROPOSALS, facts.notes, facts.not_picked, facts.doubtful, more)
         if facts.not_picked and not (answered.tasks or answered.dropped):
             yield Progress("task", "the robot can pick up none of these objects; the tasks are for another robot")
             answered = ask_for_proposals(scene, model, notes=facts.notes, doubtful=facts.doubtful)
@@ -94,7 +113,6 @@ def _proposals(
     if answered.dropped and not answered.tasks:
         yield Progress("task", f"no proposal of {model.name} can be used; the offline rules propose tasks instead")
         answered = ask_for_proposals(scene, PlannerModel())
-    write_json(project.folder / "tasks.json", [task_to_json(task) for task in answered.tasks])
     return answered.tasks
 
 

@@ -16,7 +16,7 @@ def why_not_picked(scene: Scene, robot: str) -> dict[str, str]:
     if kind.floats:
         return {}
     simulation = Simulation(scene)
-    set_robot(simulation, kind.make())
+    set_robot(simulation, kind.make(False))
     physics = Physics(simulation.bench())
     physics.settle(0.5)
     hand = physics.world.robot.hand(physics)

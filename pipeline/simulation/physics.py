@@ -21,6 +21,7 @@ STEPS_PER_RECORD = 16
 TOUCH_DISTANCE = 0.0005
 """Gap in metres that still counts as contact: resting objects do not press at every instant."""
 GRIPPER = "gripper"
+_SOLID_GROUPS = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # visual geoms are in group 2, robots in groups 1 and 5
 UNSTABLE_WARNINGS = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
     mujoco.mjtWarning.mjWARN_BADQVEL,
@@ -196,14 +197,19 @@ class Physics:
         """
         heights, labels, normals = np.full(len(points), np.nan), np.full(len(points), -1), np.zeros(len(points))
         geom, normal, down = np.zeros(1, np.int32), np.zeros(3), np.array([0, 0, -1.0])
-        groups = np.array([1, 0, 0, 1, 1, 0], np.uint8)  # visual geoms are in group 2, robots in groups 1 and 5
         skip = self._bodies.get(without, -1)
         starts = np.column_stack([points, np.full(len(points), 2.0)])
         for i, start in enumerate(starts):
-            distance = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, skip, geom, normal)
+            distance = mujoco.mj_ray(self.model, self.data, start, down, _SOLID_GROUPS, 1, skip, geom, normal)
             if distance >= 0:
                 heights[i], labels[i], normals[i] = 2.0 - distance, self.label[geom[0]], abs(normal[2])
         return heights, labels, normals
+
+    def ray(self, start: np.ndarray, direction: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """Cast a ray on collision shapes, ignoring the gripper: distance in metres (-1: nothing), label and normal."""
+        geom, normal = np.zeros(1, np.int32), np.zeros(3)
+        distance = mujoco.mj_ray(self.model, self.data, start, direction, _SOLID_GROUPS, 1, -1, geom, normal)
+        return float(distance), int(self.label[geom[0]]) if distance >= 0 else -1, normal
 
     def state(self) -> State:
         """Return the state now; what is nearer than TOUCH_DISTANCE is in contact."""

@@ -29,26 +29,27 @@ class RobotKind:
     """Value of a solution's `source`."""
     floats: bool
     """Whether it reaches everything from above."""
-    make: Callable[[], "Robot"] = field(repr=False)
-    """Imports and returns the robot; planning libraries take a second to import."""
+    make: Callable[[bool], "Robot"] = field(repr=False)
+    """Imports and returns the robot; planning libraries take a second to import. False: one that plans its moves and
+    puts objects where they would go, without moving itself. A robot that floats always moves."""
 
 
-def _floating_gripper() -> "Robot":
+def _floating_gripper(moves: bool) -> "Robot":
     from pipeline.simulation.oracle.oracle import FloatingGripper
 
     return FloatingGripper()
 
 
-def _finger_arm() -> "Robot":
+def _finger_arm(moves: bool) -> "Robot":
     from pipeline.simulation.arm.arm_robot import Arm
 
-    return Arm()
+    return Arm(moves)
 
 
-def _suction_arm() -> "Robot":
+def _suction_arm(moves: bool) -> "Robot":
     from pipeline.simulation.arm.suction_arm import SuctionArm
 
-    return SuctionArm()
+    return SuctionArm(moves)
 
 
 ROBOTS: dict[str, RobotKind] = {

@@ -58,7 +58,9 @@ export default function mount({ element, trigger }) {
           : h("span.tag", { title: task.why }, "? Not tried")
       : task.instruction === value.current_trial
         ? h("span.tag", {}, h("i.spin"), " Trying …")
-        : h("span.tag", {}, "Not tried yet");
+        : task.refusal
+          ? h("span.tag.bad", { title: task.refusal }, "✕ Not with this robot")
+          : h("span.tag", {}, "Not tried yet");
   const picture = (task) =>
     task.picture
       ? h("img", {
@@ -104,7 +106,7 @@ export default function mount({ element, trigger }) {
             ),
         ),
         h("strong", {}, task.words || task.instruction),
-        task.feasible === false && h("span.why", {}, task.why),
+        (task.feasible === false || (!task.tried && task.refusal)) && h("span.why", {}, task.why || task.refusal),
         h(
           "span.faint",
           { title: task.goals.join("; ") },

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.object_names import plain_names
 from pipeline.planner.language.wording import in_plain_words, sentences_in_words
@@ -27,7 +28,8 @@ def task_cards(session: Session | None) -> dict[str, Any]:
     """Return TaskCards's value."""
     if session is None:
         return {}
-    tasks, chosen = session.project.tasks() or (), session.project.task()
+    chosen = session.project.task()
+    tasks = feasible_first(session.project.tasks() or (), session.project.folder, _robot(session))
     return {
         "tasks": [_card(session, task) for task in tasks],
         "chosen": chosen.instruction if chosen else "",
@@ -48,7 +50,7 @@ def clarification(session: Session | None) -> dict[str, Any]:
 
 
 def rehearse_proposals(session: Session) -> None:
-    """Try the proposed tasks that were not tried yet, one after the other, until other work begins."""
+    """Plan the proposed tasks for the robot in use, then try those not tried yet, until other work begins."""
     if session.rehearsing or session.runner.current or not any(_untried(session)) or not session.may_write():
         return
     if session.rehearsal_stop.is_set():  # a person had stopped the rehearsals
@@ -61,6 +63,11 @@ def _rehearse_all(session: Session) -> None:
     stop = session.rehearsal_stop
     sandbox = StoppableSandbox(session.services.sandbox, stop)
     try:
+        for task in session.project.tasks() or ():
+            if stop.is_set():
+                return
+            why_not_feasible(task, session.project.folder, sandbox, _robot(session))
+        session.log.mark_changed()
         for task in _untried(session):
             if stop.is_set():
                 return
@@ -79,7 +86,7 @@ def _robot(session: Session) -> str:
 
 
 def _untried(session: Session) -> list[Task]:
-    tasks = session.project.tasks() or ()
+    tasks = feasible_first(session.project.tasks() or (), session.project.folder, _robot(session))
     return [task for task in tasks if read_rehearsal(task, session.project.folder, _robot(session)) is None]
 
 
@@ -104,6 +111,7 @@ def goals_in_words(goals: Sequence[str], names: Mapping[str, str]) -> list[str]:
 def _card(session: Session, task: Task) -> dict[str, Any]:
     names = object_names(session.project.folder)
     record = _rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session)))
+    refusal = read_feasibility(task, session.project.folder, _robot(session)) or ""
     return {
         "name": task.name,
         "instruction": task.instruction,
@@ -115,6 +123,7 @@ def _card(session: Session, task: Task) -> dict[str, Any]:
         "level": _level(task.difficulty),
         **record,
         "why": in_plain_words(record["why"], names),
+        "refusal": in_plain_words(refusal, names),
     }
 
 

@@ -13,10 +13,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pipeline.feasibility import choose
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
+from pipeline.run.cut_off import cut_off_objects
 from pipeline.simulation import kit
 from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import ROBOTS
@@ -39,7 +41,11 @@ def main() -> None:
     results = []
     with Sandbox() as sandbox:
         for folder in arguments.projects:
-            proposed = Project.open(folder).tasks() or () if arguments.kept else proposals_for(folder, arguments.robot)
+            if arguments.kept:
+                proposed, refused = Project.open(folder).tasks() or (), 0
+            else:
+                proposed, refused = proposals_for(folder, arguments.robot, sandbox)
+            print(f"{folder.name:20} {len(proposed)} proposals, {refused} more are not for this robot", flush=True)
             for task in proposed[: arguments.first]:
                 key = f"{arguments.robot}: {folder.name}: {task.instruction}"
                 if key not in kept:
@@ -51,10 +57,16 @@ def main() -> None:
     print_summary(results)
 
 
-def proposals_for(folder: Path, robot: str) -> tuple[Task, ...]:
-    """Return the planner's proposals for a robot."""
-    scene = kit.Scene.load(folder)
-    return ask_for_proposals(scene, PlannerModel(), not_picked=why_not_picked(scene, robot)).tasks
+def proposals_for(folder: Path, robot: str, sandbox: Sandbox) -> tuple[tuple[Task, ...], int]:
+    """Return the planner's proposals that the robot can do by the dry run, and how many it cannot: as the app does."""
+    scene, project = kit.Scene.load(folder), Project.open(folder)
+    candidates = ask_for_proposals(
+        scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=cut_off_objects(project),
+        alternatives=True,
+    ).tasks  # fmt: skip
+    results = list(choose(candidates, 12, folder, sandbox, robot))
+    able = tuple(result.task for result in results if not result.reason)
+    return able, len(results) - len(able)
 
 
 def measure(task: Task, folder: Path, sandbox: Sandbox, seeds: int, robot: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pipeline.simulation.arm.hand import ArmHand
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.mount import place_base
+from pipeline.simulation.arm.planning_hand import PlanningHand
 from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.arm.tools.finger_tool import FingerTool
 from pipeline.simulation.arm.tools.tool import Tool
@@ -27,7 +28,9 @@ class Arm:
 
     source = "oracle, UR5e with a 2F-85"
 
-    def __init__(self) -> None:
+    def __init__(self, moves: bool = True) -> None:
+        """`moves`: whether it acts; otherwise it plans each move and puts the object where it would go."""
+        self.moves = moves
         self.base, self.yaw = np.zeros(3), 0.0
 
     def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
@@ -52,7 +55,7 @@ class Arm:
         q = kinematics.analytic_guess(self._home_pose())
         assert q is not None
         motion = Motion(physics)
-        return ArmHand(physics, kinematics, motion, self.tool(physics, motion), q)
+        return (ArmHand if self.moves else PlanningHand)(physics, kinematics, motion, self.tool(physics, motion), q)
 
     def tool_specification(self) -> mujoco.MjSpec | None:
         """Return the model of the tool on the flange; None for the 2F-85."""

@@ -167,7 +167,7 @@ class ArmHand:
                 reason = drop
                 continue
             self._rise(None)
-            path = plan_path(self.motion.commanded, q_before, self.is_free(None), limits)
+            path = self.way(q_before, None)
             if path is None:
                 reason = f"the arm finds no way to {name} without a collision"
                 continue
@@ -176,7 +176,7 @@ class ArmHand:
 
     def _drop_height(self, hand: np.ndarray, grasp: Grasp, target_object: Object, move: Move) -> float | str:
         """Return the height from which it must be dropped after this grasp, in metres, or why it cannot be set down."""
-        held = HeldObject(target_object.name, np.linalg.inv(hand) @ _pose(target_object))
+        held = HeldObject(target_object.name, np.linalg.inv(hand) @ pose_of(target_object))
         target, _, _ = self._target(target_object, move, held)
         distance = self.distance(move.xy)
         out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
@@ -198,14 +198,15 @@ class ArmHand:
         """Return world-from-gripper with the object on its place (None if out of reach), highest and lowest z there."""
         upright = _upright(target_object, move)
         top, low = placement.surface_heights(self.physics, upright, move.xy)
-        rest = _pose(upright)
+        rest = pose_of(upright)
         rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
         target = rest @ np.linalg.inv(held.hand_from_object)
         return (target if self.kinematics.solve(target) is not None else None), top, low
 
-    def is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
-        """Return a function that says whether joint angles (6,) collide with nothing."""
-        return lambda q: not self.clearance.first_collision(q, self.tool.width, held)
+    def way(self, q: np.ndarray, held: HeldObject | None) -> list[np.ndarray] | None:
+        """Return a free path to joint angles (6,), from the commanded ones on; None if none was found."""
+        width, limits = self.tool.width, self.kinematics.model.jnt_range
+        return plan_path(self.motion.commanded, q, lambda q: not self.clearance.first_collision(q, width, held), limits)
 
     def distance(self, point: np.ndarray) -> float:
         """Return the level distance of a point (2,) or (3,) from the arm's base, in metres."""
@@ -229,7 +230,7 @@ class ArmHand:
             failure = f"{tool.loss(name)} when it was lifted"
             self._back_off(np.array([0, 0, 1.0]))
             return failure
-        self._held = HeldObject(name, np.linalg.inv(self._gripper_pose()) @ _pose(self.physics.state()[name]))
+        self._held = HeldObject(name, np.linalg.inv(self._gripper_pose()) @ pose_of(self.physics.state()[name]))
         self._drop, self._stood = plan.drop, target_object
         return ""
 
@@ -239,7 +240,7 @@ class ArmHand:
         q = nearest_equivalent(q, self.motion.commanded, limits)
         self.clearance.refresh()
         self._rise(held)
-        path = plan_path(self.motion.commanded, q, self.is_free(held), limits)
+        path = self.way(q, held)
         if path is None:
             hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
@@ -305,7 +306,8 @@ class ArmHand:
         return world_from_gripper
 
 
-def _pose(target_object: Object) -> np.ndarray:
+def pose_of(target_object: Object) -> np.ndarray:
+    """Return world-from-object of shape (4, 4)."""
     world_from_object = np.eye(4)
     world_from_object[:3, :3], world_from_object[:3, 3] = target_object.rotation, target_object.position
     return world_from_object

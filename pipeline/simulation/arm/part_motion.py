@@ -1,12 +1,13 @@
 """The arm opens and shuts parts: it takes hold from the front and follows the joint's path."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.arm.kinematics import nearest_equivalent
-from pipeline.simulation.arm.path_planning import plan_path
 from pipeline.simulation.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.oracle.moves import PartMotion
@@ -26,38 +27,59 @@ STEPS = 24
 
 def move_part(hand: "ArmHand", motion: PartMotion) -> str:
     """Open or shut a part until it is open by `motion.share`. Return why it failed; empty on success."""
-    name, physics = motion.object, hand.physics
-    part = physics.state()[name].part(motion.part)
-    if not part.upright:
-        return f"{part.name} of {name} turns about a level hinge, and the arm turns parts about the vertical only"
-    grasps = hand.tool.find_part_grasps(name, part)
-    if not grasps:
-        return f"no grasp: {hand.tool.part_refusal(name, part)}"
-    reason, began = "", physics.time
-    for grasp, turn in ((g, t) for g in grasps for t in g.turns):
-        reason = _try_grasp(hand, motion, part, grasp, turned(grasp.hand, turn))
-        if not reason or physics.time > began:  # it moved: the oracle looks again before the next attempt
+    part, began = hand.physics.state()[motion.object].part(motion.part), hand.physics.time
+    reason = ""
+    for plan in part_plans(hand, motion, part):
+        reason = plan if isinstance(plan, str) else _execute(hand, motion, part, plan)
+        if not reason or hand.physics.time > began:  # it moved: the oracle looks again before the next attempt
             break
     return reason
 
 
-def _try_grasp(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Grasp, pose: np.ndarray) -> str:
-    """Take hold with one gripper pose (4, 4), move the part and let go. Return why not; empty on success."""
-    name, kinematics, tool = motion.object, hand.kinematics, hand.tool
+@dataclass(frozen=True, eq=False)
+class PartPlan:
+    """A grasp of a part, and the posture before it."""
+
+    grasp: Grasp
+    q_before: np.ndarray
+    """Joint angles of shape (6,)."""
+
+
+def part_plans(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart) -> Iterator[PartPlan | str]:
+    """Yield for each grasp of a part a plan, or why there is none; at least one."""
+    name = motion.object
+    if not part.upright:
+        yield f"{part.name} of {name} turns about a level hinge, and the arm turns parts about the vertical only"
+        return
+    grasps = hand.tool.find_part_grasps(name, part)
+    if not grasps:
+        yield f"no grasp: {hand.tool.part_refusal(name, part)}"
+    for grasp, turn in ((g, t) for g in grasps for t in g.turns):
+        yield _plan(hand, motion, part, grasp, turned(grasp.hand, turn))
+
+
+def _plan(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Grasp, pose: np.ndarray) -> PartPlan | str:
+    """Return a plan to take hold with one gripper pose (4, 4), or why there is none."""
+    name, kinematics = motion.object, hand.kinematics
     travel = motion.share * part.end - part.value
     before = pose.copy()
     before[:3, 3] -= APPROACH_M * grasp.approach
     q_before, q_at = kinematics.solve(before), kinematics.solve(pose)
     if q_before is None or q_at is None or kinematics.solve(_displaced(pose, part, travel)) is None:
         return f"out of reach: {part.name} of {name} is {hand.distance(grasp.point):.2f} m from the arm's base"
-    limits = kinematics.model.jnt_range
-    q_before = nearest_equivalent(q_before, hand.motion.commanded, limits)
+    q_before = nearest_equivalent(q_before, hand.motion.commanded, kinematics.model.jnt_range)
     hand.clearance.refresh()
     first_collision = hand.clearance.first_collision
     hit = first_collision(q_before, grasp.opening) or first_collision(q_at, grasp.opening)
     if hit:
         return f"the arm would collide with {hit} when it takes {part.name} of {name}"
-    path = plan_path(hand.motion.commanded, q_before, hand.is_free(None), limits)
+    return PartPlan(grasp, q_before)
+
+
+def _execute(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, plan: PartPlan) -> str:
+    """Take hold, move the part and let go. Return why not; empty on success."""
+    name, kinematics, tool, grasp = motion.object, hand.kinematics, hand.tool, plan.grasp
+    path = hand.way(plan.q_before, None)
     if path is None:
         return f"the arm finds no way to {part.name} of {name} without a collision"
     hand.motion.follow(path[1:])
@@ -67,7 +89,7 @@ def _try_grasp(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp
         hand.line(tool.feel_m * grasp.approach, tool.feel_m / 0.03, lambda: tool.touches(name))
     reason = tool.hold(name, grasp)
     if not reason:
-        _follow_joint(hand, part, travel)
+        _follow_joint(hand, part, motion.share * part.end - part.value)
         off = abs(hand.physics.state()[name].part(part.name).open - motion.share)
         reason = "" if tool.is_holding(name) or off < MAX_OPEN_ERROR else f"{part.name} of {tool.loss(name)}"
     tool.release(lambda opening: not hand.clearance.first_collision(hand.motion.commanded, opening, None, (name,)))

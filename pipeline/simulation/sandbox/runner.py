@@ -19,6 +19,8 @@ class RunOptions(TypedDict, total=False):
     is a failed check "meaning ..."."""
     robot: str
     """Name of one of robots.ROBOTS."""
+    dry_run: bool
+    """Whether an arm only plans its moves, and objects are put where it would set them down."""
     record_goals: bool
     """Whether the records contain the goals over time."""
     on_rollout: Callable[[RunRecord], None] | None

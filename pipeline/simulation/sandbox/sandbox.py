@@ -182,6 +182,7 @@ class _Run:
         """Roll out the oracle on a simulation, and run the checks."""
         job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation}
         job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}
+        job["dry_run"] = self.options.get("dry_run", False)
         job["checks"] = (self.program.checks or None) if checks else None
         child = self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
         if child.record:

@@ -48,7 +48,8 @@ def run_job(job: dict, out: BinaryIO) -> None:
 
     project = Path(job["project"])
     readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
-    robot = robot_kind(job.get("robot", "gripper")).make()  # before the process is confined: it imports modules
+    moves = not job.get("dry_run", False)
+    robot = robot_kind(job.get("robot", "gripper")).make(moves)  # before the process is confined: it imports modules
     try:
         confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
     except Exception as error:  # never run a program with less confinement than reported

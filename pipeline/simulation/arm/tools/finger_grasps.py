@@ -35,6 +35,10 @@ HALF_TURNS = (0.0, np.pi)
 """The gripper may hold with either finger on either side."""
 FLANK_STEP_M = 0.0007
 """Precision of a measured flank."""
+PAD_HEIGHT_M, PAD_RAY_M, PAD_GIVE_M = 0.037, 0.005, 0.0015
+"""Height of a pad, spacing of the levels where its contact is measured, and depth within which it touches."""
+MAX_CONTACT_OFFSET_M = 0.025
+"""Largest difference in height between the contacts of both pads."""
 SLANT_COST_M = 0.05
 """Cost of a flank that slants by 45 degrees."""
 MAX_SLANT = np.tan(np.radians(24))
@@ -88,10 +92,10 @@ def find_grasps(physics: Physics, target: Object, max_grasps: int = 16) -> Grasp
     widths, blockers = [np.inf], Counter[str]()
     for yaw in _closing_directions(target):
         for result in _candidates_along(heights, target, yaw):
-            if isinstance(result, float):
-                widths.append(result)
-            else:
+            if isinstance(result, _Candidate):
                 candidates.append(result)
+            else:
+                widths.append(result)
     found: list[Grasp] = []
     for candidate in sorted(candidates, key=lambda c: c.least_cost):
         if any(candidate.repeats(grasp, target) for grasp in found):
@@ -169,6 +173,9 @@ def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candida
     slant = max(_slant(flank) for flank in flanks)
     if slant > MAX_SLANT:
         return None
+    slope, apart = _contact_slope(heights, target, candidate, low, up)
+    if slope > MAX_SLANT or apart > MAX_CONTACT_OFFSET_M:
+        return None
     finger_blockers, gap = [], 0.0
     for gap in FINGER_CLEARANCES_M:
         sides = ((low - gap, -1), (up + gap, 1))
@@ -184,7 +191,37 @@ def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candida
     point = target.position[:2] + planar_rotation(strip.yaw) @ np.array([(low + up) / 2, across])
     tip_middle = np.array([*point, tips])
     hand = gripper_pose(tip_middle + np.array([0, 0, fingers.tip_offset(width)]), strip.yaw)
-    return Grasp(hand, tip_middle, HALF_TURNS, width, opening, _cost(strip, tips, low, up, slant))
+    cost = _cost(strip, tips, low, up, max(slant, slope)) + apart
+    return Grasp(hand, tip_middle, HALF_TURNS, width, opening, cost)
+
+
+def _contact_slope(
+    heights: SurfaceHeights, target: Object, candidate: _Candidate, low: float, up: float
+) -> tuple[float, float]:
+    """Return the slope of the faces against the vertical where the pads touch, and the contacts' offset in height.
+
+    Casts level rays from both pads. A pad touches first what stands out most; the steeper of both sides counts.
+    """
+    strip, physics = candidate.strip, heights.physics
+    turn = planar_rotation(strip.yaw)
+    levels = np.arange(candidate.tips + 0.0035, min(strip.top - 0.001, candidate.tips + PAD_HEIGHT_M), PAD_RAY_M)
+    slopes, middles = [], []
+    for edge, side in ((low, -1), (up, 1)):
+        inwards = np.array([*(-side * turn[:, 0]), 0.0])
+        hits = []
+        for across in strip.across + np.array([0.0, -0.7, 0.7]) * fingers.PAD_HALF_WIDTH_M:
+            origin = target.position[:2] + turn @ [edge + side * FINGER_CLEARANCES_M[0], across]
+            for level in levels.tolist():
+                distance, label, normal = physics.ray(np.array([*origin, level]), inwards)
+                if label == heights.label:
+                    hits.append((distance, level, abs(normal[2]) / max(float(-normal @ inwards), 1e-6)))
+        if not hits:
+            return np.inf, 0.0
+        first = min(hits)[0]
+        touching = np.array([(level, slope) for distance, level, slope in hits if distance < first + PAD_GIVE_M])
+        slopes.append(float(np.median(touching[:, 1])))
+        middles.append(float(touching[:, 0].mean()))
+    return max(slopes), abs(middles[0] - middles[1])
 
 
 def _runs(values: np.ndarray, pitch: float) -> Iterator[tuple[float, float]]:

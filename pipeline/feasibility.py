@@ -1,0 +1,110 @@
+"""Which proposed tasks the robot in use can do: each is planned on the scene as observed, without physics of the arm.
+
+Grasp, reach, posture and place of every move are planned as in a rollout (pipeline/simulation/arm/planning_hand.py).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.models import ModelError
+from pipeline.planner import PlannerModel
+from pipeline.router import ProgramRunner, first_failure, write_program
+from pipeline.simulation import kit
+from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.rollout import SOLVED
+from pipeline.simulation.sandbox.protocol import Limits
+from pipeline.store import digest, read_json, write_json
+from pipeline.tasks import Task
+
+SHOWN_FIRST = 5
+"""Feasible tasks to look for among further candidates of the same kinds."""
+DRY_RUN_LIMITS = Limits(seconds=40.0)
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """Result of a dry run."""
+
+    task: Task
+    reason: str
+    """Why the robot cannot do it; empty if it can, or if it floats."""
+
+
+def why_not_feasible(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> str:
+    """Return why a robot of robots.ROBOTS cannot do a task, by a dry run of the planner's first program; else empty.
+
+    Empty for a robot that floats, and where the planner writes no program: nothing is known then. The result is saved
+    in the project as tasks/<key>.json. Raises SandboxError.
+    """
+    if robot_kind(robot).floats:
+        return ""
+    saved = read_feasibility(task, project_dir, robot)
+    if saved is not None:
+        return saved
+    reason = _dry_run(task, Path(project_dir), sandbox, robot)
+    write_json(_file(task, project_dir, robot), {"why": reason})
+    return reason
+
+
+def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
+    """Return the saved result of `why_not_feasible`; None if there is none for the present scene."""
+    if robot_kind(robot).floats:
+        return ""
+    value = read_json(_file(task, project_dir, robot))
+    return None if value is None else str(value["why"])
+
+
+def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tuple[Task, ...]:
+    """Return tasks in their order, those that the robot is known not to be able to do last."""
+    return tuple(sorted(tasks, key=lambda task: bool(read_feasibility(task, project_dir, robot))))
+
+
+def choose(
+    candidates: Sequence[Task], count: int, project_dir: Path, sandbox: ProgramRunner, robot: str
+) -> Iterator[Feasibility]:
+    """Yield at most `count` tasks, best first among those that the robot can do, the others last.
+
+    Of each kind the first feasible candidate is taken, and a second one only where fewer than SHOWN_FIRST are feasible.
+    Raises SandboxError.
+    """
+    kinds: dict[str, list[Task]] = {}
+    for task in candidates:
+        kinds.setdefault(task.kind or task.name, []).append(task)
+    able: list[Task] = []
+    unable: list[Feasibility] = []
+    spare: list[Task] = []
+    for of_kind in kinds.values():
+        results = []
+        for task in of_kind:
+            results.append(Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot)))
+            if not results[-1].reason:
+                able.append(task)
+                spare += of_kind[len(results) :]
+                break
+        else:
+            unable.append(results[0])
+    for task in spare:
+        if len(able) >= SHOWN_FIRST:
+            break
+        if not why_not_feasible(task, project_dir, sandbox, robot):
+            able.append(task)
+    yield from [*(Feasibility(task, "") for task in able), *unable][:count]
+
+
+def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> str:
+    try:
+        program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
+    except ModelError:
+        return ""
+    program = replace(program, checks="")
+    report, _ = sandbox.run(program, project_dir, limits=DRY_RUN_LIMITS, robot=robot, dry_run=True)
+    if report.reward and report.reward[0] > SOLVED:
+        return ""
+    return str(report.evidence.get("why") or first_failure(report))
+
+
+def _file(task: Task, project_dir: Path, robot: str) -> Path:
+    scene = (Path(project_dir) / "scene.json").read_text("utf-8")
+    key = digest("dry run", scene, task.instruction, task.objects, task.goals, robot)
+    return Path(project_dir) / "tasks" / f"{key}.json"
