@@ -1,11 +1,12 @@
 """Measure how well the router repairs programs with one planted fault (`make bench-router`).
 
     python -m tests.bench.router [--modes route repair none] [--each 2] [--only KIND ...] [--projects DIR] [--out FILE]
-    python -m tests.bench.router --blind --modes route
+    python -m tests.bench.router --blind [first|second] --modes route
 
 Working programs for the tasks proposed for the sample scenes get one fault each (planted_faults.py), on a known side;
-with --blind, faults of kinds that were written down without reading the rules that repair them (blind_faults.py), in
-programs that work in every layout. Each layout is judged by itself, since a run's checks see only the first.
+with --blind, faults of kinds that were written down without reading the rules that repair them (blind_faults.py and,
+written after the first set had been run, second_blind_faults.py), in programs that work in every layout. Each layout is
+judged by itself, since a run's checks see only the first.
 Reported for each mode: whether the right side is chosen in the first round, whether the program is repaired within six
 rounds, the number of rounds, and the number of false passes.
 
@@ -19,7 +20,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,8 +38,9 @@ from pipeline.simulation.sandbox.guard import guard
 from pipeline.simulation.sandbox.sandbox import Limits, Sandbox
 from pipeline.tasks import propose
 from studio.server.services import Settings, open_services
-from tests.bench.blind_faults import agrees, makes_a_difference, plant_blind_faults
-from tests.bench.planted_faults import SILENT, Case, PlantedFault, plant_faults
+from tests.bench.faults.blind_faults import agrees, fault_kinds, makes_a_difference, plant_blind_faults
+from tests.bench.faults.planted_faults import SILENT, Case, PlantedFault, plant_faults
+from tests.bench.faults.second_blind_faults import second_fault_kinds
 
 SCENES = Path(__file__).resolve().parents[2] / "sample_scenes"
 TASKS = 6
@@ -47,6 +49,7 @@ ROUNDS = 7
 """The faulty program and six repairs."""
 LIMITS = Limits(seconds=20)
 RULES = PlannerModel()
+BLIND_SETS = {"first": fault_kinds, "second": second_fault_kinds}
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=[], help="kinds of faults")
     parser.add_argument("--projects", type=Path, help="folder in which the twins are kept")
     parser.add_argument("--out", type=Path, help="JSON file for all outcomes")
-    parser.add_argument("--blind", action="store_true", help="faults of blind_faults.py, and a table by kind")
+    parser.add_argument("--blind", nargs="?", const="first", choices=BLIND_SETS, help="blind faults, a table by kind")
     parser.add_argument("--layouts", type=int, default=3, help="starting layouts of each round (default %(default)s)")
     arguments = parser.parse_args(argv)
     judging.SEEDS = tuple(range(arguments.layouts))
@@ -197,12 +200,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         working = interleaved(list(cases(arguments.projects or Path(scratch), sandbox)))
         if arguments.blind:
             working = [c for c in working if _works_in_every_layout(c.project, sandbox, c.good)]
-        plant, is_fault = (plant_blind_faults, _is_blind_fault) if arguments.blind else (plant_faults, _is_fault)
+        plant, is_fault = (
+            (_plant_blind(arguments.blind), _is_blind_fault) if arguments.blind else (plant_faults, _is_fault)
+        )
         faults = list(plant(working, arguments.each, partial(is_fault, arguments.only, sandbox)))
         print(f"{len(working)} working programs, {len(faults)} faulty ones", file=sys.stderr, flush=True)
         for mode in arguments.modes:
             for fault in faults:
-                outcomes.append(repair(fault, mode, sandbox, arguments.blind))
+                outcomes.append(repair(fault, mode, sandbox, bool(arguments.blind)))
                 if arguments.out:
                     arguments.out.write_text(json.dumps([asdict(o) for o in outcomes], indent=1))
                 print(f"{mode} {fault.side} {fault.kind}: {_describe(outcomes[-1])}", file=sys.stderr, flush=True)
@@ -210,6 +215,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.blind:
         print("", *kind_table(outcomes), sep="\n")
     return 0
+
+
+def _plant_blind(name: str) -> Callable[..., Iterator[PlantedFault]]:
+    return partial(plant_blind_faults, kinds=BLIND_SETS[name])
 
 
 def _is_fault(only: Sequence[str], sandbox: Sandbox, fault: PlantedFault) -> bool:

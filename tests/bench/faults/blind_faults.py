@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.simulation import Program
-from tests.bench.planted_faults import (
+from tests.bench.faults.planted_faults import (
     Case,
     Edit,
     PlantedFault,
@@ -312,10 +312,13 @@ def fault_kinds(cases: Sequence[Case]) -> dict[str, FaultKind]:
 
 
 def plant_blind_faults(
-    cases: Sequence[Case], each: int = 2, accept: Callable[[PlantedFault], bool] = lambda fault: True
+    cases: Sequence[Case],
+    each: int = 2,
+    accept: Callable[[PlantedFault], bool] = lambda fault: True,
+    kinds: Callable[[Sequence[Case]], dict[str, FaultKind]] = fault_kinds,
 ) -> Iterator[PlantedFault]:
     """Yield every kind of fault up to `each` times, in tasks of different kinds as far as possible."""
-    for number, (kind, edits) in enumerate(fault_kinds(cases).items()):
+    for number, (kind, edits) in enumerate(kinds(cases).items()):
         start = number * 7 % max(1, len(cases))
         faults = (_plant(case, kind, edits) for case in _varied([*cases[start:], *cases[:start]]))
         yield from islice((fault for fault in faults if fault and accept(fault)), each)
