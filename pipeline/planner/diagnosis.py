@@ -33,17 +33,24 @@ def diagnose(data: Mapping[str, Any]) -> Diagnosis | None:
     report = data["report"]
     failed = [c for c in report["checks"] if not c["passed"]]
     evidence = report.get("evidence") or {}
+    wrong_goals = _wrong_goals(data["simulation"], failed)
     for look in (_unreadable, _crashed, _timed_out):
         if diagnosis := look(report, failed):
-            return diagnosis
+            return wrong_goals or diagnosis if diagnosis.kind == "crash" else diagnosis
     return (
-        _wrong_goals(data["simulation"], failed)
+        wrong_goals
         or _at_start(evidence)
         or _unsolved(report, evidence, failed)
         or _lax_checks(failed)
         or _other_task(data, failed)
         or _contradicted(failed)
     )
+
+
+def is_confirmed(report: Mapping[str, Any]) -> bool:
+    """Whether the simulation does what the task asks, measured independently of the program, in every layout."""
+    measured, rewards = (report.get("evidence") or {}).get("measured") or {}, report["reward"]
+    return bool(measured and rewards) and not any(measured.values()) and min(rewards) > SOLVED
 
 
 def _unreadable(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
@@ -62,7 +69,7 @@ def _crashed(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> 
     if not crash:
         return None
     if crash.startswith("checks.py"):
-        names = tuple(c["name"] for c in failed if c["message"] == crash)
+        names = tuple(c["name"] for c in failed if c["message"].startswith(crash))
         return Diagnosis("crash", "fix_checks", f"a check is broken itself: {crash}", 0.95, names)
     return Diagnosis("crash", "fix_simulation", f"the simulation crashed: {crash}", 0.95)
 
@@ -139,6 +146,8 @@ def _is_informative(message: str) -> bool:
 
 def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
     """Find a check of the task's own goals that fails because the simulation's goals are others."""
+    if is_confirmed(data["report"]):
+        return None
     wanted, goals = read_sentences(data["task"].get("goals") or ()), source_edits.planned_goals(data["simulation"])
     if not wanted or set(wanted) == set(goals):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.planner import program_writer, source_edits
-from pipeline.planner.diagnosis import Diagnosis
+from pipeline.planner.diagnosis import Diagnosis, is_confirmed
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.source_edits import Repair
 from pipeline.simulation.goals.spec import PlannedGoal
@@ -41,19 +41,21 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
         yield from _remove_unrelated(checks, tree, data, diagnosis, expected)
     elif diagnosis.kind == "lax_checks":
         yield from _add_missing(checks, tree, data)
+        yield from _replace_lax(checks, tree, data)
     yield from _add_messages(checks, tree)
     if "check_oracle_solves_it" not in source_edits.functions(tree):
         yield (
             _appended(checks, expected["check_oracle_solves_it"]),
             "a check now requires that the oracle reaches every goal",
         )
-    if diagnosis.kind in ("unreadable", "crash"):
+    if diagnosis.kind in ("unreadable", "crash", "lax_checks") or is_confirmed(data["report"]):
         yield program_writer.checks_source(_goals(data)), "checks.py is written again from the goals"
 
 
 def _goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
-    """Return the goals of the simulation, else of the task."""
-    return source_edits.planned_goals(data["simulation"]) or read_sentences(data["task"].get("goals") or ()) or ()
+    """Return the goals of the simulation, else of the task; the task's where the simulation does what it asks."""
+    sources = source_edits.planned_goals(data["simulation"]), read_sentences(data["task"].get("goals") or ())
+    return next(filter(None, reversed(sources) if is_confirmed(data["report"]) else sources), ())
 
 
 def _expected_checks(data: Mapping[str, Any]) -> dict[str, str]:
@@ -166,7 +168,8 @@ def _remove_unrelated(
     """
     wanted, functions = read_sentences(data["task"].get("goals") or ()), source_edits.functions(tree)
     passed = {c["name"] for c in data["report"]["checks"] if c["passed"]}
-    if not wanted or set(wanted) != set(source_edits.planned_goals(data["simulation"])) or not set(expected) <= passed:
+    same = is_confirmed(data["report"]) or set(wanted or ()) == set(source_edits.planned_goals(data["simulation"]))
+    if not wanted or not same or not set(expected) <= passed:
         return
     for name in diagnosis.checks:
         if name in functions and name not in expected:
@@ -217,11 +220,24 @@ def _add_missing(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iter
     missing = {name: text for name, text in wanted.items() if name not in source_edits.functions(tree)}
     if missing:
         more = "\n\n\n".join(text.strip() for text in missing.values())
-        source = checks.rstrip("\n") + f"\n\n\n{more}\n"
-        source = (
-            f"import math\n\n\n{source}" if "math." in more and not re.search(r"^import math", source, re.M) else source
-        )
+        source = _with_math(checks.rstrip("\n") + f"\n\n\n{more}\n")
         yield source, "the goals are now measured: " + ", ".join(missing)
+
+
+def _replace_lax(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[Repair]:
+    """Write every check again that bears the name of one of the task's goals and measures something else."""
+    wanted = program_writer.check_functions(read_sentences(data["task"].get("goals") or ()) or _goals(data))
+    differing = {
+        name: function
+        for name, function in source_edits.functions(tree).items()
+        if name in wanted and _text(checks, function) != wanted[name].strip()
+    }
+    if differing:
+        source = source_edits.replaced(
+            checks, [(function, wanted[name].strip()) for name, function in differing.items()]
+        )
+        source = _with_math(source)
+        yield source, "these pass although the goals are missed, and are written again: " + ", ".join(differing)
 
 
 def _add_messages(checks: str, tree: ast.Module) -> Iterator[Repair]:
@@ -276,10 +292,12 @@ def _text(checks: str, function: ast.FunctionDef) -> str:
 def _exchanged(checks: str, function: ast.FunctionDef, text: str) -> str:
     """Return the source with one function exchanged, or removed where the text is empty."""
     source = source_edits.replaced(checks, [(function, text.strip())])
-    source = re.sub(r"\n{4,}", "\n\n\n", source).strip("\n") + "\n"
-    if "math." in text and not re.search(r"^import math", source, re.M):
-        source = "import math\n\n\n" + source
-    return source
+    return _with_math(re.sub(r"\n{4,}", "\n\n\n", source).strip("\n") + "\n")
+
+
+def _with_math(source: str) -> str:
+    """Return the source with the module math imported, where it is used."""
+    return source if "math." not in source or re.search(r"^import math", source, re.M) else f"import math\n\n\n{source}"
 
 
 def _appended(checks: str, function: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.models import ModelError, Question
-from pipeline.planner import PlannerModel
+from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.goals import read_sentences, sentence
 from pipeline.planner.language.lexicon import places
 from pipeline.simulation import kit
@@ -30,6 +30,7 @@ ORDER_WORDS = re.compile(
     re.I,
 )
 """Words that give an order; without them a row or a tower may have any order."""
+ORDERED_KINDS = ("stacked", "in_row")
 
 
 def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -> str:
@@ -50,6 +51,19 @@ def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -
         if not planned.carried and not any(verdict for verdict, _ in verdicts):
             return f"the task asks that {sentence(planned)}; no goal of the simulation does"
     return next(_incompatible(planned_goals, goals), "")
+
+
+def task_checks(task: Task, scene: kit.Scene) -> str:
+    """Return the source of checks of the task's own goals, as the planner reads them; empty where it cannot.
+
+    They measure poses, whatever the program's goals and checks say. An order that the words do not give is left out.
+    """
+    ordered = bool(ORDER_WORDS.search(task.instruction))
+    goals = [goal for goal in _planned_goals(task, scene) if ordered or goal.kind not in ORDERED_KINDS]
+    functions = program_writer.check_functions(goals)
+    measuring = [text for name, text in functions.items() if name not in program_writer.GENERAL_CHECKS]
+    plain = all(re.fullmatch(r"\w+", name) for goal in goals for name in goal.names)
+    return "import math\n\n" + "\n".join(measuring) if measuring and plain else ""
 
 
 def _planned_goals(task: Task, scene: kit.Scene) -> tuple[PlannedGoal, ...]:

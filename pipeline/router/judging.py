@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.router.intent_check import find_contradiction
+from pipeline.router.intent_check import find_contradiction, task_checks
 from pipeline.simulation import CheckResult, Program, Report, kit
+from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.mutations import MUTATIONS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.guard import guard
@@ -15,11 +16,11 @@ from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.tasks import Task
 
 SEEDS = (0, 1, 2)
-"""Layouts of each round; the checks look at the first, which is as photographed."""
+"""Layouts of each round; the first is as photographed."""
 SOLVED = 0.99
 MAX_TOLERANCE_M = 0.12
 """Largest tolerance of a goal that is still meaningful."""
-MUTATION_KINDS = tuple(MUTATIONS)
+MUTATION_KINDS = (*MUTATIONS, DISPLACED)
 """Mutations that the checks of a passing program must catch."""
 
 
@@ -37,6 +38,7 @@ def judge(
     `on_rollout` is called with each layout's rollout as soon as it is recorded, from another thread.
     """
     options = RunOptions(mutations=MUTATION_KINDS, record_goals=True, on_rollout=on_rollout)
+    options["reference"] = task_checks(task, scene)
     report = _run(program, project_dir, sandbox, limits, options)
     return replace(report, checks=(*report.checks, *_task_checks(program, task, scene, report)))
 
@@ -68,6 +70,8 @@ def _task_checks(program: Program, task: Task, scene: kit.Scene, report: Report)
         yield CheckResult("meaning objects", False, message)
     if contradiction := find_contradiction(task, scene, report.evidence.get("asked") or {}):
         yield CheckResult("meaning task", False, contradiction)
+    elif wrong := next(filter(None, (report.evidence.get("measured") or {}).values()), None):
+        yield CheckResult("meaning task", False, f"the goals hold, but not what the task asks for: {wrong}")
     if off := report.evidence.get("off_table"):
         yield CheckResult("meaning table", False, f"{', '.join(off)} extends beyond the edge of the table")
     if lax := find_lax_goal(program):

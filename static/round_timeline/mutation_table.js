@@ -9,6 +9,7 @@ const MUTATIONS = {
   misplaced: "Misplaces an object",
   "half done": "Does half of it",
   order: "Order off by one",
+  displaced: "Ends with an object elsewhere",
 };
 
 export const mutationCheckTitle = (kind) => `Checks catch mutation: ${(MUTATIONS[kind] ?? kind).toLowerCase()}`;

@@ -76,6 +76,8 @@ FAULTS = {
     "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
     "a check of nobody": (ON, added('assert run.end("gren_cube").bottom > 0, "low"'), "fix_checks"),
     "a check of nothing": (ON, added("assert True"), "fix_checks"),
+    "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
+    "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),
     "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
     "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
     "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
@@ -96,6 +98,18 @@ def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, 
     assert rounds[0].route == side, rounds[0].reason
     assert rounds[-1].route == "done", [(r.route, r.reason) for r in rounds]
     assert rounds[0].program == bad and len({(r.program.simulation, r.program.checks) for r in rounds}) == len(rounds)
+
+
+def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of_the_simulation(
+    project, scene, sandbox
+):
+    task = understand_instruction(SWAP, scene, RULES)
+    good = write_program(task, scene, RULES)
+    bad = replace(good, simulation=good.simulation.replace("= sim[", "= scene["))
+    rounds = list(route(task, project, RULES, sandbox, start=RouteStart(bad)))
+    assert min(rounds[0].report.reward) > 0.99 and rounds[0].route == "fix_simulation"
+    assert "the goals hold, but not what the task asks for" in rounds[0].reason
+    assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
 def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sandbox):

@@ -6,7 +6,7 @@ too much, reading stops and the child is ended. Whatever it sends is its own fau
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
@@ -148,7 +148,11 @@ class ChildReader:
 
 
 def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], seconds: float) -> Report:
-    """Merge the children's reports: the first fault, the first seed's evidence, rewards up to the first missing one."""
+    """Merge the children's reports: the first fault, the first seed's evidence, rewards up to the first missing one.
+
+    Of a check, the first failure counts, and of what the task's own checks measure likewise; of the rewards before
+    anything moved, the highest.
+    """
     children = [arranged, *performed]
     rewards = list(takewhile(lambda reward: reward is not None, (child.reward for child in performed)))
     evidence = {**(performed[0].evidence if performed else {})}
@@ -156,8 +160,17 @@ def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], secon
         evidence["printed"] = printed[:2000]
     if stopped := next((child.evidence["stopped"] for child in children if "stopped" in child.evidence), None):
         evidence["stopped"] = stopped
+    starts = [start for child in performed if (start := child.evidence.get("reward_at_start")) is not None]
+    if starts:
+        evidence["reward_at_start"] = max(starts)
+    measured: dict[str, str] = {}
+    for child in performed:
+        for name, message in child.evidence.get("measured", {}).items():
+            measured[name] = measured.get(name) or message
+    if measured:
+        evidence["measured"] = measured
     return Report(
-        checks=tuple(performed[0].checks) if performed else (),
+        checks=_merge_checks(performed),
         reward=tuple(reward for reward in rewards if reward is not None),
         crash=next((child.crash for child in children if child.crash), None),
         timed_out=any(child.timed_out for child in children),
@@ -165,6 +178,17 @@ def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], secon
         evidence=evidence,
         seconds=seconds,
     )
+
+
+def _merge_checks(performed: Sequence[ChildReport]) -> tuple[CheckResult, ...]:
+    """Return the first layout's checks; those that fail in a later one only are failures, with the layout's number."""
+    merged = {i: check for i, check in enumerate(performed[0].checks)} if performed else {}
+    for number, child in enumerate(performed[1:], 2):
+        for check in (check for check in child.checks if not check.passed):
+            place = next((i for i, known in merged.items() if known.name == check.name), len(merged))
+            if place not in merged or merged[place].passed:
+                merged[place] = replace(check, message=f"{check.message} (layout {number})", instant=None)
+    return tuple(merged.values())
 
 
 def _record_timeout(child: ChildReport, message: str) -> None:

@@ -159,6 +159,7 @@ class Evidence(_StrictModel):
     off_table: list[str] = []
     simulated_seconds: float | None = None
     mutation: _Mutation | None = None
+    measured: dict[str, str] = {}
     printed: Text = ""
 
 

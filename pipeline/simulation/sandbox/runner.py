@@ -15,8 +15,11 @@ class RunOptions(TypedDict, total=False):
     cancel: Any
     """Event that cancels the run when set."""
     mutations: Sequence[str]
-    """Names of mutations.MUTATIONS. If everything passes, the checks also run on each mutated task; if none fails, that
-    is a failed check "meaning ..."."""
+    """Names of mutations.MUTATIONS, or displacements.DISPLACED. If everything passes, the checks also run on each
+    mutated task; if none fails, that is a failed check "meaning ..."."""
+    reference: str
+    """Checks of the task's own goals, written by our rules. What they measure in solved layouts is the report's
+    evidence "measured": each check's message, empty where it passes."""
     robot: str
     """Name of one of robots.ROBOTS."""
     dry_run: bool

@@ -81,7 +81,9 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
         **options: Unpack[RunOptions],
     ) -> tuple[Report, RunRecord | None]:
-        """Build and roll out the program for each seed, and run its checks on the first seed's rollout.
+        """Build and roll out the program for each seed, and run its checks on every rollout.
+
+        Of the layouts after the first, only solved ones are checked: there the goals and the checks have to agree.
 
         Args:
             program: Simulation and checks; with empty checks it is only rolled out.
@@ -100,7 +102,7 @@ class Sandbox:
         complete = not arranged.has_fault and len(arranged.recipes) == len(seeds)
         jobs = list(zip(seeds, arranged.recipes, strict=True)) if complete else []
         performed = run.concurrently(
-            [partial(run.perform, recipe, seed, not i) for i, (seed, recipe) in enumerate(jobs)]
+            [partial(run.perform, recipe, seed, always=not i) for i, (seed, recipe) in enumerate(jobs)]
         )
         report = merge_reports(arranged, performed, run.seconds)
         if report.clean and mutations:
@@ -178,12 +180,13 @@ class _Run:
         limits = replace(self.limits, seconds=min(ARRANGE_SECONDS, self.limits.seconds))
         return self._run_child("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, limits)
 
-    def perform(self, recipe: Recipe, seed: int, checks: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
-        """Roll out the oracle on a simulation, and run the checks."""
-        job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation}
+    def perform(self, recipe: Recipe, seed: int, always: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
+        """Roll out the oracle on a simulation, and run the checks: `always`, or only if it is solved."""
+        job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "always": always}
+        job["reference"] = self.options.get("reference", "")
         job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}
         job["dry_run"] = self.options.get("dry_run", False)
-        job["checks"] = (self.program.checks or None) if checks else None
+        job["checks"] = self.program.checks or None
         child = self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
         if child.record:
             child.record = replace(child.record, seed=int(seed))
@@ -201,7 +204,7 @@ class _Run:
             return caught_by
         if fault := child.crash or child.refused:
             return fault
-        outcome = str(mutation.get("outcome"))[:200]
+        outcome = next((check.message for check in child.checks if check.message), str(mutation.get("outcome")))[:200]
         return CheckResult(f"meaning {kind}", False, f"every check passes although this happens instead: {outcome}")
 
     def concurrently(self, jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:

@@ -24,11 +24,13 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
+from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.rollout import Run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
+from pipeline.simulation.sandbox.task_checks import TaskChecks
 from pipeline.simulation.world import set_robot
 
 Send = Callable[..., None]
@@ -97,6 +99,9 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     sim = kit.Simulation(kit.Scene.load(project), arranged.seed)
     replay(sim, arranged)
     set_robot(sim, robot)
+    task_checks = TaskChecks(interpreter, job.get("reference", ""))
+    if job["mutation"] == DISPLACED:
+        return _check_displaced(job, sim, interpreter, task_checks, send)
     if job["mutation"]:
         mutated = mutations.roll_out_mutated(sim, job["mutation"])
         send(evidence={"mutation": mutated})
@@ -106,7 +111,9 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
         run = sim.rollout()
         send(reward=run.reward)
         _send_run(send, sim, run, job.get("progress", False))
-    if job["checks"] is not None:
+        if run.solved and (measured := task_checks.measure(sim)):
+            send(evidence={"measured": measured})
+    if job["checks"] is not None and (job["always"] or sim.rollout().solved):
         send(doing="reading checks.py")
         names = interpreter.execute("checks.py", job["checks"])
         for name, check in list(names.items()):
@@ -117,6 +124,29 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
                 interpreter.require_unmodified(sim)
                 if job["mutation"] and not result["passed"]:
                     return
+
+
+def _check_displaced(
+    job: dict, sim: kit.Simulation, interpreter: RestrictedInterpreter, task_checks: TaskChecks, send: Send
+) -> None:
+    """Run the checks on runs that end wrongly, and send one that fails; or one that passes, with what none noticed."""
+    runs = task_checks.wrong_runs(sim)
+    send(evidence={"mutation": {"kind": DISPLACED, "outcome": "", "applies": bool(runs)}})
+    if not runs:
+        return
+    send(doing="reading checks.py")
+    names = interpreter.execute("checks.py", job["checks"] or "")
+    checks = {name: check for name, check in names.items() if name.startswith("check_") and callable(check)}
+    noticed: dict[str, Any] = {}
+    for outcome, run in runs:
+        sim._run = run
+        results = (_check(name, check, sim, interpreter, lambda **_: None) for name, check in checks.items())
+        noticed = next((result for result in results if not result["passed"]), {})
+        interpreter.require_unmodified(sim)
+        if not noticed:
+            silent = {"name": DISPLACED, "passed": True, "instant": None, "line": None, "seconds": 0.0}
+            return send(check=silent | {"message": outcome})
+    send(check=noticed)
 
 
 def _check(name: str, check: Callable, sim: kit.Simulation, interpreter: RestrictedInterpreter, send: Send) -> dict:
