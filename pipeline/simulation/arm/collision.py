@@ -35,7 +35,8 @@ class CollisionChecker:
         addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
         self._arm = np.array([addresses[name] for name in robot_model.JOINTS])
         prefix = robot_model.GRIPPER_PREFIX
-        self._fingers = {n.removeprefix(prefix): a for n, a in addresses.items() if n.startswith(prefix)}
+        names = [f"{prefix}{name}" for name in fingers.joint_positions(0.0)]
+        self._fingers = {n.removeprefix(prefix): addresses[n] for n in names if n in addresses}
         self._robot = (physics.label == physics.gripper) & (self.model.geom_contype > 0)
         owners = [self.model.body(b).name for b in self.model.geom_bodyid]
         self._hand = self._robot & np.array([name.startswith(robot_model.GRIPPER_PREFIX) for name in owners])

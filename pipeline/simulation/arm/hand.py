@@ -245,7 +245,11 @@ class ArmHand:
             hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
             return f"{mover} would collide with {hit}"
-        self.motion.follow(path[1:], speed=self.tool.carry_speed if held else None)
+        if held is None:
+            self.motion.follow(path[1:])
+        else:  # a corner at full speed would jerk the load off
+            for corner in path[1:]:
+                self.motion.follow([corner], speed=self.tool.carry_speed)
         return ""
 
     def _rise(self, held: HeldObject | None) -> None:

@@ -3,7 +3,8 @@
 One bellows cup, 25 mm wide, at 80 kPa below the air pressure, as an electric vacuum gripper (Robotiq EPick) makes it.
 The cup holds by a weld that is closed only where it touches, at the relative pose of that moment. The weld's forces are
 measured at every step, and it opens when they exceed what the vacuum can hold: pulling off, sliding (shear) or
-peeling, the last two less the more it is pulled. See
+peeling, the last two less the more it is pulled. The bellows let the lip tilt against a spring, so that an object that
+leaves the table on one side first does not peel off at once. See
 G. Mantriota, "Theoretical model of the grasp with vacuum gripper", Mechanism and Machine Theory 42 (2007).
 """
 
@@ -27,13 +28,17 @@ LOSS_SECONDS = 0.012
 """Time for which a limit must be exceeded until the vacuum is lost."""
 VALVE = f"{robot_model.GRIPPER_PREFIX}suction"
 """Actuator without force that records suction on and off among the actions."""
-CUP_BODY, CUP_GEOM = f"{robot_model.GRIPPER_PREFIX}base", f"{robot_model.GRIPPER_PREFIX}cup"
+CUP_BODY, CUP_GEOM = f"{robot_model.GRIPPER_PREFIX}lip", f"{robot_model.GRIPPER_PREFIX}cup"
+BELLOWS_STIFFNESS_NM_RAD, BELLOWS_RANGE_RAD = 1.5, 0.26
+"""Moment for each radian by which the lip tilts about a level axis, and how far it tilts: 0.39 N m at 15 degrees."""
+BELLOWS_AXIS_M = 0.012
+"""Height above the lip about which it tilts."""
 TOOL_LENGTH_M = 0.1558
 """From the flange to the cup's lip, as long as the two-finger gripper, so that both share their kinematics."""
 
 
 def specification() -> mujoco.MjSpec:
-    """Return the vacuum gripper, names without prefix: a flange, a tube, and the cup with its site."""
+    """Return the vacuum gripper, names without prefix: flange, tube with a site, and the lip that tilts on bellows."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body(name="base")
     group, cylinder = robot_model.VISUAL_GROUP, mujoco.mjtGeom.mjGEOM_CYLINDER
@@ -43,9 +48,17 @@ def specification() -> mujoco.MjSpec:
         ("bellows", 0.0105, 0.128, 0.15, 0.01, (0.25, 0.25, 0.28)),
         ("cup", CUP_RADIUS_M, 0.15, TOOL_LENGTH_M, 0.01, (0.15, 0.15, 0.17)),
     )
+    hinge = TOOL_LENGTH_M - BELLOWS_AXIS_M
+    lip = body.add_body(name="lip", pos=[0, 0, hinge])
+    for axis in ([1, 0, 0], [0, 1, 0]):
+        lip.add_joint(
+            name=f"bellows_{'xy'[axis[1]]}", axis=axis, stiffness=BELLOWS_STIFFNESS_NM_RAD, damping=0.03,
+            armature=4e-4, limited=True, range=[-BELLOWS_RANGE_RAD, BELLOWS_RANGE_RAD],
+        )  # fmt: skip
     for name, radius, low, high, mass, rgb in sections:
-        body.add_geom(
-            name=name, type=cylinder, size=[radius, (high - low) / 2, 0], pos=[0, 0, (low + high) / 2], mass=mass,
+        owner, height = (lip, (low + high) / 2 - hinge) if name == "cup" else (body, (low + high) / 2)
+        owner.add_geom(
+            name=name, type=cylinder, size=[radius, (high - low) / 2, 0], pos=[0, 0, height], mass=mass,
             rgba=[*rgb, 1], group=group,
         )  # fmt: skip
     half = float(np.sqrt(0.5))
