@@ -13,7 +13,7 @@ from pipeline.simulation.arm.collision import CollisionChecker, HeldObject
 from pipeline.simulation.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.part_motion import move_part
-from pipeline.simulation.arm.path_planning import plan_path
+from pipeline.simulation.arm.path_planning import plan_level_path, plan_path
 from pipeline.simulation.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.goals.inside import Inside
@@ -33,6 +33,8 @@ DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
 """Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
 REACH_CHECKS = 6
 """Grasps whose reach is checked before a task is proposed."""
+EASY_LOAD_KG_M = 0.02
+"""Mass times its distance from the tool up to which a load is carried at full speed."""
 MAX_GRASPS = 16
 """Grasps that are planned for one pick."""
 
@@ -204,9 +206,17 @@ class ArmHand:
         return (target if self.kinematics.solve(target) is not None else None), top, low
 
     def way(self, q: np.ndarray, held: HeldObject | None) -> list[np.ndarray] | None:
-        """Return a free path to joint angles (6,), from the commanded ones on; None if none was found."""
-        width, limits = self.tool.width, self.kinematics.model.jnt_range
-        return plan_path(self.motion.commanded, q, lambda q: not self.clearance.first_collision(q, width, held), limits)
+        """Return a free path to joint angles (6,), from the commanded ones on, level with a load if there is one.
+
+        None if no path was found.
+        """
+        width, start, limits = self.tool.width, self.motion.commanded, self.kinematics.model.jnt_range
+
+        def is_free(q: np.ndarray) -> bool:
+            return not self.clearance.first_collision(q, width, held)
+
+        level = plan_level_path(start, q, is_free, limits) if held else None
+        return level or plan_path(start, q, is_free, limits)
 
     def distance(self, point: np.ndarray) -> float:
         """Return the level distance of a point (2,) or (3,) from the arm's base, in metres."""
@@ -249,8 +259,14 @@ class ArmHand:
             self.motion.follow(path[1:])
         else:  # a corner at full speed would jerk the load off
             for corner in path[1:]:
-                self.motion.follow([corner], speed=self.tool.carry_speed)
+                self.motion.follow([corner], speed=self._carry_speed(held.name))
         return ""
+
+    def _carry_speed(self, name: str) -> float:
+        """Return the mean speed in rad/s for a load: its inertia about the tool grows with the square of the speed."""
+        arm = float(np.linalg.norm(self.physics.centre_of_mass(name) - self._gripper_pose()[:3, 3]))
+        lever = max(self.physics.state()[name].mass * arm, 1e-6)
+        return self.tool.carry_speed * min(1.0, float(np.sqrt(EASY_LOAD_KG_M / lever)))
 
     def _rise(self, held: HeldObject | None) -> None:
         """Move straight up until the posture is free of collisions, at most eight steps."""

@@ -12,6 +12,10 @@ MAX_CHECKS = 6000
 MAX_DETOUR_RAD = 1.3
 """How far OMPL may leave the range between both ends, per joint."""
 
+MAX_TILT_CHANGE_RAD = 0.35
+"""Largest change of the tool's tilt along a level path."""
+_LEVEL_JOINTS = np.array([0, 1, 2, 5])
+
 IsFree = Callable[[np.ndarray], bool]
 
 
@@ -29,6 +33,32 @@ def plan_path(
     if is_straight_path_free(start, end, is_free):
         return [start, end]
     return _plan_rrt(start, end, is_free, limits, seed) if is_free(end) and is_free(start) else None
+
+
+def plan_level_path(
+    start: np.ndarray, end: np.ndarray, is_free: IsFree, limits: np.ndarray, seed: int = 1
+) -> list[np.ndarray] | None:
+    """Return a path on which the tool keeps its tilt, as `plan_path`; None also where both ends differ in tilt.
+
+    The tool keeps its tilt while the sum of the three joints with parallel axes and the second wrist joint stay the
+    same, which leaves four joints to plan.
+    """
+    tilts = [np.array([q[1:4].sum(), q[4]]) for q in (start, end)]
+    if np.abs(tilts[1] - tilts[0]).max() > MAX_TILT_CHANGE_RAD:
+        return None
+    first, way = start[_LEVEL_JOINTS], end[_LEVEL_JOINTS] - start[_LEVEL_JOINTS]
+
+    def all_joints(x: np.ndarray) -> np.ndarray:
+        share = float(np.clip((x - first) @ way / max(float(way @ way), 1e-12), 0, 1))
+        total, wrist = tilts[0] + share * (tilts[1] - tilts[0])
+        return np.array([x[0], x[1], x[2], total - x[1] - x[2], wrist, x[3]])
+
+    def is_level_free(x: np.ndarray) -> bool:
+        q = all_joints(x)
+        return bool((q > limits[:, 0]).all() and (q < limits[:, 1]).all() and is_free(q))
+
+    path = plan_path(first, end[_LEVEL_JOINTS], is_level_free, limits[_LEVEL_JOINTS], seed)
+    return path and [all_joints(x) for x in path]
 
 
 def _plan_rrt(

@@ -31,6 +31,8 @@ VALVE = f"{robot_model.GRIPPER_PREFIX}suction"
 CUP_BODY, CUP_GEOM = f"{robot_model.GRIPPER_PREFIX}lip", f"{robot_model.GRIPPER_PREFIX}cup"
 BELLOWS_STIFFNESS_NM_RAD, BELLOWS_RANGE_RAD = 1.5, 0.26
 """Moment for each radian by which the lip tilts about a level axis, and how far it tilts: 0.39 N m at 15 degrees."""
+BELLOWS_DAMPING = 0.12
+"""Moment for each rad/s, so that a load of 1 kg below the cup swings out."""
 BELLOWS_AXIS_M = 0.012
 """Height above the lip about which it tilts."""
 TOOL_LENGTH_M = 0.1558
@@ -52,7 +54,7 @@ def specification() -> mujoco.MjSpec:
     lip = body.add_body(name="lip", pos=[0, 0, hinge])
     for axis in ([1, 0, 0], [0, 1, 0]):
         lip.add_joint(
-            name=f"bellows_{'xy'[axis[1]]}", axis=axis, stiffness=BELLOWS_STIFFNESS_NM_RAD, damping=0.03,
+            name=f"bellows_{'xy'[axis[1]]}", axis=axis, stiffness=BELLOWS_STIFFNESS_NM_RAD, damping=BELLOWS_DAMPING,
             armature=4e-4, limited=True, range=[-BELLOWS_RANGE_RAD, BELLOWS_RANGE_RAD],
         )  # fmt: skip
     for name, radius, low, high, mass, rgb in sections:
