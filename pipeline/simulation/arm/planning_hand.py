@@ -17,6 +17,8 @@ from pipeline.simulation.oracle.moves import Move, PartMotion
 
 SETTLE_SECONDS = 0.5
 """Simulated time in which an object comes to rest where it was put."""
+PLACE_ERROR_M = 0.004
+"""Usual error of a place, outwards: a stack that stands only without it is not proposed."""
 
 
 class PlanningHand(ArmHand):
@@ -31,6 +33,9 @@ class PlanningHand(ArmHand):
         if target is None:
             return f"{move.object} cannot be turned as it should stand within the arm's reach"
         target[2, 3] += self._drop
+        if move.goal.rests == "on":
+            outwards = target[:2, 3] - self.kinematics.base[:2]
+            target[:2, 3] += PLACE_ERROR_M * outwards / np.linalg.norm(outwards)
         self._put(move.object, target @ held.hand_from_object)
         return ""
 

