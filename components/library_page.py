@@ -10,8 +10,8 @@ class LibraryPage(Component):
     Requests are {page_token, token, kind, ...}; the answer has "error" if one failed. Kinds: find {words, like,
     category, licence, collection, articulated, smallest, largest, offset, limit}, `like` being {object} or {picture};
     thumbnails {ids}; asset {id}; preview {id}; change {id, values}; turn {id, axis, quarters}; scale {id, longest};
-    remove {id}; undo; import {files}; jobs; units {job, number, units, up}; stop {job}; packs; install {pack};
-    objaverse {id}; accept {job, number, accepted}. Sizes are in metres.
+    describe {id, text}; remove {id}; undo; import {files}; jobs; units {job, number, units, up}; stop {job};
+    packs; install {pack}; objaverse {id}; accept {job, number, accepted}. Sizes are in metres.
 
     Events: `decide` chooses an asset for an object; `changed` when the library has changed.
     """

@@ -87,14 +87,14 @@ class TaskClarification(Component):
 
 
 class RoundTimeline(Component):
-    """Value: {rounds: [{number, task, parent, clean, checks, mutations, passed, reward, crash, timed_out, violation,
-    route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best, pinned, comparing:
-    {a, b, changes, reasons} or null, running, replayed_round, arranging, replaying, judging:
+    """Value: {rounds: [{number, task, parent, clean, checks, mutations, passed, reward, layouts, crash, timed_out,
+    violation, route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best, pinned,
+    comparing: {titles, reasons, outcomes, changes} or null, running, replayed_round, arranging, replaying, judging:
     {number, parent, change, changes} or null, plays}; changes hold the rows of a diff by file.
 
     Events: `edit` {number}; `play` {number, instant}, with the instant of a failed check or without; `arrange_goal`
     {number} to drag the objects of its end and `use_as_goal` {number} to make that the goal; `close_replay`; `compare`
-    {a, b} and `pin` {number}, each null to end it; `autoplay` {on} to play rounds as they are judged;
+    {a, b} or {a, seed} and `pin` {number}, each null to end it; `autoplay` {on} to play rounds as they are judged;
     `remedy` {number, kind, instruction} to try what may work instead.
     """
 

@@ -35,9 +35,10 @@ def viewer_value(
 ) -> dict:
     """Return a Viewer's value.
 
-    The same token again changes selection, colours and names only; the simulation goes on. A value with "hidden" set to
-    true hides the viewer; "loads_with" is a selector of what a person uses just before the viewer is needed;
-    viewers with the same "cameras" move theirs together.
+    The same token again changes selection, colours and names only; the simulation goes on. A value may also hold:
+    "hidden", true to hide the viewer; "loads_with", a selector of what a person uses just before the viewer is needed;
+    "empty", what a viewer without a token says; "cameras", a name for viewers that move theirs together; "caption",
+    shown in the view; "wait", the seconds for which a hold of the view that is shown may delay this one.
 
     Args:
         token: of the view.

@@ -58,6 +58,21 @@ class AssetDescriptions:
         texts.pop(asset.id, None)
         if text:
             texts[asset.id] = {"text": text, "digest": asset.digest}
+        self._save()
+
+    def entry(self, id: str, describer: str) -> dict[str, Any] | None:
+        """Return what is kept of an asset by one describer, for `restore`; None if nothing is."""
+        return self._texts.get(describer, {}).get(id)
+
+    def restore(self, id: str, describer: str, entry: dict[str, Any] | None) -> None:
+        """Save what `entry` returned earlier in place of the present description."""
+        texts = self._texts.setdefault(describer, {})
+        texts.pop(id, None)
+        if entry:
+            texts[id] = entry
+        self._save()
+
+    def _save(self) -> None:
         write_json(self._file, {"schema": SCHEMA, "descriptions": self._texts})
 
 

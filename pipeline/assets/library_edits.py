@@ -1,4 +1,4 @@
-"""Edits a person's assets: names, numbers, orientation and size; removes them; and undoes each edit.
+"""Edits a person's assets: names, numbers, orientation, size, description; removes them; and undoes each edit.
 
 Assets of packs and of the built-in library are never changed: an edit copies them into the person's library, where
 the copy overrides them until it is removed.
@@ -16,6 +16,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from pipeline.assets.asset import Asset, AssetError
+from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
+from pipeline.assets.asset_descriptions import HUMAN, AssetDescriptions
 from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP, quarter_turn_matrix, rotated_side
 from pipeline.assets.importers.asset_import import transform_model
 from pipeline.assets.importers.mesh_import import MAX_LENGTH_M, MIN_LENGTH_M
@@ -108,6 +110,17 @@ def remove(asset: Asset, own: Path) -> None:
     _apply_edit(asset, own, f"{asset.name} removed", None)
 
 
+def describe(asset: Asset, own: Path, text: str) -> None:
+    """Keep a person's description of an asset, which comes before a model's; an empty one removes it.
+
+    Raises AssetError if it is too long.
+    """
+    kept = AssetDescriptions(own.parent / DESCRIPTIONS_FILE)
+    before = kept.entry(asset.id, HUMAN)
+    kept.keep(asset, HUMAN, text)
+    _save_history(own, None, {"id": asset.id, "what": f"description of {asset.name} changed", "description": before})
+
+
 def is_own(asset: Asset, own: Path) -> bool:
     """Return whether the asset is in the person's library."""
     return asset.folder is not None and asset.folder.resolve().parent == own.resolve()
@@ -130,10 +143,13 @@ def undo(own: Path) -> str:
     if not steps:
         return ""
     about, before = _read_step(steps[-1]), steps[-1] / "before"
-    target = own / str(about["id"])
-    shutil.rmtree(target, ignore_errors=True)
-    if before.exists():
-        before.rename(target)
+    if "description" in about:
+        AssetDescriptions(own.parent / DESCRIPTIONS_FILE).restore(str(about["id"]), HUMAN, about["description"])
+    else:
+        target = own / str(about["id"])
+        shutil.rmtree(target, ignore_errors=True)
+        if before.exists():
+            before.rename(target)
     shutil.rmtree(steps[-1], ignore_errors=True)
     return str(about["what"])
 
@@ -158,7 +174,7 @@ def _apply_edit(asset: Asset, own: Path, what: str, edit: Callable[[Path], None]
                 _update_facts(copy, {"instead": True})
             edit(copy)
             read_asset(copy)
-        _save_history(own, target, what)
+        _save_history(own, target, {"id": target.name, "what": what})
         shutil.rmtree(target, ignore_errors=True)
         if edit is not None:
             copy.rename(target)
@@ -166,15 +182,16 @@ def _apply_edit(asset: Asset, own: Path, what: str, edit: Callable[[Path], None]
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def _save_history(own: Path, target: Path, what: str) -> None:
+def _save_history(own: Path, target: Path | None, about: Mapping[str, object]) -> None:
+    """Keep what `undo` needs: the folder that is about to change, if one is, and what is known about the edit."""
     steps = _steps(own)
     number = int(steps[-1].name) + 1 if steps else 1
     copy = own / HISTORY_FOLDER / f".{number}.part"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
-    if target.exists():
+    if target and target.exists():
         shutil.copytree(target, copy / "before")
-    write_json(copy / "step.json", {"id": target.name, "what": what})
+    write_json(copy / "step.json", dict(about))
     copy.rename(own / HISTORY_FOLDER / f"{number:06d}")
     for old in steps[: max(0, len(steps) + 1 - MAX_UNDO_STEPS)]:
         shutil.rmtree(old, ignore_errors=True)

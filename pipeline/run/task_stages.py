@@ -128,6 +128,7 @@ def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
         start = RouteStart(program, edited["parent"], number)
     model, context = _program_model(project, services, task)
     options = RouteOptions(services.mode, context=context, on_rollout=services.on_rollout)
+    yield Progress("rounds", "running the edited program" if start.program else "writing the program")
     rounds = route(task, project.folder, model, services.sandbox, options, start)
     for one in rounds:
         one = replace(one, task=task.instruction)

@@ -1,6 +1,6 @@
 // Panel with one asset: 3D preview, properties with their sources, and fields to edit them.
 import { chip, fact, fill, h, plural, sizeText } from "/static/studio/dom.js";
-import { inertia, mass, collectionName, sourceName, travel } from "/static/library/formatting.js";
+import { collectionName, describerName, inertia, mass, sourceName, travel } from "/static/library/formatting.js";
 
 const BODY_NAME = "asset"; // name of its body in the preview model
 
@@ -133,6 +133,7 @@ export class AssetPanel {
         onkeydown: onKeyDown,
         onchange: saveField("caption"),
       }),
+      fact("description", this.descriptionField()),
       fact("category", text("category", "Category")),
       fact(
         "size",
@@ -227,6 +228,32 @@ export class AssetPanel {
     );
     this.drawInertia();
     this.drawActions();
+  }
+
+  // What models read about the asset, who wrote it, and a person's own words in its place.
+  descriptionField() {
+    const { text, source } = this.asset.description;
+    const save = (words) => words !== text && this.change({ kind: "describe", text: words });
+    return h(
+      "span.description",
+      {},
+      h("textarea", {
+        value: text,
+        rows: 3,
+        maxLength: 600,
+        "aria-label": "Description",
+        placeholder: "Not described yet. Models read the caption instead.",
+        onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
+        onchange: ({ target }) => save(target.value.trim()),
+      }),
+      source && h("span.source", {}, describerName(source)),
+      source === "human" &&
+        h(
+          "button.studio-button.plain",
+          { title: "Remove your description; the model's or the measured one is back", onclick: () => save("") },
+          "Remove",
+        ),
+    );
   }
 
   // Drawn separately when the model has compiled, so that fields being edited stay as they are.

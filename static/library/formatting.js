@@ -14,6 +14,9 @@ const SOURCES = {
 };
 export const sourceName = (source) => SOURCES[source] ?? source;
 
+const DESCRIBERS = { human: "by hand", measured: "measured words" };
+export const describerName = (source) => DESCRIBERS[source] ?? (source ? `by ${source}` : "");
+
 export function inertia(values) {
   const power = Math.floor(Math.log10(Math.max(...values, 1e-12)));
   const digits = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];

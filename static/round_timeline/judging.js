@@ -27,7 +27,12 @@ export function judgingPanel({ number, parent, change, changes }) {
   return h(
     "div.detail.panel.judging",
     { role: "status" },
-    h("div.top", {}, h("strong", {}, `Round ${number}`), h("span.faint", {}, `repairs round ${parent}, being judged`)),
+    h(
+      "div.top",
+      {},
+      h("strong", {}, `Round ${number}`),
+      h("span.faint", {}, change ? `repairs round ${parent}, being judged` : `edit of round ${parent}, being judged`),
+    ),
     change && h("p.route", {}, change),
     files.map(([file, rows]) => h("details", { open: true }, h("summary", {}, `Changes in ${file}`), diff(rows))),
   );

@@ -1,9 +1,10 @@
-import { fill, h, plural } from "/static/studio/dom.js";
+import { capitalised, fill, h, plural } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
 import { openCalls } from "/static/studio/drawer.js";
 import { mutationTable } from "/static/round_timeline/mutation_table.js";
 import { checkCode, measuring } from "/static/round_timeline/check_code.js";
 import { failureCauses } from "/static/round_timeline/failure_causes.js";
+import { comparison, comparisonChoice } from "/static/round_timeline/comparison.js";
 import { judgingPanel, playbackSwitch, wantsPlayback } from "/static/round_timeline/judging.js";
 import { checkMatrix, checkTitle } from "/static/round_timeline/check_matrix.js";
 
@@ -23,15 +24,21 @@ export default function mount({ element, trigger }) {
     followsLatest = true,
     value = {},
     showMatrix = false,
+    inSight = "",
     agreed = false; // with the server, on whether rounds are played
 
+  const play = (number, check) =>
+    trigger("play", check ? { number, instant: check.instant ?? END_TIME_S } : { number });
+  // While a replay is open it shows the chosen round, at the moment that matters.
   const choose = (number) => {
     chosen = number;
     followsLatest = number === rounds.at(-1)?.number;
     draw();
+    const shown = value.replayed_round;
+    if (shown === null || shown === number || value.arranging || value.comparing) return;
+    const round = rounds.find((other) => other.number === number);
+    play(number, round?.checks.find((check) => !check.passed) ?? { instant: null });
   };
-  const play = (number, check) =>
-    trigger("play", check ? { number, instant: check.instant ?? END_TIME_S } : { number });
   const tone = (round) => (round.clean ? "good" : round.crash || round.violation || round.timed_out ? "bad" : "warn");
   const outcome = (round) =>
     round.violation
@@ -62,17 +69,13 @@ export default function mount({ element, trigger }) {
         `Round ${round.number}`,
         isBest(round) &&
           h("span.star", { title: value.pinned ? "Pinned as result" : "Result" }, value.pinned ? " ★" : " ☆"),
+        reward(round) !== null && h("span.next", {}, ` reward ${reward(round).toFixed(2)}`),
       ),
-      h("span", {}, outcome(round)),
       h(
-        "span.next",
+        "span",
         {},
-        [
-          reward(round) === null ? null : `reward ${reward(round).toFixed(2)}`,
-          round.clean ? null : ROUTES[round.route] && `→ ${ROUTES[round.route]}`,
-        ]
-          .filter(Boolean)
-          .join("  "),
+        outcome(round),
+        !round.clean && ROUTES[round.route] && h("span.next", {}, ` → ${ROUTES[round.route]}`),
       ),
     );
   const branch = (numbers, index) => {
@@ -134,16 +137,7 @@ export default function mount({ element, trigger }) {
             { title: "Replay this round's simulation", onclick: () => play(round.number) },
             "▶ Replay",
           ),
-      others(round).length > 0 &&
-        h(
-          "select.studio-button.compare",
-          {
-            "aria-label": "Compare with another round",
-            onchange: (event) => trigger("compare", { a: Number(event.target.value), b: round.number }),
-          },
-          h("option", { value: "", disabled: true, selected: true }, "Compare with …"),
-          others(round).map((other) => h("option", { value: String(other.number) }, `Round ${other.number}`)),
-        ),
+      comparisonChoice(round, others(round), (wanted) => trigger("compare", wanted)),
       isBest(round) && value.pinned
         ? h(
             "button.studio-button.on",
@@ -236,7 +230,7 @@ export default function mount({ element, trigger }) {
         `p.route${round.route === "ask" ? ".warning" : ""}`,
         {},
         h("b", {}, `Router: ${ROUTES[round.route] ?? (round.route || "no decision")}${confidenceText(round)}. `),
-        round.reason,
+        capitalised(round.reason),
       ),
       mutationTable(round),
       Object.entries(round.changes).map(([file, rows], index) =>
@@ -262,25 +256,19 @@ export default function mount({ element, trigger }) {
       ),
     );
 
-  const comparison = ({ a, b, changes, reasons }) =>
-    h(
-      "div.detail.panel.comparison",
-      {},
-      h(
-        "div.top",
-        {},
-        h("strong", {}, `Round ${a} and round ${b}`),
-        h("button.studio-button.edit", { onclick: () => trigger("compare", { a: null, b: null }) }, "Close"),
-      ),
-      reasons.map((text) => h("p.route", {}, text)),
-      Object.keys(changes).length
-        ? Object.entries(changes).map(([file, rows]) =>
-            h("details", { open: true }, h("summary", {}, file), diff(rows)),
-          )
-        : h("p.route", {}, "Same code."),
-    );
+  // Long lists of rounds scroll by themselves; what is chosen or runs stays in sight.
+  const keepInSight = (scrolled) => {
+    const lanes = root.querySelector(".lanes");
+    if (!lanes) return;
+    lanes.scrollTop = scrolled;
+    const target = (followsLatest && lanes.querySelector(".running")) || lanes.querySelector(".on");
+    const key = `${target?.className} ${target?.dataset.round} ${rounds.length}`;
+    if (key !== inSight && target) lanes.scrollTop = target.offsetTop + target.offsetHeight - lanes.clientHeight;
+    inSight = key;
+  };
 
   const draw = () => {
+    const scrolled = root.querySelector(".lanes")?.scrollTop ?? 0;
     const round = rounds.find((other) => other.number === chosen);
     const tabs =
       rounds.length > 1 &&
@@ -335,11 +323,13 @@ export default function mount({ element, trigger }) {
         ),
       tabs,
       value.judging && judgingPanel(value.judging),
-      value.comparing ? comparison(value.comparing) : null,
+      value.comparing ? comparison(value.comparing, () => trigger("compare", { a: null })) : null,
       rounds.length > 1 && showMatrix ? checkMatrix(rounds, { chosen, choose, play }) : round && detail(round),
     );
+    keepInSight(scrolled);
   };
   return (next) => {
+    if (next?.running && !value.running) followsLatest = true;
     value = next ?? {};
     rounds = value.rounds ?? [];
     value.lanes ??= [];

@@ -41,6 +41,8 @@ export const tickBox = (label, checked, onChange) =>
     label,
   );
 
+// Text as a sentence begins; an identifier stays as it is.
+export const capitalised = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 export const centimetres = (metres, digits = 1) => `${(metres * 100).toFixed(digits)} cm`;
 export const sizeText = (size) => `${size.map((x) => (x * 100).toFixed(1)).join(" × ")} cm`;
 export const plural = (n, singular, pluralForm = `${singular}s`) => `${n} ${n === 1 ? singular : pluralForm}`;

@@ -36,6 +36,14 @@ export class Labels {
     this.set("selected", this.shown.selected, this.spans.selected.style.getPropertyValue("--colour"));
   }
 
+  // To the right of an object, or to its left where there is no room, so that it covers nothing that stands on it.
+  #placeBeside(span, { left, right, middle }, width) {
+    const onLeft = right + 14 + span.offsetWidth > width;
+    span.classList.toggle("on-left", onLeft);
+    const x = onLeft ? Math.max(left - 14, span.offsetWidth) : right + 14;
+    span.style.transform = `translate(${x}px, ${Math.max(middle, 62)}px) translate(${onLeft ? -100 : 0}%, -50%)`;
+  }
+
   #place() {
     for (const [which, span] of Object.entries(this.spans)) {
       const name = this.shown[which];
@@ -47,7 +55,7 @@ export class Labels {
       }
       const { min, max } = this.twin.boxOf(name);
       const [width, height] = this.renderer.size;
-      let [x, y] = [0, Infinity];
+      let [x, y, right, bottom] = [0, Infinity, 0, 0];
       for (let corner = 0; corner < 8; corner++) {
         const at = new THREE.Vector3(
           corner & 1 ? min.x : max.x,
@@ -57,6 +65,12 @@ export class Labels {
         at.project(this.views.camera);
         x += (((at.x + 1) / 2) * width) / 8;
         y = Math.min(y, ((1 - at.y) / 2) * height);
+        bottom = Math.max(bottom, ((1 - at.y) / 2) * height);
+        right = Math.max(right, ((at.x + 1) / 2) * width);
+      }
+      if (which === "note") {
+        this.#placeBeside(span, { left: 2 * x - right, right, middle: (y + bottom) / 2 }, width);
+        continue;
       }
       span.style.transform = `translate(${x}px, ${Math.max(y - 6, 24)}px) translate(-50%, -100%)`;
     }

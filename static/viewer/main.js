@@ -1,6 +1,6 @@
 // Assembles the viewer. It shows one view at a time, named by the page's #token or by a message from the studio.
 //
-// Messages of the parent window, same origin only. Received: {type: "load", token}, {type: "select", name},
+// Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
 // {type: "camera", position, target}, also sent when a person moves the camera. Sent: {type: "ready"},
 // {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
@@ -25,7 +25,6 @@ import { CameraViews } from "./camera_views.js";
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
 const STANDALONE = new URLSearchParams(location.search).has("standalone");
-const MAX_HOLD_MS = 900; // a judged round has to be on the screen within a second
 const HEADROOM = 44; // pixels that the tools take, where the view is small
 let renderer,
   views,
@@ -44,6 +43,7 @@ let renderer,
   retry,
   waiting,
   measuresNumber = 0,
+  caption = "",
   shaded = false;
 
 function setState(name, message = "") {
@@ -62,11 +62,20 @@ const joints = new Joints($("joints"), send);
 
 // Loading a view
 
-/** Loads a view, but not while the shown one is held at a failed check: it stays until the hold is over. */
-function loadAfterHold(wantedToken) {
-  clearTimeout(waiting);
-  if (!status.held) return load(wantedToken);
-  waiting = setTimeout(() => load(wantedToken), MAX_HOLD_MS);
+/** Loads a view; if the shown one has yet to be held at its failed check, after that or after `wait` seconds. */
+function loadAfterHold(wantedToken, wait = 0) {
+  const due = Math.min(performance.now() + 1000 * wait, waiting?.token === wantedToken ? waiting.due : Infinity);
+  clearTimeout(waiting?.timer);
+  waiting = { token: wantedToken, due };
+  if (status.presenting) waiting.timer = setTimeout(loadWaiting, due - performance.now());
+  else loadWaiting();
+}
+
+function loadWaiting() {
+  const { token: wantedToken, timer } = waiting;
+  clearTimeout(timer);
+  waiting = null;
+  load(wantedToken);
 }
 
 async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken)) {
@@ -106,6 +115,7 @@ function show(next, header) {
   adjust.show(next);
   joints.show(header.joints, next.names);
   labels.setSuffix("");
+  $("caption").textContent = caption;
   measuresNumber = -1;
   $("difference").removeAttribute("src");
   twin = pointer.twin = labels.twin = next;
@@ -131,7 +141,7 @@ function connect() {
       twin.setPoses(frame.poses);
       adjust.applyTrial();
       contacts.show(frame.contacts);
-      timeline.show(frame, status.recording);
+      timeline.show(frame, status.recording, status.clock_end);
       renderer.requestDraw(true);
       if (!isFirst) return;
       isFirst = false;
@@ -170,6 +180,7 @@ function onStatus(next) {
   setPressed($("contacts"), status.contacts);
   if (JSON.stringify(status.marks) !== JSON.stringify(timeline.marks)) timeline.mark(status.marks);
   showHeld(status.held);
+  if (waiting && !status.presenting) loadWaiting();
   if (status.measures !== measuresNumber) loadMeasures(token, status.measures);
   if (status.notice.number !== previousNumber) notice(status.notice.text);
 }
@@ -236,7 +247,11 @@ addEventListener("message", ({ source, origin, data }) => {
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
-  if (data?.type === "load" && data.token !== token) loadAfterHold(data.token);
+  if (data?.type === "load") {
+    caption = data.caption ?? "";
+    if (data.token === token) $("caption").textContent = caption;
+    else loadAfterHold(data.token, data.wait);
+  }
   if (data?.type === "palette") {
     palette = data.colours ?? {};
     joints.displayNames = data.parts ?? {};

@@ -1,6 +1,8 @@
 // Goals over time as bands below the timeline, and the quantity of a goal or a check as a line above it.
 
-const COLOURS = ["#6cb6ff", "#7bd88f", "#ffb86b", "#e6b8ff", "#ff8f7a", "#5fd4d0"];
+const COLOURS = ["#7bd88f", "#ffb86b", "#e6b8ff", "#5fd4d0", "#ff8f7a", "#f2e07a"]; // not the clock's blue
+const FAILED = "#ff8f7a",
+  PASSED = "#7bd88f";
 const MAX_BANDS = 6,
   CHART_HEIGHT = 84,
   SVG = "http://www.w3.org/2000/svg";
@@ -35,7 +37,7 @@ export class Measures {
   showCheck(name) {
     const check = this.value.checks.find((other) => other.name === name);
     if (!check?.quantity) return this.hide();
-    this.#draw(check.quantity, check.passed ? COLOURS[1] : COLOURS[4]);
+    this.#draw(check.quantity, check.passed ? PASSED : FAILED);
   }
 
   hide() {
@@ -46,6 +48,7 @@ export class Measures {
   #drawBands() {
     [...this.bands.children].forEach((canvas, index) => {
       const { times, values } = this.value.goals[index].quantity;
+      canvas.style.width = `${(100 * (times.at(-1) - times[0])) / (this.timeline.length || times.at(-1))}%`;
       const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
       Object.assign(canvas, { width, height: 1 });
       const context = canvas.getContext("2d");

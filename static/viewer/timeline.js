@@ -31,10 +31,11 @@ export class Timeline {
     this.#place();
   }
 
-  show({ time, begin, end }, recording) {
+  /** `clockEnd` is the end of the longer recording of two that share a clock. */
+  show({ time, begin, end }, recording, clockEnd = end) {
     Object.assign(this, { time, begin, end });
     // Live physics has no end; leave room to the right.
-    this.length = recording ? Math.max(end - begin, 1e-6) : Math.max((end - begin) * 1.02, 5);
+    this.length = recording ? Math.max(Math.max(end, clockEnd) - begin, 1e-6) : Math.max((end - begin) * 1.02, 5);
     this.#place();
   }
 

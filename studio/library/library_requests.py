@@ -133,6 +133,13 @@ def _scale(shared: SharedLibrary, request: dict) -> dict:
     return _edit(shared, request, lambda asset, own: library_edits.scale(asset, own, longest))
 
 
+def _describe(shared: SharedLibrary, request: dict) -> dict:
+    text = request.get("text")
+    if not isinstance(text, str):
+        raise RequestError("There is no description to keep.")
+    return _edit(shared, request, lambda asset, own: library_edits.describe(asset, own, text))
+
+
 def _remove(shared: SharedLibrary, request: dict) -> dict:
     return _edit(shared, request, library_edits.remove)
 
@@ -187,6 +194,7 @@ HANDLERS: dict[str, Callable[[SharedLibrary, dict], dict]] = {
     "change": _change,
     "turn": _turn,
     "scale": _scale,
+    "describe": _describe,
     "remove": _remove,
     "undo": _undo,
     "import": _import,

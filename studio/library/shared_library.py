@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from pipeline.assets import Asset, AssetError, Library, library_edits
+from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
+from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
+from pipeline.assets.asset_descriptions import MEASURED, AssetDescriptions
 from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_library_folders
 from pipeline.assets.packs.installed_models import installed_packs
 from pipeline.assets.packs.pack import PACKS
-from pipeline.models import label_of
+from pipeline.models import has_vision, label_of, source_of
 from pipeline.run import Services
 from pipeline.scene.preview.asset_preview import BODY_NAME, asset_model, mass_properties
 from studio import viewer
@@ -91,6 +94,7 @@ class SharedLibrary:
         """Return everything known of an asset without compiling its model, in SI units."""
         return asset_record(asset) | {
             "caption": asset.caption,
+            "description": self._description(asset),
             "mass": asset.mass,
             "mass_range": list(asset.mass_range),
             "mass_source": asset.mass_source,
@@ -110,6 +114,18 @@ class SharedLibrary:
                 for joint in asset.joints
             ],
         }  # fmt: skip
+
+    def _description(self, asset: Asset) -> dict[str, str]:
+        """Return {text, source} of what models read about an asset: a person's, the model's in use, or measured words.
+
+        `source` is "human", a model's name or "measured"; both are empty if it was never described. Raises StoreError.
+        """
+        model = self.sessions.services.model
+        describers = ([source_of(model, DESCRIBE_ASSET)] if has_vision(model) else []) + [MEASURED]
+        kept = AssetDescriptions(self.own.parent / DESCRIPTIONS_FILE)
+        found = [kept.find(asset, describer) for describer in describers]
+        text, source = next((one for one in found if one[0]), ("", ""))
+        return {"text": text, "source": source}
 
     def preview(self, asset: Asset) -> dict[str, Any]:
         """Return the view of an asset alone, and the mass properties that MuJoCo computes. Raises SceneError."""

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,21 @@ def projects(workspace: Path) -> list[dict[str, Any]]:
             changed = max(path.stat().st_mtime for path in (record, folder / "decisions.jsonl") if path.exists())
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        about = (
-            f"{_ago(changed)} · {'all stages done' if done == len(STAGES) else f'{done} of {len(STAGES)} stages done'}"
-        )
+        about = f"{_ago(changed)} · {_progress(folder, done)}"
         picture = f"/thumbnail/project/{folder.name}"
         dated.append((changed, {"name": folder.name, "title": _title(folder.name), "about": about, "image": picture}))
     return [item for _, item in sorted(dated, key=lambda pair: -pair[0])]
+
+
+def _progress(folder: Path, done: int) -> str:
+    """Return how far a project is with that many stages done, and whether its newest round failed."""
+    if done < len(STAGES):
+        return f"{done} of {len(STAGES)} stages done"
+    with suppress(OSError, ValueError, KeyError, IndexError, TypeError):
+        newest = json.loads((folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        if not newest["clean"]:
+            return f"round {int(newest['number'])} failed"
+    return "all stages done"
 
 
 def _title(name: str) -> str:

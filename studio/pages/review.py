@@ -8,13 +8,16 @@ from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
 from studio.task.results_record import results_record
 
+NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Generate."
+
 
 def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height=400, elem_id="replay")
     results = Results()
 
     def solution(session: Session | None) -> dict:
-        return viewer_value(content.solution(session), **viewer_labels(session)) if session else viewer_value(None)
+        value = viewer_value(content.solution(session), **viewer_labels(session)) if session else viewer_value(None)
+        return value | {"empty": NO_SOLUTION}
 
     shell.show(viewer, solution)
     shell.show(results, results_record)

@@ -11,6 +11,7 @@ from studio.masks.segmenter_catalogue import catalogue
 from studio.models import cost_estimates
 from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
 from studio.sessions.session import Session
+from studio.task.round_outcome import outcome_line
 
 
 def top_bar_record(session: Session | None, services: Services) -> dict[str, Any]:
@@ -103,12 +104,18 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         "message": _capitalised(_idle_message(session, lines[-1]["text"] if lines else "")),
     }
     if work:
-        record["stopping"] = work.stopping
-        if lines and lines[-1]["kind"] == "bad":  # an error of earlier work
-            record["message"] = "Starting"
+        record |= {"stopping": work.stopping, "message": _work_message(session)}
     if work and work.last:
-        record |= {"message": progress_line(work.last), "done": work.last.done, "of": work.last.total}
+        record |= {"done": work.last.done, "of": work.last.total}
     return record
+
+
+def _work_message(session: Session) -> str:
+    """Return what is being done: the newest step, or the round that is judged since."""
+    work, judged_now = session.runner.current, session.judged_now
+    if judged_now is not None:
+        return f"{STAGE_TITLES['rounds']} · judging round {judged_now.number}"
+    return progress_line(work.last) if work and work.last else "Starting"
 
 
 def _protection_record(sandbox: Sandbox) -> dict[str, str]:
@@ -129,14 +136,13 @@ def agree_to_run_unconfined(session: Session) -> None:
 def _idle_message(session: Session, last: str) -> str:
     """Return the message while nothing runs; `last` is the last line of the log."""
     prepared = (f"{STAGE_TITLES['task']} · ", f"{STAGE_TITLES['scene']} · ")
+    judged = (f"{STAGE_TITLES['solution']} · ", f"{STAGE_TITLES['rounds']} · ")
+    if last.startswith((*prepared, *judged)) and (outcome := outcome_line(session)):
+        return outcome
     if last.startswith(prepared) and (tasks := session.project.tasks()) is not None:
         count = f"{len(tasks)} {'task is' if len(tasks) == 1 else 'tasks are'}"
         estimate = cost_estimates.generation_estimate(getattr(session.allowed_services.model, "settings", None), 0)
         return f"Ready. {count} proposed: choose one, or write your own. {estimate}".strip()
-    if last.startswith(f"{STAGE_TITLES['solution']} · ") and (solution := session.project.solution()):
-        verdict = "Solved" if solution.solved else "Not solved"
-        count = f"{sum(solution.success)} of {len(solution.success)} seeds"
-        return f"{verdict}: {count}. Watch it in Review and export."
     return last or "Ready."
 
 

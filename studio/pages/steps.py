@@ -51,7 +51,7 @@ def step_state(step: Step, session: Session | None) -> str:
 def _needs_attention(step: Step, session: Session) -> bool:
     if step.name == "task":
         rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
-        return bool(rounds) and rounds[-1].route in ("give_up", "ask")
+        return bool(rounds) and not rounds[-1].report.clean
     if step.name == "review":
         solution = session.cache.get("solution", "solution.json", session.project.solution)
         return solution is not None and not solution.solved

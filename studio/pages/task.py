@@ -12,9 +12,11 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
-from studio.task import failure_causes, proposals, round_records
+from studio.task import failure_causes, proposals, round_comparison, round_records
 from studio.task.round_chart import round_chart
 
+JUDGED_WAIT_S, RUNNING_WAIT_S = 0.9, 6.0
+"""Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
 
@@ -52,7 +54,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.close_replay, lambda session, _: session.replay.hide())
     shell.on_message(timeline.arrange_goal, lambda session, message: session.replay.arrange(int(message["number"])))
     shell.on_message(timeline.use_as_goal, lambda session, message: use_as_goal(session, content, message))
-    shell.on_message(timeline.compare, round_records.compare)
+    shell.on_message(timeline.compare, round_comparison.compare)
     shell.on_message(timeline.pin, round_records.pin)
     shell.on_message(timeline.autoplay, round_records.set_plays)
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
@@ -66,6 +68,8 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.reply_on(clarification.pick, lambda session, message: str(message["instruction"]), [text])
     shell.reply_on(timeline.edit, edit_round, editor.opened)
     shell.show_on_open(text, instruction)
+    shell.show_on_open(mode, repair_mode)
+    shell.on(mode.input, set_repair_mode, [mode])
 
 
 class RoundEditor:
@@ -119,22 +123,52 @@ def instruction(session: Session | None) -> str:
     return task.instruction if task else ""
 
 
+def set_repair_mode(session: Session, mode: str) -> None:
+    """Keep the chosen mode of repair for when the page is loaded again."""
+    session.repair_mode = mode
+
+
+def repair_mode(session: Session | None) -> str:
+    """Return the mode of repair that was chosen last, else the one that the rounds were made with."""
+    made_with = (session.project.made_with("rounds") if session else None) or ""
+    known = {mode for _, mode in MODES}
+    chosen = (session.repair_mode if session else "") or made_with.rpartition(", ")[2]
+    return chosen if chosen in known else "route"
+
+
 def is_working(session: Session | None) -> bool:
     return bool(session and session.runner.current)
 
 
 def replay(session: Session | None, content: ViewerContent) -> dict:
     """Return the Viewer's value for the round that is replayed, or for the left one of two that are compared."""
-    left = content.pair(session)[0] if session else ""
-    return _round_value(session, left or (content.round(session) if session else ""), "rounds" if left else "")
+    if session is None:
+        return _round_value(None, "")
+    if left := content.pair(session)[0]:
+        return _compared_value(session, left, 0)
+    request, judged_now = session.replay.request, session.judged_now
+    value = _round_value(session, content.round(session))
+    if request is None or session.replay.rollout() is None:
+        return value
+    is_judged = judged_now is None or judged_now.number != request.number
+    wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else 0
+    caption = f"Round {request.number}" + ("" if is_judged else ", being judged")
+    return value | {"caption": caption, "wait": wait}
 
 
 def compared(session: Session | None, content: ViewerContent) -> dict:
     """Return the Viewer's value for the right one of two rounds that are compared."""
-    return _round_value(session, content.pair(session)[1] if session else "", "rounds")
+    right = content.pair(session)[1] if session else ""
+    return _compared_value(session, right, 1) if session and right else _round_value(session, "")
 
 
-def _round_value(session: Session | None, token: str, cameras: str) -> dict:
-    """Return a Viewer's value, hidden without a token; viewers with the same `cameras` move theirs together."""
+def _compared_value(session: Session, token: str, side: int) -> dict:
+    """Return the Viewer's value for one of two rollouts that are compared; both move their cameras together."""
+    titles = round_comparison.compared_titles(session.compared) if session.compared else ("", "")
+    return _round_value(session, token) | {"cameras": "rounds", "caption": titles[side]}
+
+
+def _round_value(session: Session | None, token: str) -> dict:
+    """Return a Viewer's value, hidden without a token."""
     labels = viewer_labels(session) if session and token else {}
-    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask", "cameras": cameras}
+    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask"}

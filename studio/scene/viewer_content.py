@@ -14,11 +14,13 @@ from pipeline.router import Round
 from pipeline.scene.fidelity import depth_difference
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
-from studio.sessions.round_replay import ReplayRequest
+from studio.sessions.round_replay import ReplayRequest, RoundLayout
 from studio.sessions.session import Session
 from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.timeline_marks import event_marks, playback_speed, timeline_marks
+
+SAME_INSTANT_S = 0.02
 
 
 class ViewerContent:
@@ -58,7 +60,8 @@ class ViewerContent:
             stamp = f"{request.number} {request.serial}"
             return self._view(session, "layout", stamp, lambda: self._layout(session.project, request.number, record))
         stamp = f"{request.number} {id(record)}"
-        token = self._view(session, "round", stamp, lambda: self._round(session.project, request.number, record))
+        layout = RoundLayout(request.number)
+        token = self._view(session, "round", stamp, lambda: self._round(session.project, layout, record))
         state = (request.serial, shown is not None)
         if self._handled.get(session.token) != state:  # once for each request, and again when the round is judged
             self._handled[session.token] = state
@@ -66,33 +69,35 @@ class ViewerContent:
         return token
 
     def pair(self, session: Session) -> tuple[str, str]:
-        """Return the tokens of the two rounds that are compared, which share one clock; "" for both if there are none.
+        """Return the tokens of the two rollouts that are compared and share one clock; "" for both if there are none.
 
         The longer recording leads, so that the shorter one stands at its end until both are over.
         """
-        numbers = session.compared_rounds
-        records = [session.replay.rollout(number) for number in numbers or ()]
-        if numbers is None or any(record is None for record in records):
+        layouts = session.compared or ()
+        pairs = [(one, record) for one in layouts if (record := session.replay.rollout(one)) is not None]
+        if len(pairs) < 2:
             return "", ""
-        pairs = [(number, record) for number, record in zip(numbers, records, strict=True) if record is not None]
-        stamp = " ".join(f"{number} {id(record)}" for number, record in pairs)
+        stamp = " ".join(f"{layout} {id(record)}" for layout, record in pairs)
         order = sorted((0, 1), key=lambda side: -pairs[side][1].times[-1])
         tokens: dict[int, str] = {}
         for side in order:
             leader = self._views.get(tokens[order[0]]) if tokens else None
             kind = f"compared {'left' if side == 0 else 'right'}"
             known = self._open.get((session.token, kind))
-            tokens[side] = self._view(session, kind, stamp, partial(self._round, session.project, *pairs[side], leader))
+            layout, record = pairs[side]
+            open_view = partial(self._round, session.project, layout, record, leader)
+            tokens[side] = self._view(session, kind, stamp, open_view)
             if known != self._open[session.token, kind]:
-                self._mark(session, self._views.get(tokens[side]), *pairs[side])
+                self._mark(session, self._views.get(tokens[side]), layout, record)
         return tokens[0], tokens[1]
 
-    def _mark(self, session: Session, view: ViewSession, number: int, record: RunRecord) -> None:
-        """Show the marks and measures of a round from its start on."""
-        shown = next((one for one in session.project.rounds() if one.number == number), None)
+    def _mark(self, session: Session, view: ViewSession, layout: RoundLayout, record: RunRecord) -> None:
+        """Show marks and measures of a rollout from its start on; the checks judged the photographed layout only."""
+        rounds = session.project.rounds() if layout.is_photographed else ()
+        shown = next((one for one in rounds if one.number == layout.number), None)
         marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
-        view.present(Presentation(marks, None, False, round_measures(record, shown, view.names, view.poses)))
-        view.enqueue({"op": "reset"})
+        measures = round_measures(record, shown, view.names, view.poses)
+        view.present(Presentation(marks, None, False, measures, start=0.0))
 
     def _steer(
         self, view: ViewSession, request: ReplayRequest, shown: Round | None, record: RunRecord, plays: bool
@@ -100,13 +105,15 @@ class ViewerContent:
         """Play or seek as a person asked; present a round that is shown as it is judged."""
         marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
         measures = round_measures(record, shown, view.names, view.poses)
+        failed = [mark for mark in marks if mark.check]
         if request.automatic:
             view.enqueue({"op": "speed", "value": playback_speed(float(record.times[-1]))})
-            failed = [mark for mark in marks if mark.check]
             return view.present(Presentation(marks, failed[0] if failed else None, plays, measures))
-        view.present(Presentation(marks, None, False, measures))
-        view.enqueue({"op": "pause"} if request.instant is not None else {"op": "play"})
-        view.enqueue({"op": "seek", "time": request.instant or 0.0})
+        if request.instant is None:
+            return view.present(Presentation(marks, failed[0] if failed else None, True, measures, start=0.0))
+        instant = min(request.instant, float(record.times[-1]))
+        shown_at = [mark for mark in failed if abs(mark.time - instant) < SAME_INSTANT_S]
+        return view.present(Presentation(marks, (shown_at or [None])[0], False, measures, start=instant))
 
     def dragged_positions(self, session: Session) -> dict[str, tuple[float, float]]:
         """Return world x and y in metres, by name, of the objects that were dragged in the layout shown."""
@@ -118,8 +125,11 @@ class ViewerContent:
         model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{number:03d}")))
         return self._views.open(model, layout=without_gripper(model, record.qpos[-1]), **_photograph(project))
 
-    def _round(self, project: Project, number: int, record: RunRecord, leader: ViewSession | None = None) -> str:
-        model = save_model(record.xml, project.folder, f"round_{number:03d}")
+    def _round(
+        self, project: Project, layout: RoundLayout, record: RunRecord, leader: ViewSession | None = None
+    ) -> str:
+        suffix = "" if layout.is_photographed else f"_layout_{layout.seed}"
+        model = save_model(record.xml, project.folder, f"round_{layout.number:03d}{suffix}")
         token = self._views.open(
             model,
             trajectory=Trajectory(record.times, record.qpos),

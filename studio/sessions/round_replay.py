@@ -20,6 +20,19 @@ PHOTOGRAPHED_LAYOUT = 0
 
 
 @dataclass(frozen=True)
+class RoundLayout:
+    """A layout of a round, as it was judged in it."""
+
+    number: int
+    """Of the round."""
+    seed: int = PHOTOGRAPHED_LAYOUT
+
+    @property
+    def is_photographed(self) -> bool:
+        return self.seed == PHOTOGRAPHED_LAYOUT
+
+
+@dataclass(frozen=True)
 class ReplayRequest:
     """Which round is shown, and how."""
 
@@ -79,15 +92,20 @@ class RoundReplay:
     def hide(self) -> None:
         self.request, self.follows = None, False
 
-    def rollout(self, number: int | None = None) -> RunRecord | None:
-        """Return the rollout of a round, by default of the one shown; None until it was read, and if there is none."""
-        if number is None:
+    def rollout(self, layout: RoundLayout | None = None) -> RunRecord | None:
+        """Return the rollout of a layout of a round, by default of the round shown as photographed.
+
+        None until it was read, and if there is none.
+        """
+        if layout is None:
             if self.request is None:
                 return None
-            number = self.request.number
-        if self.running and self.running.number == number:
+            layout = RoundLayout(self.request.number)
+        number, seed = layout.number, layout.seed
+        if self.running and self.running.number == number and self.running.record.seed == seed:
             return self.running.record
-        return self._cache.get_later(_cache_name(number), "scene.json", lambda: self._read(number), elsewhere=True)
+        records = self._cache.get_later(_cache_name(number), "scene.json", lambda: self._read(number), elsewhere=True)
+        return next((record for record in records or () if record.seed == seed), None)
 
     @property
     def loading(self) -> bool:
@@ -98,9 +116,10 @@ class RoundReplay:
         self._serial += 1
         return self._serial
 
-    def _read(self, number: int) -> RunRecord | None:
+    def _read(self, number: int) -> tuple[RunRecord, ...]:
+        """Return the rollouts of a round, that of the photographed layout first; empty if there are none."""
         if records := read_record(self._project.folder / "rounds" / f"{number:03d}"):
-            return records[0]
+            return records
         shown = next(one for one in self._project.rounds() if one.number == number)
         try:
             program = self._project.program_in_current_names(shown.program)
@@ -111,8 +130,8 @@ class RoundReplay:
         except StudioError as error:
             self._log.report_once(error)
             self.hide()
-            return None
-        return record
+            return ()
+        return (record,)
 
 
 def _cache_name(number: int) -> str:

@@ -10,6 +10,7 @@ from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
+from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
@@ -22,7 +23,7 @@ from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.model_calls import ModelCalls
 from studio.sessions.project_work import PREPARED, EditedRound
-from studio.sessions.round_replay import RoundReplay
+from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.work import StoppableSandbox, WorkRunner
 
 LOGGED_DECISIONS = 100
@@ -47,8 +48,10 @@ class Session:
         self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated)
         self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
         self.runner = WorkRunner(self.log, self._stop_rehearsals)
-        self.compared_rounds: tuple[int, int] | None = None
-        """Numbers of the two rounds that are shown side by side."""
+        self.compared: tuple[RoundLayout, RoundLayout] | None = None
+        """The two rounds, or the two layouts of one, that are shown side by side."""
+        self.repair_mode = ""
+        """Mode of repair that a person chose on the Task page; empty before that."""
         self.rehearsing = ""
         """Instruction of the proposed task that is being tried."""
         self.rehearsal_stop = threading.Event()
@@ -165,6 +168,15 @@ class Session:
         self.project.close()
 
     # ------------------------------------------------------------------ state
+
+    @property
+    def judged_now(self) -> RunningRound | None:
+        """The round that was rolled out and is still being judged; None if there is none."""
+        running = self.replay.running
+        if running is None or self.runner.current is None:
+            return None
+        is_judged = any(one.number == running.number for one in self.project.rounds())
+        return None if is_judged else running
 
     @property
     def allowed_services(self) -> Services:

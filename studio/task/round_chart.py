@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 REWARD_COLOUR, CHECKS_COLOUR = "#1f5fa8", "#1e8e4e"
 MIN_ROUNDS = 2
+TOOLS = ["zoom", "pan", "select", "lasso", "zoomin", "zoomout", "autoscale", "resetscale", "toimage"]
+"""Of the plot's tool bar, which would cover its legend."""
 
 
 def round_chart(session: Session | None) -> Any:
@@ -38,7 +40,8 @@ def rounds_figure(rounds: Sequence[Round]) -> "Figure":
         hover = f"Round %{{x}}<br>{name} %{{y:.2f}}<br>%{{customdata}}<extra></extra>"
         line = go.Scatter(x=numbers, y=values, name=name, mode="lines+markers", line_color=colour)
         figure.add_trace(line.update(customdata=routes, hovertemplate=hover))
-    figure.update_layout(height=240, margin={"l": 40, "r": 10, "t": 10, "b": 36}, template="plotly_white")
+    figure.update_layout(height=240, margin={"l": 40, "r": 10, "t": 28, "b": 36}, template="plotly_white")
+    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}, modebar_remove=TOOLS)
     figure.update_xaxes(title="Round", dtick=1)
     figure.update_yaxes(range=[-0.05, 1.05])
     return figure

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pipeline.router import Round
+from pipeline.router.judging import SEEDS
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.task.failure_causes import failure_causes
+from studio.task.round_comparison import comparison_record
 from studio.task.text_diff import program_diff
 
 
@@ -26,7 +28,7 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
         "lanes": branches(rounds, [fork.data["round"] for fork in session.project.active_decisions("fork")]),
         "best": best.number if best else None,
         "pinned": bool(best and pinned and pinned[-1].data["round"] == best.number),
-        "comparing": _comparison(by_number, session.compared_rounds),
+        "comparing": comparison_record(session, by_number),
         "running": bool(session.runner.current and session.runner.current.until == "solution"),
         "replayed_round": session.replay.request.number if session.replay.request else None,
         "arranging": bool(session.replay.request and session.replay.request.arranging),
@@ -38,8 +40,8 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
 
 def _judging(session: Session, by_number: dict[int, Round]) -> dict[str, Any] | None:
     """Return the round that is being judged, with its changes since its parent; None if there is none."""
-    running = session.replay.running
-    if running is None or running.number in by_number or session.runner.current is None:
+    running = session.judged_now
+    if running is None:
         return None
     parent = None if running.parent is None else by_number.get(running.parent)
     return {
@@ -69,12 +71,6 @@ def branches(rounds: Sequence[Round], edited: Collection[int] = ()) -> list[list
     return numbers
 
 
-def compare(session: Session, message: Mapping[str, Any]) -> None:
-    """Show the differences of the rounds {a, b}, or none if one of them is None."""
-    a, b = message.get("a"), message.get("b")
-    session.compared_rounds = None if a is None or b is None else (int(a), int(b))
-
-
 def pin(session: Session, message: Mapping[str, Any]) -> None:
     """Take the round {number} as the task's program and solve its seeds; with None, unpin. Raises RequestError."""
     number = message.get("number")
@@ -93,32 +89,6 @@ def find_round(session: Session, number: Any) -> Round:
     return found
 
 
-def _comparison(by_number: dict[int, Round], pair: tuple[int, int] | None) -> dict[str, Any] | None:
-    if pair is None or not all(number in by_number for number in pair):
-        return None
-    a, b = (by_number[number] for number in pair)
-    reasons = [f"Round {shown.number}: {shown.reason}" for shown in (a, b) if shown.reason]
-    reasons += outcome_differences(a, b)
-    return {"a": a.number, "b": b.number, "changes": program_diff(a.program, b.program), "reasons": reasons}
-
-
-def outcome_differences(a: Round, b: Round) -> list[str]:
-    """Return a sentence for each check and goal that one of two rounds meets and the other does not."""
-    outcomes = [
-        {f"Check {_plain(c.name)}": c.passed for c in one.report.checks}
-        | {f"Goal {_plain(goal.get('name'))}": bool(goal.get("met")) for goal in one.report.evidence.get("goals") or ()}
-        for one in (a, b)
-    ]
-    words = {True: "met", False: "not met", None: "absent"}
-    names = [name for name in dict.fromkeys([*outcomes[0], *outcomes[1]])]
-    pairs = [(name, outcomes[0].get(name), outcomes[1].get(name)) for name in names]
-    return [f"{name}: {words[x]} in round {a.number}, {words[y]} in round {b.number}" for name, x, y in pairs if x != y]
-
-
-def _plain(name: Any) -> str:
-    return str(name).removeprefix("check_").replace("_", " ")
-
-
 def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
     report = shown.report
     return {
@@ -133,6 +103,7 @@ def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
         "mutations": dict(report.evidence.get("noticed") or {}),
         "passed": sum(c.passed for c in report.checks),
         "reward": list(report.reward),
+        "layouts": list(SEEDS[1 : len(report.reward)]),
         "crash": report.crash,
         "timed_out": report.timed_out,
         "violation": report.violation,

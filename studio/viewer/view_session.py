@@ -1,6 +1,7 @@
 """One open view: a thread that moves its model, a queue of commands, and a snapshot of the newest poses."""
 
 import json
+import math
 import struct
 import threading
 import time
@@ -26,8 +27,8 @@ from studio.viewer.photo_camera import PhotoCamera, Photograph
 
 MAX_FPS = 30
 """Snapshots a second."""
-HOLD_SECONDS = 1.5
-"""Wall-clock time for which a presented recording is held at its mark."""
+HOLD_SECONDS = 2.5
+"""Wall-clock time for which a presented recording is held at its mark, which is read in it."""
 _MAX_COMMANDS = 256
 _MAX_CONTACTS = 100
 _SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
@@ -59,6 +60,8 @@ class Presentation:
     """Whether it plays; if not, it stands at the mark to hold at, or at the end."""
     measures: Mapping[str, Any] | None = None
     """What the timeline shows below its marks, as `measures.round_measures` returns it."""
+    start: float | None = None
+    """Seconds to begin at, as a person asked; None goes on from where it is, unless a person moved it."""
 
 
 class ViewSession:
@@ -224,7 +227,7 @@ class ViewSession:
     def present(self, presentation: Presentation) -> None:
         """Play the recording from where it is, or from the mark to hold at if that has passed.
 
-        A person who has moved it already is not disturbed: only the marks change.
+        A person who has moved it already is not disturbed: only the marks change, unless it has a start.
         """
         self._commands.put(presentation)
         self._wake.set()
@@ -264,7 +267,8 @@ class ViewSession:
             changed = self._execute_commands()
             now = time.perf_counter()
             if self._held and now >= self._held_until:
-                self._held, changed = None, True
+                self._end_hold()
+                changed = True
             if self._playing and self._watchers and not self._held:
                 self._advance(min(now - before, 0.05))
                 changed = True
@@ -310,6 +314,13 @@ class ViewSession:
             self._held, self._to_hold = self._to_hold, None
             self._held_until = time.perf_counter() + HOLD_SECONDS
 
+    def _end_hold(self) -> None:
+        """Play on after a hold; at the end of a recording, the words of the mark stay."""
+        if isinstance(self._motion, RecordedMotion) and self._motion.finished:
+            self._held_until, self._playing = math.inf, False
+        else:
+            self._held = None
+
     def _execute_commands(self) -> bool:
         """Execute the queued commands; return whether there were any."""
         executed = False
@@ -328,15 +339,17 @@ class ViewSession:
 
     def _execute(self, command: Command | Presentation) -> None:
         motion = self._motion
-        if not isinstance(command, Presentation | Speed | Contacts):
+        is_release = isinstance(command, Control) and command.op == "release"  # sent when a page is left
+        if not (is_release or isinstance(command, Presentation | Speed | Contacts)):
             self._to_hold, self._held, self._is_steered = None, None, True
         match command:
-            case Presentation(marks=marks, hold=hold, plays=plays, measures=measures):
-                self.marks = marks
+            case Presentation(measures=measures, start=start):
+                self.marks = command.marks
                 if measures is not None:
                     self.measures, self._measures_number = json.dumps(measures).encode(), self._measures_number + 1
+                self._is_steered = self._is_steered and start is None
                 if not self._is_steered:
-                    self._present(hold, plays)
+                    self._present(command)
             case Control(op="play"):
                 if isinstance(motion, RecordedMotion) and motion.finished:
                     motion.reset()
@@ -365,11 +378,14 @@ class ViewSession:
             case Joint() if not isinstance(motion, RecordedMotion):
                 motion.articulate(command.number, command.value)
 
-    def _present(self, hold: Mark | None, plays: bool) -> None:
-        self._to_hold, self._held = hold if plays else None, None
-        if not plays:
-            self._motion.seek(hold.time if hold else self._motion.span[1])
-        self._playing = plays and (bool(hold) or self._motion.time < self._motion.span[1])
+    def _present(self, wanted: Presentation) -> None:
+        hold, plays, end = wanted.hold, wanted.plays, self._motion.span[1]
+        if wanted.start is not None:
+            self._motion.seek(wanted.start)
+        elif not plays:
+            self._motion.seek(hold.time if hold else end)
+        self._to_hold, self._held, self._held_until = (hold, None, 0.0) if plays else (None, hold, math.inf)
+        self._playing = plays and (bool(hold) or self._motion.time < end)
 
     def _set_notice(self, text: str) -> None:
         self._notice, self._notice_count = text, self._notice_count + 1
@@ -394,6 +410,8 @@ class ViewSession:
             "marks": [asdict(mark) for mark in self.marks],
             "measures": self._measures_number,
             "held": self._held and asdict(self._held),
+            "presenting": self._to_hold is not None or bool(self._held and self._held_until < math.inf),
+            "clock_end": max(self._motion.span[1], self._leader._motion.span[1] if self._leader else 0.0),
             "notice": {"number": self._notice_count, "text": self._notice},
         }
         self._status = json.dumps(status)

@@ -12,7 +12,7 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from tests.bench import perception_speed, search_speed, twin_speed, viewer_speed
+from tests.bench import perception_speed, round_speed, search_speed, twin_speed, viewer_speed
 from tests.bench.measurement import Measurement, NotMeasured, lines
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
@@ -27,6 +27,7 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "viewer": viewer_speed.first_picture,
     "search": search_speed.search,
     "start": viewer_speed.start,
+    "rounds": round_speed.rounds,
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.frame import Frame, Intrinsics
-from pipeline.project import Project
+from pipeline.project import STAGES, Project
 from studio.pages.gallery_items import projects
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
@@ -18,3 +18,21 @@ def test_a_broken_project_is_left_out_of_the_gallery_and_the_others_stay(record:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "project.json").write_text(record)
     assert [one["name"] for one in projects(tmp_path)] == ["whole"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
+        ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
+        ("", "all stages done"),
+        ("damaged", "all stages done"),
+    ],
+)
+def test_a_project_whose_newest_round_failed_says_so(lines: str, words: str, tmp_path: Path):
+    project = Project.create(tmp_path / "whole", FRAME)
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "measured", 0.0)
+    (project.folder / "rounds.jsonl").write_text(lines)
+    (shown,) = projects(tmp_path)
+    assert shown["about"].endswith(words)

@@ -16,7 +16,7 @@ from pipeline.simulation.run_record import GoalProgress, RunRecord
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
 from studio.task.round_chart import rounds_figure
-from studio.task.round_records import outcome_differences
+from studio.task.round_comparison import outcome_differences
 from studio.viewer import Mark, Presentation, Trajectory, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.timeline_marks import objects_named, playback_speed, timeline_marks
@@ -73,15 +73,39 @@ def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_i
     view.present(Presentation((mark,), mark))
     wait_until(lambda: view.time == 3.0 and not view.playing, "the end of the recording")
     held = [time for mark, time in seen if mark]
-    assert held and set(held) == {2.0}
+    assert held and set(held) == {2.0} and seen[-1][0] is None
 
 
-def test_a_recording_that_does_not_play_stands_at_its_failing_moment(view):
+def test_the_words_of_a_check_that_fails_at_the_end_stay(view, monkeypatch):
+    monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
+    view.watch(lambda: None)
+    mark = Mark(3.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
+    view.present(Presentation((mark,), mark, start=2.9))
+    wait_until(lambda: status(view)["presenting"], "the hold or what leads to it")
+    wait_until(lambda: not view.playing and not status(view)["presenting"], "the end of the hold")
+    assert status(view)["held"]["text"] == "the bowl tilts" and view.time == 3.0
+    view.enqueue({"op": "seek", "time": 1.0})
+    wait_until(lambda: status(view)["held"] is None, "a recording without words")
+
+
+def test_a_recording_that_does_not_play_stands_at_its_failing_moment_with_the_words(view):
     mark = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
     view.watch(lambda: None)
     view.present(Presentation((mark,), mark, plays=False))
     wait_until(lambda: status(view)["marks"] != [], "the mark")
-    assert view.time == 2.0 and not view.playing and status(view)["held"] is None
+    assert view.time == 2.0 and not view.playing and status(view)["held"]["text"] == "the bowl tilts"
+    assert not status(view)["presenting"], "the next round does not wait"
+    view.enqueue({"op": "release"})
+    view.enqueue({"op": "contacts", "on": True})
+    wait_until(lambda: status(view)["contacts"], "the page that was opened again")
+    assert status(view)["held"], "leaving a page steers nothing"
+
+
+def test_a_replay_that_a_person_asks_for_plays_from_its_start_wherever_it_was(view):
+    view.watch(lambda: None)
+    view.enqueue({"op": "seek", "time": 2.5})
+    view.present(Presentation((), start=0.5))
+    wait_until(lambda: 0.5 < view.time < 2.5, "a recording that plays")
 
 
 def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(view):
@@ -192,8 +216,8 @@ def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not
         judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
     )
     assert outcome_differences(first, second) == [
-        "Check bowl stays upright: not met in round 0, met in round 1",
-        "Goal cube in bowl: not met in round 0, met in round 1",
+        ["Check bowl stays upright", "not met", "met"],
+        ["Goal cube in bowl", "not met", "met"],
     ]
     assert outcome_differences(first, first) == []
 

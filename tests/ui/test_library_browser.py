@@ -151,6 +151,11 @@ def test_an_asset_is_edited_and_every_edit_is_undone(studio: Studio, library: Lo
     expect(size_text(page)).to_contain_text("8.0 × 6.0 × 12.0 cm")
     file = Path(studio.settings["GRS_LIBRARY"]) / "own" / "spice_box" / "asset.json"
     original, before = file.read_text(), own_assets(studio)
+    description = asset_panel(page).get_by_label("Description")
+    description.fill("a brown box for spices")
+    description.press("Tab")
+    expect(asset_panel(page).locator(".description")).to_contain_text("by hand")
+    screenshot(page, "library_1_description")
     longest = asset_panel(page).get_by_label("Longest side in cm")
     longest.fill("24")
     longest.press("Enter")
@@ -163,11 +168,13 @@ def test_an_asset_is_edited_and_every_edit_is_undone(studio: Studio, library: Lo
     expect(asset_panel(page)).to_be_hidden()
     assert own_assets(studio) == before - {"spice_box"}
     undo = library.locator("[data-act=undo]")
-    for _ in range(3):
+    for _ in range(4):
         title = undo.get_attribute("title")
         undo.click()
         expect(library.locator(f"[data-act=undo][title='{title}']")).to_have_count(0)
     assert file.read_text() == original and own_assets(studio) == before
+    kept = json.loads((Path(studio.settings["GRS_LIBRARY"]) / "descriptions.json").read_text())["descriptions"]
+    assert not kept["human"]
 
 
 def test_an_objaverse_object_shows_its_terms_before_the_download(library: Locator, page: Page):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, wait_until_idle
+from app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, tab, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
 from watched_page import close_app
@@ -144,8 +144,8 @@ def test_an_edited_round_continues_as_its_own_branch(rounds: OpenProject):
 def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     page, shown = rounds.page, timeline(rounds.page)
     branch(page, "put the green_cylinder on the right")
-    shown.locator(".compare").select_option("0")
-    expect(shown.locator(".comparison")).to_contain_text("Round 0 and round")
+    shown.locator(".compare").select_option("round 0")
+    expect(shown.locator(".comparison")).to_contain_text("Round 0 and Round")
     expect(shown.locator(".comparison .code-diff").first).to_be_visible()
     left, right = (page.frame_locator(f"#{name} iframe") for name in ("round", "beside"))
     expect(right.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
@@ -154,7 +154,12 @@ def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     expect(left.locator("#clock")).not_to_have_text("0.00 s")
     expect(left.locator("#clock")).to_have_text(right.locator("#clock").inner_text())
     expect(page.locator("#round-chart .js-plotly-plot")).to_be_visible(timeout=LONG)
+    expect(left.locator("#caption")).to_have_text("Round 0")
     screenshot(page, "tasks_4_compare")
+    shown.locator(".compare").select_option("layout 2")
+    expect(left.locator("#caption")).to_have_text(re.compile("layout as photographed"), timeout=LONG)
+    expect(right.locator("#caption")).to_have_text(re.compile("layout 2"), timeout=LONG)
+    expect(shown.locator(".outcomes")).to_contain_text("Reward")
     shown.locator(".comparison").get_by_role("button", name="Close").click()
     expect(shown.locator(".comparison")).to_have_count(0)
     expect(page.locator("#beside")).to_be_hidden()
@@ -163,6 +168,40 @@ def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     expect(shown.locator("[data-round='1']")).to_contain_text("★")
     stop_work(page)
     assert rounds.decisions[-1]["kind"] == "pin" and rounds.decisions[-1]["data"] == {"round": 1}
+
+
+def test_a_failed_branch_says_so_and_which_round_is_shown_in_its_place(rounds: OpenProject):
+    page, shown = rounds.page, timeline(rounds.page)
+    page.locator("#mode input").click()
+    page.get_by_role("option", name="No repair").click()
+    shown.get_by_role("button", name="Edit and branch").click()
+    code = page.locator("#codes .cm-content").first
+    expect(code).to_contain_text("green_cylinder")
+    code.click()
+    page.keyboard.press("Control+a")
+    source = (rounds.folder / "rounds" / "000" / "simulation.py").read_text()
+    page.keyboard.insert_text(source.replace('"green_cylinder"', '"yellow_cube"'))
+    page.get_by_role("button", name="Run from here").click()
+    view = page.frame_locator("#round iframe")
+    expect(view.locator("body")).to_have_attribute("data-held", re.compile("check_"), timeout=LONG)
+    expect(view.locator("#labels .note")).to_contain_text("✕")
+    expect(view.locator("#caption")).to_have_text("Round 1")
+    expect(shown.locator(".causes")).to_contain_text("Why it failed")
+    wait_until_idle(page)
+    expect(page.locator(".status-bar .message")).to_contain_text("Round 1 failed; showing round 0, solved on")
+    expect(tab(page, "Task")).to_contain_text("check")
+    screenshot(page, "tasks_8_failed")
+    page.locator("#steps > .tabitem").evaluate_all("pages => pages.forEach(page => page.scrollBy(0, 400))")
+    expect(page.locator("#round")).to_be_in_viewport(ratio=0.8)  # beside what is read of its round
+    rounds.reopen()
+    open_tab(page, "Task")
+    expect(page.locator("#mode input")).to_have_value("No repair")
+    expect(page.locator(".status-bar .message")).to_contain_text("Round 1 failed; showing round 0")
+
+
+def test_the_review_before_a_task_says_what_to_do(project: OpenProject):
+    open_tab(project.page, "Review")
+    expect(project.page.locator("#replay")).to_contain_text("Choose a task in Task and simulation, then Generate")
 
 
 def test_checks_are_listed_by_round_in_a_table(rounds: OpenProject):

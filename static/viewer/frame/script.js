@@ -11,7 +11,7 @@ export default function ({ element, trigger }) {
     if (!ready) return;
     postToViewer({ type: "palette", colours: shown.palette ?? {}, parts: shown.parts ?? {} });
     postToViewer({ type: "select", name: shown.selected ?? "" });
-    postToViewer({ type: "load", token: shown.token ?? "" });
+    postToViewer({ type: "load", token: shown.token ?? "", caption: shown.caption, wait: shown.wait ?? 0 });
   }
 
   function onMessage({ source, origin, data }) {
@@ -53,6 +53,7 @@ export default function ({ element, trigger }) {
   return (value) => {
     shown = typeof value === "string" ? { token: value } : { ...value };
     element.querySelector(".viewer-box").hidden = Boolean(shown.hidden);
+    if (shown.empty) element.querySelector(".viewer-empty").textContent = shown.empty;
     if (frame.getAttribute("src")) sendAll();
     else if (shown.token) load();
     else if (shown.loads_with)
