@@ -237,15 +237,18 @@ export class AssetPanel {
     return h(
       "span.description",
       {},
-      h("textarea", {
-        value: text,
-        rows: 3,
-        maxLength: 600,
-        "aria-label": "Description",
-        placeholder: "Not described yet. Models read the caption instead.",
-        onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
-        onchange: ({ target }) => save(target.value.trim()),
-      }),
+      h(
+        "textarea",
+        {
+          rows: 3,
+          maxLength: 600,
+          "aria-label": "Description",
+          placeholder: "Not described yet. Models read the caption instead.",
+          onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
+          onchange: ({ target }) => save(target.value.trim()),
+        },
+        text,
+      ),
       source && h("span.source", {}, describerName(source)),
       source === "human" &&
         h(

@@ -171,4 +171,4 @@ def _compared_value(session: Session, token: str, side: int) -> dict:
 def _round_value(session: Session | None, token: str) -> dict:
     """Return a Viewer's value, hidden without a token."""
     labels = viewer_labels(session) if session and token else {}
-    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask"}
+    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask, .task-cards"}

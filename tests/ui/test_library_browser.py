@@ -155,6 +155,7 @@ def test_an_asset_is_edited_and_every_edit_is_undone(studio: Studio, library: Lo
     description.fill("a brown box for spices")
     description.press("Tab")
     expect(asset_panel(page).locator(".description")).to_contain_text("by hand")
+    expect(description).to_have_value("a brown box for spices")
     screenshot(page, "library_1_description")
     longest = asset_panel(page).get_by_label("Longest side in cm")
     longest.fill("24")

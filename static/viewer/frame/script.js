@@ -1,5 +1,7 @@
 // The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
 
+const USES = ["focusin", "pointerdown"];
+
 export default function ({ element, trigger }) {
   const frame = element.querySelector("iframe");
   let shown = {},
@@ -44,6 +46,14 @@ export default function ({ element, trigger }) {
   addEventListener("message", onMessage);
   addEventListener("grs-camera", onCamera);
   addEventListener("grs-check", onCheck);
+  // A person begins to use what leads to this viewer: it is loaded in time.
+  function onUse({ target }) {
+    const isLoaded = Boolean(frame.getAttribute("src"));
+    if (frame.isConnected && !isLoaded && shown.loads_with && target.closest?.(shown.loads_with)) load();
+    if (!frame.isConnected || isLoaded) for (const name of USES) document.removeEventListener(name, onUse);
+  }
+  for (const name of USES) document.addEventListener(name, onUse);
+
   function load() {
     if (frame.getAttribute("src")) return;
     frame.hidden = false;
@@ -56,7 +66,5 @@ export default function ({ element, trigger }) {
     if (shown.empty) element.querySelector(".viewer-empty").textContent = shown.empty;
     if (frame.getAttribute("src")) sendAll();
     else if (shown.token) load();
-    else if (shown.loads_with)
-      document.querySelector(shown.loads_with)?.addEventListener("focusin", load, { once: true });
   };
 }
