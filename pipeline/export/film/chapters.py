@@ -22,6 +22,8 @@ MAX_ROUNDS = 8
 """Rounds in a film: the first ones and the last one."""
 CELL_PX = 116
 """Side of a crop, and of its asset beside it."""
+LABEL_PX = 22
+"""Height of the words below a crop."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,20 +102,27 @@ def _objects(project: Project, segments: tuple[Segment, ...]) -> Iterator[Chapte
     rows, columns = frame.rgb.shape[:2]
     drawn = _try(lambda: (render_twin(project.folder / "scene", (columns, rows)).rgb,))
     by_id = {segment.id: segment for segment in segments}
-    pairs, names = [], []
+    pairs = []
     for placement in scene.placements if scene else ():
         segment = by_id.get(placement.segment_id)
         if segment is None:
             continue
         box = bounding_box(segment.mask)
         pictures = [_cell(picture[box.top : box.bottom, box.left : box.right]) for picture in (frame.rgb, *drawn)]
-        pairs.append(np.concatenate(pictures, 1))
-        names.append(f"{placement.name.replace('_', ' ')}: {placement.asset_id or 'reconstructed'}")
+        words = f"{placement.name}: {placement.asset_id or 'reconstructed'}".replace("_", " ")
+        pairs.append(_labelled(np.concatenate(pictures, 1), words))
     if pairs:
         per_row = max(1, WIDTH_PX // pairs[0].shape[1])
         pairs += [np.full_like(pairs[0], 255)] * (-len(pairs) % per_row)
         grid = [np.concatenate(pairs[i : i + per_row], 1) for i in range(0, len(pairs), per_row)]
-        yield Chapter("Objects and their assets", tuple(names), (_even(np.concatenate(grid)),))
+        yield Chapter("Objects and their assets", (), (_even(np.concatenate(grid)),))
+
+
+def _labelled(picture: np.ndarray, words: str) -> np.ndarray:
+    """Return a picture (H, W, 3) with words in small letters on a white strip below it."""
+    strip = np.full((LABEL_PX, picture.shape[1], 3), 255, np.uint8)
+    cv2.putText(strip, words, (4, LABEL_PX - 8), cv2.FONT_HERSHEY_SIMPLEX, 0.36, (70, 70, 70), 1, cv2.LINE_AA)
+    return np.concatenate([picture, strip])
 
 
 def _cell(picture: np.ndarray) -> np.ndarray:

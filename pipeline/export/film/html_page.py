@@ -19,7 +19,7 @@ JPEG_QUALITY = 85
 def export_html(project_dir: Path, out: Path) -> None:
     """Write the film of a project as one HTML file. Raises ExportError if it would be larger than MAX_BYTES."""
     project = project_of(project_dir)
-    page = _page(project.name, list(chapters(project)))
+    page = _page(project.name.replace("_", " ").capitalize(), list(chapters(project)))
     if len(page) > MAX_BYTES:
         raise ExportError(f"The film of {project.name} takes {len(page) / 1e6:.0f} MB; 15 MB is the most. Export mp4.")
     write_text(out, page)
@@ -46,7 +46,11 @@ def _pictures(chapter: Chapter) -> Iterator[str]:
     title = html.escape(chapter.title, quote=True)
     if len(chapter.frames) > 1 and (video := motion(chapter)):
         address = f"data:video/mp4;base64,{base64.b64encode(video).decode()}"
-        yield f'<video controls muted loop playsinline preload="metadata" aria-label="{title}" src="{address}"></video>'
+        poster = _jpeg(chapter.frames[-1 if chapter.held is None else chapter.held])
+        yield (
+            f'<video controls muted loop playsinline preload="metadata" aria-label="{title}" '
+            f'poster="data:image/jpeg;base64,{poster}" src="{address}"></video>'
+        )
         return
     stills = {0, chapter.held or 0, len(chapter.frames) - 1} if len(chapter.frames) > 1 else {0}
     for number in sorted(stills):
