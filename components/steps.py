@@ -65,25 +65,24 @@ class FitTable(Component):
 
 class TaskCards(Component):
     """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, refusal,
-    moves, picture}], chosen: instruction, decided, current_trial: instruction, waiting}.
+    moves, picture}], chosen: instruction, decided, current_trial: instruction, fills, waiting}.
 
     level is "easy", "medium", "hard" or ""; feasible is null if unknown; refusal says why a dry run finds that the
-    robot in use cannot do it, empty if it can or is not known; `decided` says whether a person chose the
-    task. Events: `pick` {instruction}, `start_trials` when cards are shown that were not tried yet, `stop_trials`.
+    robot in use cannot do it, empty if it can or is not known; `decided` says whether a person chose the task; `fills`
+    is the selector of the text field that a card fills. Events: `start_trials` when cards are shown that were not
+    tried yet, `stop_trials`.
     """
 
-    folder, event_names = "task_cards", ("pick", "start_trials", "stop_trials")
+    folder, event_names = "task_cards", ("start_trials", "stop_trials")
     patterns = ("form_field", "spinner", "tile")
 
 
 class TaskClarification(Component):
-    """Value: {reason, suggestion, alternatives}: why a task text does not fit, texts that may be meant, texts that
-    work.
-
-    Event: `pick` {instruction}.
+    """Value: {reason, suggestion, alternatives, fills}: why a task text does not fit, texts that may be meant, texts
+    that work, and the selector of the text field that they fill.
     """
 
-    folder, event_names = "clarification", ("pick",)
+    folder = "clarification"
 
 
 class RoundTimeline(Component):

@@ -1,15 +1,14 @@
+import { fillField } from "/static/studio/fill_field.js";
 import { fill, h } from "/static/studio/dom.js";
 
-export default function mount({ element, trigger }) {
+export default function mount({ element }) {
   const root = element.querySelector(".clarification");
+  let field = "";
   const instructionButton = (instruction, label) =>
-    h(
-      "button.studio-button",
-      { title: "Use this instruction", onclick: () => trigger("pick", { instruction }) },
-      label,
-    );
+    h("button.studio-button", { title: "Use this instruction", onclick: () => fillField(field, instruction) }, label);
   return (value) => {
     const { reason, suggestion: correction, alternatives = [] } = value ?? {};
+    field = value?.fills ?? "";
     root.hidden = !reason;
     fill(
       root,

@@ -1,3 +1,4 @@
+import { fillField } from "/static/studio/fill_field.js";
 import { fill, h, plural, tickBox } from "/static/studio/dom.js";
 
 const LEVELS = { easy: "good", medium: "", hard: "warn" };
@@ -27,6 +28,7 @@ const words = (text) => text.replaceAll("_", " ");
 export default function mount({ element, trigger }) {
   const root = element.querySelector(".task-cards");
   let value = {},
+    picked = "", // instruction of the card that fills the text field, until it is generated
     family = "all",
     feasibleOnly = false,
     isStopped = false,
@@ -70,17 +72,17 @@ export default function mount({ element, trigger }) {
         })
       : h("span.blank", {}, task.tried ? "No picture" : "");
   const pick = (task) => {
-    value = { ...value, chosen: task.instruction, decided: true };
+    picked = task.instruction;
     draw();
-    trigger("pick", { instruction: task.instruction });
+    fillField(value.fills, picked);
   };
   const addedObjects = (task) =>
     [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))]
       .map((name) => `, plus an added ${words(name)}`)
       .join("");
   const card = (task) => {
-    const isChosen = task.instruction === value.chosen,
-      isSuggested = isChosen && !value.decided;
+    const isChosen = task.instruction === (picked || value.chosen),
+      isSuggested = isChosen && !picked && !value.decided;
     return h(
       `button.tile.task${isSuggested ? ".suggested" : isChosen ? ".on" : ""}`,
       { "aria-pressed": String(isChosen), "data-kind": task.kind, onclick: () => pick(task) },
@@ -199,6 +201,7 @@ export default function mount({ element, trigger }) {
   };
   return (next) => {
     if (value.current_trial && !next?.current_trial) isRequested = false;
+    if (next?.chosen !== value.chosen) picked = ""; // generated, or undone
     value = next ?? {};
     draw();
     startTrials();

@@ -64,8 +64,6 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on(text.submit, lambda session, text, mode: session.generate(text, mode), [text, mode])
     shell.on(stop.click, lambda session: session.runner.stop())
     shell.on(editor.run.click, run_edited_round, [*editor.edited, mode])
-    shell.reply_on(cards.pick, lambda session, message: str(message["instruction"]), [text])
-    shell.reply_on(clarification.pick, lambda session, message: str(message["instruction"]), [text])
     shell.reply_on(timeline.edit, edit_round, editor.opened)
     shell.show_on_open(text, instruction)
     shell.show_on_open(mode, repair_mode)

@@ -22,6 +22,8 @@ from studio.sessions.work import StoppableSandbox
 MAX_EASY, MIN_HARD = 0.25, 0.5
 """Difficulties between which a task is "medium"."""
 MAX_ALTERNATIVES = 3
+TASK_FIELD = "#task-text :is(textarea, input)"
+"""Selector of the text field of the Task page."""
 
 
 def task_cards(session: Session | None) -> dict[str, Any]:
@@ -35,6 +37,7 @@ def task_cards(session: Session | None) -> dict[str, Any]:
         "chosen": chosen.instruction if chosen else "",
         "decided": bool(session.project.active_decisions("task")),
         "current_trial": session.rehearsing,
+        "fills": TASK_FIELD,
         "waiting": session.project.error("task") or "Tasks are proposed here as soon as there is a twin.",
     }
 
@@ -46,7 +49,12 @@ def clarification(session: Session | None) -> dict[str, Any]:
     error, proposed = session.runner.task_error, session.project.tasks() or ()
     instructions = [task.instruction for task in proposed[:MAX_ALTERNATIVES]]
     alternatives = error.alternatives or ([] if error.suggestion else instructions)
-    return {"reason": error.reason, "suggestion": error.suggestion, "alternatives": list(alternatives)}
+    return {
+        "reason": error.reason,
+        "suggestion": error.suggestion,
+        "alternatives": list(alternatives),
+        "fills": TASK_FIELD,
+    }
 
 
 def rehearse_proposals(session: Session) -> None:

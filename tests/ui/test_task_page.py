@@ -100,6 +100,21 @@ def test_cards_are_filtered_by_kind(tasks: OpenProject):
     assert cards(page).locator(".task").count() == count
 
 
+def test_a_card_fills_the_text_field_before_the_next_click(tasks: OpenProject):
+    page, before = tasks.page, len(tasks.decisions)
+    page.evaluate(
+        """() => {
+      document.querySelectorAll(".task-cards .task")[3].click();
+      document.querySelector("#generate").click();
+    }"""
+    )
+    expect(page.locator(".status-bar .message")).to_contain_text("Simulation", timeout=LONG)
+    stop_work(page)
+    (decision,) = tasks.decisions[before:]
+    assert decision["kind"] == "task" and decision["data"]["instruction"] == instruction(page).input_value()
+    expect(cards(page).locator(".task").nth(3)).to_have_class(re.compile(r"\bon\b"))
+
+
 def test_an_unclear_instruction_is_corrected_with_one_click(tasks: OpenProject):
     page = tasks.page
     instruction(page).fill("put the green_cylindre on the left")
