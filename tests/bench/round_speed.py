@@ -25,8 +25,8 @@ WATCH = """() => {
   window.since = 0;
   const now = () => (began + performance.now()) / 1000;
   const note = (key) => key in shown || (shown[key] = now());
-  for (const name of ["#generate button, button#generate", "#editing button.primary"])
-    document.querySelector(name).addEventListener("click", () => (window.since = now()), true);
+  const starts = ({ target }) => target.closest("#generate, #editing button.primary") && (window.since = now());
+  document.addEventListener("click", starts, true);
   let drawn = "";
   addEventListener("message", ({ data }) => {
     if (data.type !== "loaded") return;
