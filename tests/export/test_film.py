@@ -30,7 +30,8 @@ def test_the_page_holds_everything_itself_and_runs_nothing():
     assert not re.findall(r'(?:src|href)="(?!data:)', page) and "<script" not in page
     assert "default-src 'none'" in page
     assert "scene &lt;1&gt;" in page and "the &lt;bowl&gt; tilts" in page and "put &lt;the&gt; cube &amp; bowl" in page
-    assert page.count("data:video/mp4") == 1 and page.count("data:image/jpeg") == 1
+    assert page.count("data:video/mp4") == 1 and page.count("data:image/jpeg") == 2
+    assert page.count('poster="data:image/jpeg') == 1, "a video shows its failing moment before it plays"
     assert '<span class="added">+new' in page and '<span class="removed">-old' in page
 
 
