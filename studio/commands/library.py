@@ -22,18 +22,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     library.add_argument("--to", type=Path, help="library folder (default GRS_LIBRARY, else the user's data folder)")
     verbs = library.add_subparsers(title="what to do", parser_class=type(library))
 
-    add = verbs.add_parser("add", help="bring in meshes and models: a file, a folder or a zip")
-    add.add_argument("source", type=Path, help=".glb .obj .stl .ply, .urdf, MJCF .xml, a folder of them, or a .zip")
-    add.add_argument("--to", type=Path, default=argparse.SUPPRESS)
-    add.add_argument("--units", choices=("m", "cm", "mm", "in"), help="needed if the file does not give them")
-    add.add_argument("--up", choices=("x", "y", "z"), help="the file's axis that points up (default z; y for .glb)")
-    for key, text in (("id", "identifier"), ("name", "name"), ("category", "one noun: mug, box, can ..."),
-                      ("caption", "one sentence"), ("licence", "holder and terms")):  # fmt: skip
-        add.add_argument(f"--{key}", help=text)
-    add.add_argument("--mass", type=float, help="kg")
-    add.add_argument("--friction", type=float, help="sliding friction")
-    add.add_argument("--replace", action="store_true", help="replace an asset of the same id")
-    add.set_defaults(execute=add_assets)
+    _add_import_to(verbs)
 
     listed = verbs.add_parser("list", help="list all assets")
     listed.add_argument("--to", type=Path, default=argparse.SUPPRESS)
@@ -78,6 +67,22 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     packs.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     packs.add_argument("--wheels", type=Path, help="a folder of downloaded wheels")
     packs.set_defaults(execute=install)
+
+
+def _add_import_to(verbs: argparse._SubParsersAction) -> None:
+    """Add `library add`."""
+    add = verbs.add_parser("add", help="bring in meshes and models: a file, a folder or a zip")
+    add.add_argument("source", type=Path, help=".glb .obj .stl .ply, .urdf, MJCF .xml, a folder of them, or a .zip")
+    add.add_argument("--to", type=Path, default=argparse.SUPPRESS)
+    add.add_argument("--units", choices=("m", "cm", "mm", "in"), help="needed if the file does not give them")
+    add.add_argument("--up", choices=("x", "y", "z"), help="the file's axis that points up (default z; y for .glb)")
+    for key, text in (("id", "identifier"), ("name", "name"), ("category", "one noun: mug, box, can ..."),
+                      ("caption", "one sentence"), ("licence", "holder and terms")):  # fmt: skip
+        add.add_argument(f"--{key}", help=text)
+    add.add_argument("--mass", type=float, help="kg")
+    add.add_argument("--friction", type=float, help="sliding friction")
+    add.add_argument("--replace", action="store_true", help="replace an asset of the same id")
+    add.set_defaults(execute=add_assets)
 
 
 def add_assets(arguments: argparse.Namespace) -> int:
