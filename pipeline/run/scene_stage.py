@@ -1,6 +1,7 @@
 """The scene stage: place every object, settle the scene, and write the twin."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
 from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset
@@ -10,9 +11,11 @@ from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
+from pipeline.scene.mjcf.builder import table_slab
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene
 from pipeline.scene.settle_retry import settle_with_retries
+from pipeline.scene.table_picture import table_picture
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -41,6 +44,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "settling the objects", 1, 3)
     scene, reports = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
+    scene = replace(scene, table_png=table_picture(inputs.observation, inputs.segments, table_slab(scene)))
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
 

@@ -100,6 +100,9 @@ def read_scene(project_dir: Path) -> Scene:
             table_rgb=tuple(data["table_rgb"]),
             placements=tuple(_placement_from_json(p, project_dir) for p in data["placements"]),
             intrinsics=Intrinsics(**data["camera"]) if data.get("camera") else None,
+            table_png=picture.read_bytes()
+            if (picture := project_dir / "scene" / builder.TABLE_PICTURE).exists()
+            else None,
         )
     except FileNotFoundError as error:
         raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error

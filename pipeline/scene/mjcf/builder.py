@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import mujoco
@@ -22,6 +23,7 @@ from pipeline.scene.placement import Placement, Scene, SceneError
 TABLE_MARGIN_M = 0.10
 """Margin added around the visible table, so that nothing near its edge falls."""
 TABLE_THICKNESS_M = 0.04
+TABLE_PICTURE = "table.png"
 FLOOR_Z = -0.75
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
@@ -33,6 +35,17 @@ PROP_CONTACT_BIT = 2
 SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
+class Slab(NamedTuple):
+    """The table top's rectangle in the world."""
+
+    centre: np.ndarray
+    """Of shape (2,), in metres."""
+    half: np.ndarray
+    """Half extents along its own axes, of shape (2,), in metres."""
+    yaw: float
+    """Of its x axis, in radians."""
+
+
 def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
     """Return the specification of a scene's model, its files in `spec.assets`. Raises SceneError.
 
@@ -42,7 +55,7 @@ def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.modelname = "twin"
     _options(spec)
-    _room(spec, scene)
+    _room(spec, scene, visuals)
     for placement in scene.placements:
         _add_object(spec, placement, visuals)
         if placement.prop:
@@ -121,11 +134,11 @@ def contact_settings(friction: float, rolls: bool = False) -> dict:
     }
 
 
-def table_slab(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return centre (2,), half extents (2,) and yaw of the least rectangle below the visible table and all objects."""
+def table_slab(scene: Scene) -> Slab:
+    """Return the least rectangle below the visible table and all objects, with a margin."""
     footprints = [p.footprint for p in scene.placements]
     (x, y), (a, b), angle = cv2.minAreaRect(np.vstack([scene.table, *footprints]).astype(np.float32))
-    return np.array([x, y]), np.array([a, b]) / 2 + TABLE_MARGIN_M, np.radians(angle)
+    return Slab(np.array([x, y]), np.array([a, b]) / 2 + TABLE_MARGIN_M, np.radians(angle))
 
 
 def _options(spec: mujoco.MjSpec) -> None:
@@ -136,28 +149,40 @@ def _options(spec: mujoco.MjSpec) -> None:
     # MuJoCo 4.0.0's sparse Newton solver can get its Hessian wrong (fixed in 4.0.1)
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     spec.visual.quality.shadowsize = 4096
-    spec.visual.headlight.ambient = [0.45] * 3
-    spec.visual.headlight.diffuse = [0.35] * 3
+    spec.visual.headlight.ambient = [0.4] * 3
+    spec.visual.headlight.diffuse = [0.25] * 3
     spec.visual.headlight.specular = [0.05] * 3
     spec.visual.map.znear, spec.visual.map.zfar = 0.02, 12
     spec.stat.extent, spec.stat.center = 1.0, [0, 0, 0.1]
 
 
-def _room(spec: mujoco.MjSpec, scene: Scene) -> None:
+def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
                      rgb1=[0.86, 0.88, 0.90], rgb2=[0.62, 0.66, 0.70], width=64, height=384)  # fmt: skip
     centre, half, yaw = table_slab(scene)
     # a spot light: a directional light's shadows speckle large flat surfaces
     spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[*(centre - [0.5, 0.4]), 2],
                              dir=[0.25, 0.2, -1], cutoff=60, exponent=1,
-                             diffuse=[0.6] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
-    table = np.append(np.asarray(scene.table_rgb) / 255, 1)
-    spec.worldbody.add_geom(
-        name="table", type=mujoco.mjtGeom.mjGEOM_BOX, rgba=table, pos=[*centre, -TABLE_THICKNESS_M / 2],
+                             diffuse=[0.5] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
+    table = spec.worldbody.add_geom(
+        name="table", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*centre, -TABLE_THICKNESS_M / 2],
         size=[*half, TABLE_THICKNESS_M / 2], quat=quat_about_z(yaw), **contact_settings(0.8),
     )  # fmt: skip
+    if scene.table_png is None or not visuals:
+        table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
+    else:
+        table.material = _table_material(spec, scene.table_png)
     spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, FLOOR_Z], size=[4, 4, 0.1],
                             rgba=[0.55, 0.56, 0.58, 1], **contact_settings(0.8))  # fmt: skip
+
+
+def _table_material(spec: mujoco.MjSpec, png: bytes) -> str:
+    """Add the material that shows a picture once on the table's top; return its name."""
+    spec.assets |= {TABLE_PICTURE: png}
+    spec.add_texture(name="table", type=mujoco.mjtTexture.mjTEXTURE_2D, file=TABLE_PICTURE)
+    material = spec.add_material(name="table", specular=0.1, shininess=0.2)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "table"
+    return material.name
 
 
 def _add_object(spec: mujoco.MjSpec, p: Placement, visuals: bool) -> None:

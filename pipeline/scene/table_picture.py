@@ -1,0 +1,183 @@
+"""The photograph's table as a texture: seen from above, without the objects, evenly lit."""
+
+from collections.abc import Iterable
+
+import cv2
+import numpy as np
+
+from pipeline.frame import Frame, Observation
+from pipeline.geometry import transform
+from pipeline.scene.mjcf.builder import Slab
+from pipeline.segmentation import Segment
+
+MAX_SIDE_PX = 1024
+OBJECT_MARGIN = 0.012
+"""Share of the photograph's width around each mask that is left out: borders and contact shadows."""
+FLAT_M = 0.012
+"""Height in metres up to which a measured point belongs to the table."""
+COLOUR_BINS = 24
+"""Bins a channel of the table's colour histogram."""
+COMMON_SHARE = 0.001
+"""Share of the table's pixels from which a colour is one of the table's."""
+PLAIN_SPREAD = 0.05
+"""Median deviation of the brightness, relative to it, up to which a table is plain."""
+SHADOW_SHARE = 0.82
+"""Brightness below which a pixel of a plain table lies in a shadow, relative to its surroundings."""
+EDGE_M = 0.01
+"""Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it."""
+LIGHT_SHARE = 0.25
+"""Standard deviation of the light's falloff that is evened out, relative to the table's longer side."""
+LIGHT_GAIN = (0.7, 1.4)
+"""Limits of the factor by which light is evened out."""
+FADE_M = 0.35
+"""Distance from the visible table in metres over which its continuation fades to the table's mean colour."""
+
+
+def table_picture(observation: Observation, segments: Iterable[Segment], slab: Slab) -> bytes | None:
+    """Return a PNG of the table's top from above, or None if almost none of it is seen.
+
+    Columns go along the slab's own x axis, rows against its y axis. Where an object hides the table, and beyond the
+    photograph, the visible part is continued as in a mirror.
+    """
+    frame = observation.frame
+    grid = _slab_grid(slab, _pixels_per_metre(observation))
+    pixels, in_front = _project(frame, np.linalg.inv(observation.support.world_from_camera), grid)
+    rgb = cv2.remap(frame.rgb, *pixels, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    usable = _table_pixels(observation, segments).astype(np.uint8)
+    visible = cv2.remap(usable, *pixels, cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=0)
+    visible = (visible > 0) & in_front & _inside(observation.support.polygon, grid[..., :2])
+    if np.count_nonzero(visible) < 100:
+        return None
+    metres_per_pixel = 2 * slab.half[0] / rgb.shape[1]
+    picture = _continued(_evenly_lit(rgb.astype(np.float32), visible), visible, metres_per_pixel)
+    encoded = cv2.imencode(".png", cv2.cvtColor(picture.round().astype(np.uint8), cv2.COLOR_RGB2BGR))[1]
+    return encoded.tobytes()
+
+
+def _pixels_per_metre(observation: Observation) -> float:
+    """Return the photograph's resolution at the middle of the visible table."""
+    camera = observation.support.world_from_camera[:3, 3]
+    middle = np.append(observation.support.polygon.mean(0), 0.0)
+    return observation.frame.intrinsics.fx / max(float(np.linalg.norm(camera - middle)), 1e-3)
+
+
+def _slab_grid(slab: Slab, pixels_per_metre: float) -> np.ndarray:
+    """Return the world points of the texture's pixels, of shape (H, W, 3), in metres."""
+    resolution = min(pixels_per_metre, MAX_SIDE_PX / (2 * float(slab.half.max())))
+    width, height = np.maximum((2 * slab.half * resolution).round().astype(int), 2)
+    x = ((np.arange(width) + 0.5) / width * 2 - 1) * slab.half[0]
+    y = (1 - (np.arange(height) + 0.5) / height * 2) * slab.half[1]
+    own = np.stack(np.meshgrid(x, y), -1)
+    cos, sin = np.cos(slab.yaw), np.sin(slab.yaw)
+    flat = own @ np.array([[cos, sin], [-sin, cos]]) + slab.centre
+    return np.concatenate([flat, np.zeros((*flat.shape[:2], 1))], -1)
+
+
+def _project(
+    frame: Frame, camera_from_world: np.ndarray, points: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Return columns and rows (H, W), float32, of world points in the photograph, and which lie before the camera."""
+    k = frame.intrinsics
+    x, y, z = np.moveaxis(transform(camera_from_world, points), -1, 0)
+    in_front = z > 0.02
+    depth = np.where(in_front, z, 1.0)
+    columns, rows = k.fx * x / depth + k.cx, k.fy * y / depth + k.cy
+    return (columns.astype(np.float32), rows.astype(np.float32)), in_front
+
+
+def _table_pixels(observation: Observation, segments: Iterable[Segment]) -> np.ndarray:
+    """Return the pixels that show the table's top and no object, of shape (H, W), bool.
+
+    Depth is missing on many tables, so that a pixel without depth counts if it has a colour of the table.
+    """
+    frame, plane = observation.frame, observation.support.plane
+    shape = frame.depth.shape
+    objects = np.zeros(shape, np.uint8)
+    for segment in segments:
+        outlines, _ = cv2.findContours(segment.mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+        cv2.drawContours(objects, outlines, -1, 1, cv2.FILLED)
+    radius = max(2, round(OBJECT_MARGIN * shape[1]))
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
+    rows, columns = np.indices(shape, np.float32)
+    k = frame.intrinsics
+    rays = np.stack([(columns - k.cx) / k.fx, (rows - k.cy) / k.fy, np.ones(shape, np.float32)], -1)
+    height = (rays * frame.depth[..., None]) @ plane.normal.astype(np.float32) + plane.offset
+    measured = (frame.depth > 0) & (np.abs(height) < FLAT_M)
+    flat = measured | ((frame.depth <= 0) & _coloured_like(frame.rgb, measured & (objects == 0)))
+    flat = cv2.erode(flat.astype(np.uint8), np.ones((3, 3), np.uint8))
+    table = (flat > 0) & (cv2.dilate(objects, kernel) == 0)
+    return table & ~_shadows(frame.rgb, table)
+
+
+def _shadows(rgb: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return the shadows on a plain table, of shape (H, W), bool. A patterned one has none that can be told apart."""
+    if not table.any():
+        return table
+    weight = table.astype(np.float32)
+    luminance = cv2.GaussianBlur(rgb.mean(-1, dtype=np.float32), (0, 0), 1.5)
+    sigma = LIGHT_SHARE * max(table.shape)
+    relative = luminance / np.maximum(
+        _blurred(luminance * weight, sigma) / np.maximum(_blurred(weight, sigma), 1e-4), 1
+    )
+    middle = np.median(relative[table])
+    if np.median(np.abs(relative[table] - middle)) > PLAIN_SPREAD * middle:
+        return np.zeros_like(table)
+    return cv2.dilate((table & (relative < SHADOW_SHARE * middle)).astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
+
+
+def _coloured_like(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Return the pixels whose colour is common among those of `sample`, both of shape (H, W), bool."""
+    bins, ranges = [COLOUR_BINS] * 3, [0, 256] * 3
+    counts = cv2.calcHist([rgb], [0, 1, 2], sample.astype(np.uint8), bins, ranges)
+    common = (counts > COMMON_SHARE * max(np.count_nonzero(sample), 1)).astype(np.float32)
+    return cv2.calcBackProject([rgb], [0, 1, 2], common, ranges, 255) > 0
+
+
+def _inside(polygon: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Whether points (H, W, 2) lie in a convex anticlockwise polygon (N, 2), its rim left out; of shape (H, W)."""
+    inside = np.ones(points.shape[:2], bool)
+    for a, b in zip(polygon, np.roll(polygon, -1, 0), strict=True):
+        along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
+        inside &= (points - a) @ np.array([-along[1], along[0]]) > EDGE_M
+    return inside
+
+
+def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """Return the picture without the slow changes of its light, with the same median brightness."""
+    sigma = LIGHT_SHARE * max(visible.shape)
+    weight = visible.astype(np.float32)
+    luminance = rgb.mean(-1) * weight
+    light = _blurred(luminance, sigma) / np.maximum(_blurred(weight, sigma), 1e-4)
+    gain = np.clip(np.median(rgb.mean(-1)[visible]) / np.maximum(light, 1.0), *LIGHT_GAIN)
+    return np.clip(rgb * gain[..., None], 0, 255)
+
+
+def _blurred(image: np.ndarray, sigma: float) -> np.ndarray:
+    """Return an image blurred by a wide Gaussian, computed on a smaller one."""
+    factor = max(1, int(sigma / 8))
+    small = cv2.resize(image, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), sigma / factor)
+    return cv2.resize(small, image.shape[1::-1], interpolation=cv2.INTER_LINEAR)
+
+
+def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) -> np.ndarray:
+    """Fill what is not visible: each pixel mirrored at the nearest visible one, fading to the mean with distance."""
+    mean = np.median(rgb[visible], axis=0)
+    hidden = (~visible).astype(np.uint8)
+    distance, labels = cv2.distanceTransformWithLabels(hidden, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
+    rows, columns = np.nonzero(visible)
+    nearest = np.zeros((labels.max() + 1, 2), int)
+    nearest[labels[rows, columns]] = np.stack([rows, columns], -1)
+    own = np.stack(np.indices(visible.shape), -1)
+    mirrored = 2 * nearest[labels] - own
+    limits = np.array(visible.shape) - 1
+    mirrored = np.abs(mirrored)
+    mirrored = np.where(mirrored > limits, 2 * limits - mirrored, mirrored).clip(0, limits)
+    usable = visible[mirrored[..., 0], mirrored[..., 1]]
+    source = np.where(usable[..., None], mirrored, nearest[labels])
+    filled = rgb[source[..., 0], source[..., 1]]
+    blurred = cv2.GaussianBlur(filled, (0, 0), 6)
+    filled = np.where((usable | visible)[..., None], filled, blurred)
+    fade = np.clip(distance * metres_per_pixel / FADE_M, 0, 1)[..., None] ** 2
+    filled = filled * (1 - fade) + mean * fade
+    return np.where(visible[..., None], rgb, filled)
