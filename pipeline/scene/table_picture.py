@@ -29,6 +29,8 @@ LIGHT_SHARE = 0.25
 """Standard deviation of the light's falloff that is evened out, relative to the table's longer side."""
 LIGHT_GAIN = (0.7, 1.4)
 """Limits of the factor by which light is evened out."""
+BORDER_SIGMA_PX = 8.0
+"""Standard deviation by which the border of the visible table is smoothed before it serves as a mirror."""
 FADE_M = 0.35
 """Distance from the visible table in metres over which its continuation fades to the table's mean colour."""
 
@@ -162,22 +164,22 @@ def _blurred(image: np.ndarray, sigma: float) -> np.ndarray:
 
 def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) -> np.ndarray:
     """Fill what is not visible: each pixel mirrored at the nearest visible one, fading to the mean with distance."""
-    mean = np.median(rgb[visible], axis=0)
     hidden = (~visible).astype(np.uint8)
     distance, labels = cv2.distanceTransformWithLabels(hidden, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
-    rows, columns = np.nonzero(visible)
-    nearest = np.zeros((labels.max() + 1, 2), int)
-    nearest[labels[rows, columns]] = np.stack([rows, columns], -1)
-    own = np.stack(np.indices(visible.shape), -1)
-    mirrored = 2 * nearest[labels] - own
-    limits = np.array(visible.shape) - 1
-    mirrored = np.abs(mirrored)
-    mirrored = np.where(mirrored > limits, 2 * limits - mirrored, mirrored).clip(0, limits)
-    usable = visible[mirrored[..., 0], mirrored[..., 1]]
-    source = np.where(usable[..., None], mirrored, nearest[labels])
-    filled = rgb[source[..., 0], source[..., 1]]
-    blurred = cv2.GaussianBlur(filled, (0, 0), 6)
-    filled = np.where((usable | visible)[..., None], filled, blurred)
+    own = np.argwhere(visible).astype(np.float32)
+    nearest = np.zeros((labels.max() + 1, 2), np.float32)
+    nearest[labels[visible]] = own
+    nearest = nearest[labels]
+    # a ragged border would be mirrored as teeth
+    edge = cv2.GaussianBlur(nearest, (0, 0), BORDER_SIGMA_PX)
+    mirrored = 2 * edge - np.stack(np.indices(visible.shape, np.float32), -1)
+    rows, columns = (np.ascontiguousarray(mirrored[..., axis]) for axis in (0, 1))
+    usable = cv2.remap(visible.astype(np.uint8), columns, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REFLECT_101)
+    reflected = cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
+    rows, columns = (np.ascontiguousarray(nearest[..., axis]) for axis in (0, 1))
+    smeared = cv2.GaussianBlur(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), (0, 0), BORDER_SIGMA_PX)
+    weight = cv2.GaussianBlur(usable.astype(np.float32), (0, 0), 2)[..., None] * (usable > 0)[..., None]
+    filled = reflected * weight + smeared * (1 - weight)
     fade = np.clip(distance * metres_per_pixel / FADE_M, 0, 1)[..., None] ** 2
-    filled = filled * (1 - fade) + mean * fade
+    filled = filled * (1 - fade) + np.median(rgb[visible], axis=0) * fade
     return np.where(visible[..., None], rgb, filled)

@@ -6,7 +6,8 @@ import { quaternion } from "./geoms.js";
 const NEAR_M = 0.01,
   FAR_M = 60,
   FIELD_OF_VIEW = 42;
-const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] };
+const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] }; // right, back, up
+const FREE_ELEVATION = [25, 55]; // degrees; limits of the free view's first elevation
 
 export class CameraViews {
   constructor(renderer, canvas, photo, difference) {
@@ -62,7 +63,7 @@ export class CameraViews {
     this.controls.enabled = name !== "photo";
     Object.assign(this, { zoom: 1, pan: [0, 0] });
     if (name === "photo") this.#placeAtPhoto();
-    else this.#placeCamera(DIRECTIONS[name]);
+    else this.#placeCamera(name === "free" && this.photoCamera ? this.#photoDirection() : DIRECTIONS[name]);
     this.resize(...this.renderer.size);
     this.onShow?.(name);
   }
@@ -144,6 +145,13 @@ export class CameraViews {
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(direction, distance);
     this.controls.update();
+  }
+
+  /** Returns the way from the objects to the photograph's camera, not too flat and not too steep. */
+  #photoDirection() {
+    const [lowest, highest] = FREE_ELEVATION.map(THREE.MathUtils.degToRad);
+    const elevation = THREE.MathUtils.clamp(Math.asin(-this.forward.z), lowest, highest);
+    return [0, -Math.cos(elevation), Math.sin(elevation)];
   }
 
   #placeAtPhoto() {

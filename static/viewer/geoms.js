@@ -90,6 +90,7 @@ function withRepeat(texture, { shape, size, repeat, repeat_is_per_metre }) {
   const [width, height] = repeat_is_per_metre
     ? [2 * size[0] || INFINITE_PLANE_SIZE_M, 2 * size[1] || INFINITE_PLANE_SIZE_M]
     : [1, 1];
-  copy.repeat.set(repeat[0] * width, repeat[1] * height);
+  copy.repeat.set(repeat[0] * width, -repeat[1] * height); // on primitives the first pixel row is at +y
+  copy.offset.set(0, 1);
   return copy;
 }

@@ -2,6 +2,8 @@
 import * as THREE from "three";
 
 const SLOW_FRAME_MS = 80; // frames slower than this reduce quality
+const BACKDROP = "#cdd2d8"; // the floor fades into it; the page's #viewport continues it
+const FADE_M = [1.5, 6];
 
 export class Renderer {
   constructor(canvas, element) {
@@ -19,6 +21,7 @@ export class Renderer {
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.shadowMap.autoUpdate = false;
     this.scene = new THREE.Scene();
+    this.scene.fog = new THREE.Fog(BACKDROP, ...FADE_M);
     this.sun = new THREE.DirectionalLight("#fff6ea", 1.9);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(1024, 1024);
