@@ -166,13 +166,13 @@ def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) ->
     """Fill what is not visible: each pixel mirrored at the nearest visible one, fading to the mean with distance."""
     hidden = (~visible).astype(np.uint8)
     distance, labels = cv2.distanceTransformWithLabels(hidden, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
-    own = np.argwhere(visible).astype(np.float32)
-    nearest = np.zeros((labels.max() + 1, 2), np.float32)
-    nearest[labels[visible]] = own
-    nearest = nearest[labels]
+    label = np.asarray(labels, np.int64)
+    nearest = np.zeros((int(label.max()) + 1, 2), np.float32)
+    nearest[label[visible]] = np.argwhere(visible)
+    nearest = nearest[label]
     # a ragged border would be mirrored as teeth
     edge = cv2.GaussianBlur(nearest, (0, 0), BORDER_SIGMA_PX)
-    mirrored = 2 * edge - np.stack(np.indices(visible.shape, np.float32), -1)
+    mirrored = 2 * edge - np.moveaxis(np.indices(visible.shape, np.float32), 0, -1)
     rows, columns = (np.ascontiguousarray(mirrored[..., axis]) for axis in (0, 1))
     usable = cv2.remap(visible.astype(np.uint8), columns, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REFLECT_101)
     reflected = cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)

@@ -1,11 +1,13 @@
 """The table's picture: the twin's table looks as in the photograph, and shows no object."""
 
+import io
 from dataclasses import replace
 
 import cv2
 import drawn_scene as make
 import numpy as np
 import pytest
+from PIL import Image
 
 from pipeline.frame import Observation
 from pipeline.geometry import transform
@@ -42,7 +44,7 @@ def with_picture(scene, observation, segments):
 
 
 def pixels_of(png):
-    return cv2.cvtColor(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    return np.asarray(Image.open(io.BytesIO(png)))
 
 
 def hue(rgb):

@@ -96,7 +96,7 @@ def main() -> int:
     results = list(rows(arguments.projects))
     if not results:
         return 2
-    plain, pictured = ([row[column] for row in results] for column in (0, 1))
+    plain, pictured = [r[0] for r in results], [r[1] for r in results]
     print(f"{'median of ' + str(len(results)):24} {statistics.median(plain):.3f} {statistics.median(pictured):.3f}")
     if arguments.out:
         small = [
