@@ -4,21 +4,34 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
+from pipeline.export.export_format import ExportFormat, format_of
 from pipeline.export.project_zip import ExportError
 
 
-def export_project(project_dir: Path, name: str, out: Path) -> None:
-    """Write a project to `out` in the format of this name.
+def export_formats() -> dict[str, ExportFormat]:
+    """Return the description of every format by name, the zip first."""
+    exporters = plugins.available("exporters")
+    names = sorted(exporters, key=lambda name: (name != "zip", name))
+    return {name: format_of(exporters[name], name) for name in names}
+
+
+def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:
+    """Write a project to `out` in the format of this name; return one sentence for everything that was left out.
 
     Raises ExportError if the folder is no project or the exporter fails, PluginError if there is no such exporter.
     """
     if not (project_dir / "project.json").is_file():
         raise ExportError(f"{project_dir} is no project folder; grs-studio run FRAME --out {project_dir} makes one")
     exporter = plugins.load("exporters", name)
+    about = format_of(exporter, name)
+    if about.missing:
+        raise ExportError(f"The format '{name}' {about.missing}")
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        exporter(project_dir, out)
+        left_out = exporter(project_dir, out)
     except (StudioError, OSError):
         raise
     except Exception as error:
         raise ExportError(f"The exporter '{name}' failed: {type(error).__name__}: {error}") from error
+    general = (f"{about.title} cannot hold {about.lacks}",) if about.lacks else ()
+    return general + (left_out if isinstance(left_out, tuple) else ())

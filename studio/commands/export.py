@@ -20,6 +20,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 def export(arguments: argparse.Namespace) -> int:
     from pipeline.export import export_project
 
-    export_project(arguments.project, arguments.format, arguments.out)
+    for left_out in export_project(arguments.project, arguments.format, arguments.out):
+        print(f"left out: {left_out}", file=sys.stderr)
     print(f"{arguments.out} written", file=sys.stderr)
     return DONE

@@ -1,0 +1,61 @@
+"""What an exporter says about itself: its title, what its file holds, and what it cannot hold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.export.project_zip import ExportError
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """How a format is presented to people."""
+
+    title: str
+    """Its name in the menu."""
+    holds: str
+    """What the export contains, one line."""
+    lacks: str = ""
+    """What the format cannot contain, one line; empty if nothing is lost."""
+    extension: str = ""
+    """Of the exported file, with its dot; ".zip" for a folder; empty if unknown."""
+    extra: str = ""
+    """Optional extra of this package that it needs."""
+    module: str = ""
+    """Module that the extra installs."""
+
+    @property
+    def missing(self) -> str:
+        """What has to be installed first; empty if the exporter can run."""
+        if not self.extra or find_spec(self.module) is not None:
+            return ""
+        return f'needs the extra "{self.extra}": pip install "grs-studio[{self.extra}]"'
+
+
+def describes(about: ExportFormat) -> Callable[[_Function], _Function]:
+    """Attach the description to an exporter; the decorated function raises ExportError where its extra is missing."""
+
+    def attach(function: _Function) -> _Function:
+        function.export_format = about  # type: ignore[attr-defined]
+        return function
+
+    return attach
+
+
+def format_of(exporter: Callable[..., Any], name: str) -> ExportFormat:
+    """Return an exporter's description; for one of a plug-in without it, its name and its docstring's first line."""
+    described = getattr(exporter, "export_format", None)
+    if isinstance(described, ExportFormat):
+        return described
+    summary = (exporter.__doc__ or "").strip().splitlines()[:1]
+    return ExportFormat(name, summary[0] if summary else "")
+
+
+def require_scene(project_dir: Path) -> None:
+    """Raise ExportError if the project has no twin yet."""
+    if not (project_dir / "scene" / "scene.xml").is_file() or not (project_dir / "scene.json").is_file():
+        raise ExportError(f"{project_dir.name} has no scene yet, so there is nothing to export; build the scene first")

@@ -1,0 +1,1 @@
+"""Exporters of the twin in formats of other programs, one file a format."""

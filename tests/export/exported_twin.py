@@ -1,0 +1,43 @@
+"""A twin with joints, textures and several shapes, written as a project folder, for the tests of export formats."""
+
+from pathlib import Path
+
+import cabinet
+import drawn_scene as make
+import numpy as np
+import trimesh
+from PIL import Image
+
+from pipeline.project import Project
+from pipeline.scene.scene_files import write_scene
+
+
+def textured_box(folder: Path) -> Path:
+    """Write a box whose faces show a red and a blue half."""
+    image = Image.new("RGB", (8, 8), (210, 40, 30))
+    image.paste((30, 60, 200), (0, 0, 8, 4))
+    mesh = trimesh.creation.box((0.1, 0.06, 0.12))
+    mesh.unmerge_vertices()
+    corners = np.array([[0, 0], [1, 0], [1, 1]], float)
+    uv = np.tile(corners, (len(mesh.faces), 1))
+    mesh.visual = trimesh.visual.TextureVisuals(uv=uv, image=image)
+    mesh.export(folder / "textured.obj")
+    return folder / "textured.obj"
+
+
+def write(folder: Path) -> Path:
+    """Write a project up to its scene: a cabinet, an oven, cubes, a can, a ball and a textured box that is fixed."""
+    made = folder.parent / f"{folder.name}_meshes"
+    made.mkdir(parents=True)
+    scene = cabinet.scene(made)
+    ball = make.placement(make.ball(made), "ball", (0.2, -0.1), number=6, rgb=(240, 150, 20))
+    box = make.placement(textured_box(made), "picture", (-0.05, -0.1), yaw=0.5, number=7, fixed=True)
+    scene = type(scene)(
+        scene.world_from_camera, scene.table, scene.table_rgb, (*scene.placements, ball, box), scene.intrinsics
+    )
+    frame, _, segments = make.photograph(scene)
+    project = Project.create(folder, frame)
+    project.save_segments(segments)
+    write_scene(scene, folder)
+    project.close()
+    return folder

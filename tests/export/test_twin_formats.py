@@ -1,0 +1,175 @@
+"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D and a URDF reader."""
+
+import json
+import zipfile
+from xml.etree import ElementTree
+
+import exported_twin
+import mujoco
+import numpy as np
+import pytest
+import trimesh
+
+from pipeline.export import ExportError, export_formats, export_project
+from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
+from pipeline.export.formats.urdf import link_name
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return exported_twin.write(tmp_path_factory.mktemp("exported") / "twin")
+
+
+@pytest.fixture(scope="module")
+def twin(project):
+    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
+
+
+@pytest.fixture(scope="module")
+def urdf(project, tmp_path_factory):
+    """The URDF of the twin, and the sentences about what was left out."""
+    out = tmp_path_factory.mktemp("urdf") / "twin"
+    left_out = export_project(project, "urdf", out)
+    return out / "twin.urdf", left_out
+
+
+def poses(model, joint_values=None):
+    """Return world_from_body (4, 4) by body name, with the joints of these names set."""
+    data = mujoco.MjData(model)
+    for name, value in (joint_values or {}).items():
+        data.joint(name).qpos = value
+    mujoco.mj_forward(model, data)
+    return {
+        model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in range(model.nbody)
+    }
+
+
+def test_the_mjcf_loads_alone_and_is_the_twin(project, twin, tmp_path):
+    export_project(project, "mjcf", tmp_path / "twin")
+    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "twin" / "scene.xml"))
+    assert (alone.nq, alone.ngeom, alone.ncam) == (twin.nq, twin.ngeom, twin.ncam)
+    assert np.array_equal(alone.body_pos, twin.body_pos) and np.array_equal(alone.body_mass, twin.body_mass)
+    assert not (tmp_path / "twin" / "solution.xml").exists()
+
+
+def test_mujoco_reads_the_urdf_with_the_same_poses_masses_and_inertias(twin, urdf):
+    model = mujoco.MjModel.from_xml_path(str(urdf[0]))
+    there, here = poses(model), poses(twin)
+    for b in range(1, twin.nbody):
+        name = twin.body(b).name
+        read = model.body(link_name(name))
+        assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
+        assert float(read.mass[0]) == pytest.approx(float(twin.body(b).mass[0]), rel=1e-6)
+        assert np.sort(read.inertia) == pytest.approx(np.sort(twin.body_inertia[b]), rel=1e-4, abs=1e-12)
+
+
+def test_parts_move_on_the_same_joints_in_the_urdf(twin, urdf):
+    model = mujoco.MjModel.from_xml_path(str(urdf[0]))
+    opened = {"cabinet/upper_slide": 0.08, "cabinet/lower_slide": 0.12, "oven/flap": -1.0}
+    there = poses(model, {f"{link_name(name)}_joint": value for name, value in opened.items()})
+    here = poses(twin, opened)
+    for name in ("cabinet/upper", "cabinet/lower", "oven/flap"):
+        assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
+    for name in opened:
+        assert model.joint(f"{link_name(name)}_joint").range == pytest.approx(twin.joint(name).range, abs=1e-6)
+
+
+def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_textures(twin, urdf):
+    robot = ElementTree.parse(urdf[0]).getroot()
+    links = {link.get("name") for link in robot.iter("link")}
+    children = [joint.find("child").get("link") for joint in robot.iter("joint")]
+    assert len(children) == len(set(children)) and links - set(children) == {"world"}
+    kinds = {joint.get("name"): joint.get("type") for joint in robot.iter("joint")}
+    assert kinds["cabinet_upper_slide_joint"] == "prismatic" and kinds["oven_flap_joint"] == "revolute"
+    assert kinds["picture_joint"] == "fixed" and kinds["ball_joint"] == "floating"
+    collide = sum(1 for g in range(twin.ngeom) if twin.geom_contype[g] and twin.geom(g).name != "floor")
+    assert len(list(robot.iter("collision"))) == collide
+    named = {element.get("filename") for tag in ("mesh", "texture") for element in robot.iter(tag)}
+    assert any(name.endswith(".png") for name in named)
+    assert all((urdf[0].parent / name).is_file() for name in named)
+    assert robot.find("link[@name='picture']/visual/material/texture") is not None
+
+
+def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
+    yourdfpy = pytest.importorskip("yourdfpy", reason="the URDF reader yourdfpy is not installed")
+    read = yourdfpy.URDF.load(str(urdf[0]), load_collision_meshes=True, build_collision_scene_graph=True)
+    assert read.validate()
+    assert np.abs(read.get_transform("picture", "world")[:3] - poses(twin)["picture"]).max() < 1e-6
+
+
+def test_what_a_format_cannot_hold_is_said(project, urdf, tmp_path):
+    assert any("camera" in sentence for sentence in urdf[1])
+    assert "floor: a URDF has no planes" in urdf[1]
+    assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
+    assert any("joints" in sentence for sentence in export_project(project, "glb", tmp_path / "twin.glb"))
+
+
+def test_the_glb_shows_every_body_in_its_place_with_its_texture(project, twin, tmp_path):
+    export_project(project, "glb", tmp_path / "twin.glb")
+    scene = trimesh.load_scene(tmp_path / "twin.glb")
+    here = poses(twin)
+    for b in range(1, twin.nbody):
+        name = twin.body(b).name
+        shown = np.linalg.inv(Y_UP_FROM_Z_UP) @ scene.graph.get(name)[0]
+        assert np.abs(shown[:3] - here[name]).max() < 1e-6, name
+    skin = scene.geometry["picture:look"].visual
+    assert skin.material.baseColorTexture.size[0] >= 8
+    assert skin.uv[:, 1].min() >= 0 and len(np.unique(skin.uv, axis=0)) > 2
+    textures = {tuple(np.asarray(skin.material.to_color(skin.uv))[i][:3]) for i in range(len(skin.uv))}
+    assert textures == original_colours(project)
+
+
+def original_colours(project):
+    skin = trimesh.load(project / "scene" / "picture.obj", force="mesh", process=False).visual
+    return {tuple(colour[:3]) for colour in np.asarray(skin.material.to_color(skin.uv))}
+
+
+def test_the_ply_holds_the_measured_points_with_their_segments(project, tmp_path):
+    export_project(project, "ply", tmp_path / "points.ply")
+    cloud = trimesh.load(tmp_path / "points.ply")
+    row = cloud.metadata["_ply_raw"]["vertex"]["data"]
+    placements = {p["name"]: p for p in json.loads((project / "scene.json").read_text())["placements"]}
+    on_can = cloud.vertices[np.asarray(row["segment"]).ravel() == placements["can"]["segment_id"]]
+    centre = placements["can"]["world_from_object"]["pos"]
+    assert len(on_can) > 20
+    assert np.abs(on_can - centre).max() < 0.06
+    assert b"comment segment 3 can" in (tmp_path / "points.ply").read_bytes()[:1000]
+    import open3d
+
+    assert len(open3d.io.read_point_cloud(str(tmp_path / "points.ply")).points) == len(cloud.vertices)
+
+
+@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "ply"])
+def test_equal_projects_give_equal_bytes(project, tmp_path, name):
+    extension = export_formats()[name].extension
+    files = [tmp_path / folder / f"twin{extension}" for folder in ("a", "b")]
+    for file in files:
+        export_project(project, name, file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_an_export_replaces_an_earlier_one_and_nothing_else(project, tmp_path):
+    export_project(project, "mjcf", tmp_path / "twin")
+    (tmp_path / "twin" / "old.obj").touch()
+    export_project(project, "mjcf", tmp_path / "twin")
+    assert not (tmp_path / "twin" / "old.obj").exists() and sorted(p.name for p in tmp_path.iterdir()) == ["twin"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(ExportError, match="holds other files; choose a new folder"):
+        export_project(project, "urdf", tmp_path / "mine")
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "dear"
+    with pytest.raises(ExportError, match="is a file; this format writes a folder"):
+        export_project(project, "mjcf", tmp_path / "mine" / "letter.txt")
+    with zipfile.ZipFile(tmp_path / "t.zip", "w"):
+        pass
+    export_project(project, "mjcf", tmp_path / "t.zip")
+    with zipfile.ZipFile(tmp_path / "t.zip") as archive:
+        assert "t/scene.xml" in archive.namelist()
+
+
+@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb"])
+def test_a_project_without_a_twin_is_refused_in_one_line(tmp_path, name):
+    (tmp_path / "project.json").write_text("{}")
+    with pytest.raises(ExportError, match="has no scene yet, so there is nothing to export; build the scene first"):
+        export_project(tmp_path, name, tmp_path / "out" / "twin")
+    assert not list((tmp_path / "out").iterdir())
