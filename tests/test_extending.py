@@ -118,7 +118,7 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
     assert notes.read(None) == "" == notes.read(session)
     notes.write(session, "The mug is chipped.")
     assert notes.read(session) == "The mug is chipped."
-    shell = Shell(SimpleNamespace())
+    shell = Shell(SimpleNamespace())  # type: ignore[arg-type]
     with gr.Blocks() as page:
         shell.token.render()
         notes.build(shell)
@@ -129,7 +129,5 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
 def test_an_unknown_name_lists_the_choices(tmp_path):
     done = grs(tmp_path, "run", BLOCKS, "--out", tmp_path / "out", "--segmenter", "nothing")
     assert done.returncode == 2 and "depth" in done.stderr and "sam2" in done.stderr
-    with pytest.raises(
-        plugins.PluginError, match=r"no export format 'x'; there are: glb, html, mjcf, mp4, ply, urdf, zip"
-    ):
+    with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: .*html, .*mp4, .*zip"):
         plugins.load("exporters", "x")

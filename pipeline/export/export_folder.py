@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.export.project_zip import ExportError, zip_entry
+from pipeline.export.export_format import ExportError
+from pipeline.export.project_zip import zip_entry
 from pipeline.store import atomic_write, temporary_beside
 
 MARKER = "export.json"

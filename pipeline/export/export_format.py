@@ -6,9 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.export.project_zip import ExportError
+from pipeline.errors import StudioError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class ExportError(StudioError):
+    """A project cannot be exported."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,9 @@ class ExportFormat:
     """Optional extra of this package that it needs."""
     module: str = ""
     """Module that the extra installs."""
+
+    needs_solution: bool = False
+    """Whether the task has to be solved first."""
 
     @property
     def missing(self) -> str:

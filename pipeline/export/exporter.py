@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
-from pipeline.export.export_format import ExportFormat, format_of
-from pipeline.export.project_zip import ExportError
+from pipeline.export.export_format import ExportError, ExportFormat, format_of
 
 
 def export_formats() -> dict[str, ExportFormat]:
@@ -13,6 +12,14 @@ def export_formats() -> dict[str, ExportFormat]:
     exporters = plugins.available("exporters")
     names = sorted(exporters, key=lambda name: (name != "zip", name))
     return {name: format_of(exporters[name], name) for name in names}
+
+
+def name_ending(name: str) -> str:
+    """Return what follows a project's name in the name of its export: ".glb", "_urdf.zip", ".zip"."""
+    about = export_formats().get(name)
+    if about is None or not about.extension:
+        return f".{name}"
+    return f"_{name}.zip" if about.extension == ".zip" and name != "zip" else about.extension
 
 
 def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:

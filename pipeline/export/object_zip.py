@@ -11,7 +11,8 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.export.project_zip import ExportError, zip_entry
+from pipeline.export.export_format import ExportError
+from pipeline.export.project_zip import zip_entry
 from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Placement
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.errors import StudioError
 from pipeline.export import standalone_player
+from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.project import Project
 from pipeline.router import Round
 from pipeline.store import atomic_write
@@ -26,10 +26,7 @@ ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 """Date of every file, so that equal projects give equal zips."""
 
 
-class ExportError(StudioError):
-    """A project cannot be exported."""
-
-
+@describes(ExportFormat("Project zip", "the twin, task, programs, solution, and a player", "", ".zip"))
 def export_zip(project_dir: Path, path: Path) -> Path:
     """Write a project's results to a zip with one folder in it; returns its path. Raises ExportError."""
     project_dir, path = Path(project_dir), Path(path)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from PIL import Image
 
-from pipeline.export.project_zip import ExportError
+from pipeline.export.export_format import ExportError
 from pipeline.geometry import Pose
 
 _GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint

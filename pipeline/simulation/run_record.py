@@ -50,3 +50,5 @@ class RunRecord:
     """The goals over time, in the order of `goals`; None where it was not asked for."""
     seed: int = 0
     """The layout."""
+    recipe: dict | None = None
+    """How the layout was arranged, as JSON values of a Recipe; None where it was not kept."""

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tabletop
 
+from pipeline.export.export_format import ExportError
 from pipeline.export.film import html_page, mp4
 from pipeline.export.film.chapters import Chapter
 from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
-from pipeline.export.project_zip import ExportError
 
 FRAMES = tuple(np.full((120, 160, 3), shade, np.uint8) for shade in (0, 80, 160, 240))
 PARTS = [

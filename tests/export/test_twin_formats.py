@@ -77,14 +77,14 @@ def test_parts_move_on_the_same_joints_in_the_urdf(twin, urdf):
 def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_textures(twin, urdf):
     robot = ElementTree.parse(urdf[0]).getroot()
     links = {link.get("name") for link in robot.iter("link")}
-    children = [joint.find("child").get("link") for joint in robot.iter("joint")]
+    children = [child.get("link") for child in robot.iter("child")]
     assert len(children) == len(set(children)) and links - set(children) == {"world"}
     kinds = {joint.get("name"): joint.get("type") for joint in robot.iter("joint")}
     assert kinds["cabinet_upper_slide_joint"] == "prismatic" and kinds["oven_flap_joint"] == "revolute"
     assert kinds["picture_joint"] == "fixed" and kinds["ball_joint"] == "floating"
     collide = sum(1 for g in range(twin.ngeom) if twin.geom_contype[g] and twin.geom(g).name != "floor")
     assert len(list(robot.iter("collision"))) == collide
-    named = {element.get("filename") for tag in ("mesh", "texture") for element in robot.iter(tag)}
+    named = {str(element.get("filename")) for tag in ("mesh", "texture") for element in robot.iter(tag)}
     assert any(name.endswith(".png") for name in named)
     assert all((urdf[0].parent / name).is_file() for name in named)
     assert robot.find("link[@name='picture']/visual/material/texture") is not None
@@ -136,7 +136,7 @@ def test_the_ply_holds_the_measured_points_with_their_segments(project, tmp_path
     assert b"comment segment 3 can" in (tmp_path / "points.ply").read_bytes()[:1000]
     import open3d
 
-    assert len(open3d.io.read_point_cloud(str(tmp_path / "points.ply")).points) == len(cloud.vertices)
+    assert len(open3d.io.read_point_cloud(tmp_path / "points.ply").points) == len(cloud.vertices)
 
 
 @pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "ply"])

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.export.film.chapters import Chapter, chapters, project_of
 from pipeline.export.film.mp4 import motion
-from pipeline.export.project_zip import ExportError
 from pipeline.store import write_text
 
 MAX_BYTES = 15_000_000
 JPEG_QUALITY = 85
 
 
+@describes(ExportFormat("Web page", "the story from photograph to solution, in one file", "the model", ".html"))
 def export_html(project_dir: Path, out: Path) -> None:
     """Write the film of a project as one HTML file. Raises ExportError if it would be larger than MAX_BYTES."""
     project = project_of(project_dir)

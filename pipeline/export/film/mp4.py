@@ -9,9 +9,9 @@ import imageio.v2 as imageio
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.export.film.chapters import Chapter, chapters, project_of
 from pipeline.export.film.motion_pictures import FPS, WIDTH_PX
-from pipeline.export.project_zip import ExportError
 from pipeline.store import temporary_beside
 
 STILL_SECONDS, HOLD_SECONDS, DIFF_SECONDS = 2.5, 1.5, 3.0
@@ -22,6 +22,7 @@ TITLE, TEXT, FAULT = (240, 242, 246), (178, 184, 194), (255, 170, 150)
 DIFF_COLOURS = {"+": (135, 220, 155), "-": (255, 160, 145)}
 
 
+@describes(ExportFormat("Film", "the story from photograph to solution, as a video", "the model", ".mp4"))
 def export_mp4(project_dir: Path, out: Path) -> None:
     """Write the film of a project as an MP4. Raises ExportError without an encoder."""
     project = project_of(project_dir)

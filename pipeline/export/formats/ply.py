@@ -4,16 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.export.export_format import ExportFormat, describes
-from pipeline.export.project_zip import ExportError
+from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.geometry import transform
 from pipeline.project import Project
 from pipeline.store import write_bytes
 
 VERTEX = np.dtype([
-    ("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("red", "u1"), ("green", "u1"), ("blue", "u1"), ("segment", "<u2"),
+    ("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("red", "u1"), ("green", "u1"), ("blue", "u1"), ("segment", "<i4"),
 ])  # fmt: skip
-_TYPES = {"<f4": "float", "|u1": "uchar", "<u2": "ushort"}
+_TYPES = {"<f4": "float", "|u1": "uchar", "<i4": "int"}
 
 
 @describes(

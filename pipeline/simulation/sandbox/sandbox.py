@@ -189,7 +189,7 @@ class _Run:
         job["checks"] = self.program.checks or None
         child = self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
         if child.record:
-            child.record = replace(child.record, seed=int(seed))
+            child.record = replace(child.record, seed=int(seed), recipe=recipe.model_dump())
             if on_rollout := self.options.get("on_rollout"):
                 on_rollout(child.record)
         return child

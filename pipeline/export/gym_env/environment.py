@@ -1,0 +1,183 @@
+"""A Gymnasium environment of one task on one twin; the simulation itself is in twin_world.py.
+
+    import grs_env
+    env = grs_env.make(render_mode="rgb_array")
+    observation, info = env.reset(seed=3)
+
+The action moves the robot's actuators: for the floating gripper the changes of x, y, z and yaw, and suction on above 0;
+for the arm the changes of its six joints, and the opening of its fingers. All are normalised to [-1, 1].
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from pipeline.export.gym_env.twin_world import CONTROL_SECONDS, TwinWorld
+from pipeline.simulation.state import State
+
+SOLVED = 0.99
+"""The task is solved when the share of goals met is greater and everything is at rest."""
+LIMIT = 1e3
+"""Bound of all observed numbers, which are metres, radians and their rates."""
+CALM_STEPS = 3
+"""Control steps at rest before an episode counts as solved: 0.1 s, as in the sandbox."""
+FOLDER = Path(__file__).resolve().parent.parent
+
+
+class TwinEnv(gymnasium.Env):
+    """The task on the layouts of the solution's seeds.
+
+    Observation: a Dict with "state" (joint positions, joint velocities and commands), "objects" (N, 7) with position
+    and quaternion wxyz of each object in the order of `object_names`, and "image" if `images` is set. The reward is a
+    value in [0, 1] that rises as the goals come nearer. `info` has "success", "share" (of the goals met), "goals"
+    (metres that each one misses), "layout" and "instruction".
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": round(1 / CONTROL_SECONDS)}  # noqa: RUF012
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        images: bool = False,
+        image_size: tuple[int, int] = (128, 96),
+        folder: Path = FOLDER,
+    ):
+        """Args:
+        render_mode: "rgb_array" or None.
+        images: Whether the observation has the key "image", drawn from the photograph's camera.
+        image_size: Width and height in pixels.
+        folder: Folder of the export.
+        """
+        self.render_mode, self.images, self.image_size = render_mode, images, image_size
+        self.folder = Path(folder)
+        self.task = json.loads((self.folder / "task.json").read_text(encoding="utf-8"))
+        self.instruction: str = self.task.get("instruction", "")
+        self.layouts: list[int] = json.loads((self.folder / "layouts.json").read_text(encoding="utf-8"))["seeds"]
+        """Seeds of the layouts."""
+        self._renderer: mujoco.Renderer | None = None
+        self._rendered: mujoco.MjModel | None = None
+        self._load(self.layouts[0])
+        count = len(self.world.model.actuator_ctrlrange)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (count,), np.float64)
+        spaces: dict[str, gymnasium.Space] = {
+            "state": _bounded(self._state().shape),
+            "objects": _bounded((len(self.object_names), 7)),
+        }
+        if images:
+            width, height = image_size
+            spaces["image"] = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
+        self.observation_space = gymnasium.spaces.Dict(spaces)
+
+    def _load(self, layout: int) -> None:
+        self.layout, self.world = layout, TwinWorld(self.folder, layout)
+        self.object_names = list(self.world.objects())
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+        """Begin an episode. A seed of the solution gives its layout, any other one of them; none draws one at random.
+
+        Args:
+            options: {"layout": seed} chooses the layout.
+        """
+        super().reset(seed=seed)
+        if options and "layout" in options:
+            chosen = int(options["layout"])
+            if chosen not in self.layouts:
+                raise ValueError(f"there is no layout {chosen}; there are: {', '.join(map(str, self.layouts))}")
+        elif seed is not None:
+            chosen = seed if seed in self.layouts else self.layouts[seed % len(self.layouts)]
+        else:
+            chosen = int(self.np_random.choice(self.layouts))
+        self._load(chosen)
+        self._calm = 0
+        return self._observe(), self._info(self.world.measure())
+
+    def step(self, action: np.ndarray) -> tuple[dict, float, bool, bool, dict]:
+        """Simulate 32 ms. The episode is terminated when the task is solved, and truncated by nothing."""
+        self.world.step(action)
+        state = self.world.measure()
+        self._calm = self._calm + 1 if self.world.is_at_rest() else 0
+        info = self._info(state)
+        return self._observe(), self.world.closeness(state), info["success"], False, info
+
+    def _info(self, state: State) -> dict[str, Any]:
+        share = self.world.share(state)
+        solved = share > SOLVED and self._calm >= CALM_STEPS
+        goals = self.world.goals(state)
+        return {
+            "success": solved, "share": share, "goals": goals, "layout": self.layout, "instruction": self.instruction
+        }  # fmt: skip
+
+    def _state(self) -> np.ndarray:
+        data = self.world.data
+        return np.concatenate([data.qpos, data.qvel, data.ctrl])
+
+    def _observe(self) -> dict[str, np.ndarray]:
+        poses = np.stack(list(self.world.objects().values()))
+        observation = {"state": np.clip(self._state(), -LIMIT, LIMIT), "objects": np.clip(poses, -LIMIT, LIMIT)}
+        return observation | ({"image": self._draw(*self.image_size)} if self.images else {})
+
+    def render(self) -> np.ndarray | None:  # type: ignore[override]
+        """Return the view from the photograph's camera, of shape (480, 640, 3), uint8; None without a render mode."""
+        return self._draw(640, 480) if self.render_mode == "rgb_array" else None
+
+    def _draw(self, width: int, height: int) -> np.ndarray:
+        model = self.world.model
+        renderer = self._renderer
+        if renderer is None or self._rendered is not model or (renderer.width, renderer.height) != (width, height):
+            if renderer is not None:
+                renderer.close()
+            renderer = self._renderer = mujoco.Renderer(model, height, width)
+            self._rendered = model
+        camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+        renderer.update_scene(self.world.data, camera)
+        return renderer.render()
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """One replayed episode of the oracle."""
+
+    actions: np.ndarray
+    """Of shape (T, A), normalised."""
+    observations: list[dict[str, np.ndarray]]
+    """T + 1 observations, the first after the reset."""
+    rewards: np.ndarray
+    """Of shape (T,)."""
+    success: bool
+
+
+def make(**options: Any) -> gymnasium.Env:
+    """Return the environment; the options are those of `TwinEnv`."""
+    return TwinEnv(**options)
+
+
+def demonstration(seed: int, images: bool = False, folder: Path = FOLDER) -> Demonstration:
+    """Replay the oracle's actions on the layout of a seed. Raises ValueError if that seed has no demonstration."""
+    path = Path(folder) / "layouts" / f"{seed:03d}.npy"
+    if not path.is_file():
+        there = ", ".join(str(int(file.stem)) for file in sorted(path.parent.glob("*.npy")))
+        raise ValueError(f"there is no demonstration of seed {seed}; there are: {there or 'none'}")
+    env = TwinEnv(images=images, folder=folder)
+    observation, info = env.reset(options={"layout": seed})
+    observations, rewards = [observation], []
+    actions = np.load(path, allow_pickle=False)
+    for action in actions:
+        observation, reward, _, _, info = env.step(action)
+        observations.append(observation)
+        rewards.append(reward)
+    env.close()
+    return Demonstration(actions, observations, np.array(rewards), info["success"])
+
+
+def _bounded(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
+    return gymnasium.spaces.Box(-LIMIT, LIMIT, shape, np.float64)

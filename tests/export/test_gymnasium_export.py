@@ -1,0 +1,142 @@
+"""The exported environment runs with mujoco, numpy and gymnasium alone, and its demonstrations reach success."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import exported_twin
+import numpy as np
+import pytest
+import solved_twin
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import spatial
+from scipy.spatial import transform
+
+from pipeline.export import ExportError, export_project
+from pipeline.export.gym_env import numpy_only
+from pipeline.export.gym_env.package import package_sources
+
+NEEDED = {"mujoco", "numpy", "gymnasium", "grs_env"}
+without_gymnasium = pytest.mark.skipif(
+    importlib.util.find_spec("gymnasium") is None, reason='gymnasium is missing: pip install "grs-studio[gymnasium]"'
+)
+CODE = """
+import sys, warnings
+for name in ("scipy", "pipeline", "trimesh", "PIL", "cv2", "pydantic", "pandas", "torch"):
+    sys.modules[name] = None
+sys.path.insert(0, ".")
+warnings.simplefilter("error")
+import json, grs_env, numpy as np
+from gymnasium.utils.env_checker import check_env
+check_env(grs_env.make(), skip_render_check=True)
+env = grs_env.make()
+starts = {seed: env.reset(seed=seed)[0]["objects"] for seed in (0, 1, 3)}
+again = env.reset(seed=1)[0]["objects"]
+one, other = env.reset(seed=12)[1]["layout"], env.reset(options={"layout": 3})[1]["layout"]
+env.reset(seed=0)
+idle = [env.step(np.zeros(env.action_space.shape))[4]["success"] for _ in range(20)]
+runs = [grs_env.demonstration(seed) for seed in env.layouts]
+try:
+    grs_env.demonstration(2)
+except ValueError as error:
+    refused = str(error)
+print(json.dumps({
+    "layouts": env.layouts, "names": env.object_names, "success": [run.success for run in runs],
+    "first": [run.rewards[0] for run in runs], "last": [run.rewards[-1] for run in runs],
+    "same": bool((starts[1] == again).all()), "differ": bool((starts[0] != starts[1]).any()), "other": [one, other],
+    "idle": any(idle), "refused": refused, "instruction": env.instruction,
+    "loaded": sorted({name.partition(".")[0] for name, module in sys.modules.items() if module is not None}),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory, sandbox):
+    folder = tmp_path_factory.mktemp("gymnasium")
+    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
+
+
+@pytest.fixture(scope="module")
+def environment(solved, tmp_path_factory):
+    """The unpacked export."""
+    folder = tmp_path_factory.mktemp("environment")
+    export_project(solved, "gymnasium", folder / "task.zip")
+    with zipfile.ZipFile(folder / "task.zip") as archive:
+        archive.extractall(folder)
+    return folder / "task"
+
+
+@without_gymnasium
+def test_the_environment_is_clean_and_every_demonstration_reaches_success(environment):
+    found = importlib.util.find_spec("gymnasium")
+    assert found is not None and found.origin is not None
+    site = str(Path(found.origin).parents[1])  # -I leaves PYTHONPATH out
+    code = f"import sys; sys.path.append({site!r})" + CODE
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["layouts"] == list(solved_twin.SEEDS) and result["success"] == [True, True, True]
+    assert all(first < 0.9 < last for first, last in zip(result["first"], result["last"], strict=True))
+    assert result["same"] and result["differ"] and result["other"] == [0, 3] and not result["idle"]
+    assert "cabinet" in result["names"] and result["instruction"].startswith("Put the red cube")
+    assert result["refused"] == "there is no demonstration of seed 2; there are: 0, 1, 3"
+
+
+@without_gymnasium
+def test_a_demonstration_is_what_the_pipeline_measures(environment, solved):
+    from pipeline.export.gym_env.environment import demonstration
+
+    run = demonstration(0, folder=environment)
+    assert run.success and len(run.observations) == len(run.actions) + 1
+    assert np.abs(run.actions).max() <= 1
+    solution = json.loads((solved / "solution.json").read_text())
+    assert solution["success"][0]
+
+
+def test_the_package_imports_nothing_but_mujoco_numpy_and_gymnasium():
+    import ast
+
+    for name, text in package_sources():
+        for node in ast.walk(ast.parse(text)):
+            modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            roots = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names)
+            assert roots - NEEDED <= ({"pipeline"} if "TYPE_CHECKING" in text else set()), name
+
+
+def test_a_project_that_is_not_solved_is_refused_in_one_line(tmp_path):
+    twin = exported_twin.write(tmp_path / "twin")
+    with pytest.raises(ExportError, match="twin has no solution yet, which this format needs; solve the task first"):
+        export_project(twin, "gymnasium", tmp_path / "task.zip")
+    assert not (tmp_path / "task.zip").exists()
+
+
+quats = st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda q: np.linalg.norm(q) > 0.1)
+
+
+@given(quats, quats)
+def test_rotations_without_scipy_are_those_of_scipy(first, second):
+    ours = [numpy_only.Rotation.from_quat(q, scalar_first=True) for q in (first, second)]
+    theirs = [transform.Rotation.from_quat(q, scalar_first=True) for q in (first, second)]
+    assert np.allclose((ours[0] * ours[1]).as_matrix(), (theirs[0] * theirs[1]).as_matrix())
+    assert np.allclose(np.abs(ours[0].as_quat() @ theirs[0].as_quat()), 1)
+    assert np.allclose(ours[0].apply(np.eye(3)), theirs[0].apply(np.eye(3)))
+    vector = np.array(first[:3])
+    rotvec = numpy_only.Rotation.from_rotvec(vector), transform.Rotation.from_rotvec(vector)
+    assert np.allclose(rotvec[0].as_matrix(), rotvec[1].as_matrix())
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=5, max_size=40, unique=True))
+def test_outlines_without_scipy_have_the_area_of_scipys(points):
+    cloud = np.array([*points, (-2, -2), (2, -2), (0, 3)])
+    ours, theirs = cloud[numpy_only.ConvexHull(cloud).vertices], cloud[spatial.ConvexHull(cloud).vertices]
+    assert area(ours) == pytest.approx(area(theirs)) and area(ours) > 0
+
+
+def area(polygon):
+    following = np.roll(polygon, -1, 0)
+    return float((polygon[:, 0] * following[:, 1] - following[:, 0] * polygon[:, 1]).sum() / 2)
