@@ -38,6 +38,7 @@ DECISION_DATA = {
     "ask_again": ("kind", "about", "wording"),
     "use_measured": ("kind", "about"),
     "robot": ("name",),
+    "calibrate": ("parameters", "source"),
     "matcher": ("name",),
     "send": ("server", "allow"),
     "undo": (),
@@ -51,6 +52,9 @@ DECISION_DATA = {
 pose search and discards earlier moves and sizes. It starts from optional "pos", "quat_wxyz" and "scale" in addition to
 poses all around, and with "free" fits the size too; without them the automatic pose is restored. In "physics", null is
 the asset's own value; optional "source", "mass_range" and "friction_range" come from a model.
+
+"calibrate" holds the identified parameters of the twin's robot, each with its kind, element, field, value, low and
+high in SI units; masses and frictions of objects are decisions "physics" of their own.
 
 "send" says whether questions about the project may go to a model's server, given by scheme, host and port.
 
@@ -66,7 +70,7 @@ _TEXT_KEYS = frozenset(
      "server")
 )  # fmt: skip
 _NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
-_LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals"))
+_LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters"))
 
 
 class DecisionError(StudioError):

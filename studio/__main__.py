@@ -12,10 +12,23 @@ from typing import NoReturn
 from pipeline.errors import StudioError
 from pipeline.models.secret_environment import hide_secrets
 from pipeline.store import storage_error, use_private_folder
-from studio.commands import ablation, check, compare, evaluate, export, library, repair, run, segment, serve
+from studio.commands import (
+    ablation,
+    calibrate,
+    check,
+    compare,
+    evaluate,
+    export,
+    library,
+    repair,
+    run,
+    segment,
+    serve,
+    vary,
+)
 from studio.commands.options import BAD_INPUT, OUR_FAULT
 
-COMMANDS = (run, segment, check, repair, compare, export, ablation, library, evaluate)
+COMMANDS = (run, segment, check, repair, compare, calibrate, vary, export, ablation, library, evaluate)
 
 
 class OneLineParser(argparse.ArgumentParser):

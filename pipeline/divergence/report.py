@@ -158,15 +158,15 @@ def _tables(data: dict[str, Any]) -> list[str]:
     ]
     return [
         "<h2>Joints</h2>",
-        _table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
+        html_table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
         "<h2>Error growth by phase</h2>",
-        _table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
+        html_table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
         "<h2>Events</h2>",
-        _table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
+        html_table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
     ]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = "".join(f"<th>{html.escape(title)}</th>" for title in head)
     lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"

@@ -13,6 +13,9 @@ from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
 from pipeline.divergence.episode import ArmJoints
 from pipeline.errors import StudioError
 
+_WITHOUT_POSITION = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL))
+"""Kinds of joints without a single position, as numbers: an array's element is in no tuple of MuJoCo's enums."""
+
 
 class RobotModelError(StudioError):
     """A robot model that cannot be read, or that lacks a joint or a tool."""
@@ -74,7 +77,7 @@ class MujocoRobot:
         for joint in range(first, first + int(model.body_jntnum[body])):
             address = int(model.jnt_qposadr[joint])
             kind = model.jnt_type[joint]
-            if kind in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+            if kind in _WITHOUT_POSITION:
                 continue  # at its reference, which is the body's own pose
             if joint not in given:
                 continue
@@ -93,7 +96,7 @@ class MujocoRobot:
         if number < 0:
             names = [self.model.joint(i).name for i in range(self.model.njnt)]
             raise RobotModelError(f"{self.name} has no joint {name}; it has {', '.join(filter(None, names))}")
-        if self.model.jnt_type[number] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+        if self.model.jnt_type[number] in _WITHOUT_POSITION:
             raise RobotModelError(f"{self.name}: joint {name} has no single position; name hinges and slides")
         return number
 

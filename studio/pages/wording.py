@@ -86,6 +86,7 @@ def describe_decision(decision: Decision) -> str:
         "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",
         "send": lambda: f"sending to {data['server']} {'allowed' if data['allow'] else 'declined'}",
         "robot": lambda: f"task solved {ROBOT_PHRASES[data['name']]}",
+        "calibrate": lambda: f"{len(data['parameters'])} parameters of the robot calibrated from {data['source']}",
         "accept": lambda: f"{data['stage']} accepted",
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
         "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",

@@ -1,0 +1,20 @@
+"""Variations of a twin within plausible ranges, and what a robot's success depends on."""
+
+from pipeline.variation.condition import Condition, VariationError, condition_id, draw, parse_id
+from pipeline.variation.sensitivity import Effect, Share, effects, wilson
+from pipeline.variation.study import Outcome, Start, VariationStudy
+
+__all__ = [
+    "Condition",
+    "Effect",
+    "Outcome",
+    "Share",
+    "Start",
+    "VariationError",
+    "VariationStudy",
+    "condition_id",
+    "draw",
+    "effects",
+    "parse_id",
+    "wilson",
+]

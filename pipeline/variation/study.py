@@ -1,0 +1,108 @@
+"""Run a project's program under many conditions with one robot, and record each outcome."""
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.assets import Library
+from pipeline.scene import Scene, SceneError
+from pipeline.scene.scene_files import read_scene
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.solving import Attempt, solve
+from pipeline.variation.condition import Condition, VariationError, condition_id, draw
+from pipeline.variation.varied_scene import varied_scene, write_varied
+
+MAX_COUNT = 100_000
+
+
+@dataclass(frozen=True)
+class Start:
+    """A condition with the digest of the start that it gives."""
+
+    condition: Condition
+    digest: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a robot achieved under one condition."""
+
+    id: str
+    success: bool
+    reward: float
+    reason: str
+    """Why it was not solved; empty if it was."""
+
+
+class VariationStudy:
+    """The conditions of one project, seed and choice of objects."""
+
+    def __init__(self, project_dir: Path, names: Sequence[str], library: Library | None, seed: int, count: int) -> None:
+        """Read the twin. Raises VariationError, SceneError.
+
+        Args:
+            names: the objects that vary; all that are in the scene if empty.
+        """
+        if not 1 <= count <= MAX_COUNT:
+            raise VariationError(f"the number of conditions is {count}; give 1 to {MAX_COUNT}")
+        if seed < 0:
+            raise VariationError(f"the seed is {seed}; give 0 or more")
+        self.project_dir, self.library = Path(project_dir), library
+        self.scene: Scene = read_scene(self.project_dir)
+        there = [p.name for p in self.scene.placements if not p.fixed]
+        self.names = tuple(name for name in there if name in names) or tuple(there)
+        self.ids = tuple(condition_id(seed, number) for number in range(count))
+
+    def condition(self, id: str) -> Condition:
+        """Return the condition of an id, which need not be one of `ids`."""
+        return draw(self.scene, self.names, self.library, id)
+
+    def write(self, id: str, folder: Path) -> Start:
+        """Write the start of a condition to a folder: scene.json and scene/. Raises SceneError, StoreError."""
+        condition = self.condition(id)
+        varied = varied_scene(self.scene, condition, self.library)
+        folder.mkdir(parents=True, exist_ok=True)
+        return Start(condition, write_varied(self.project_dir, varied, condition, folder))
+
+    def starts(self) -> Iterator[Start]:
+        """Yield the start of every condition, in order."""
+        for id in self.ids:
+            with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+                yield self.write(id, Path(folder) / "start")
+
+    def run(
+        self, program: Program, sandbox: ProgramRunner, robot: str, ids: Sequence[str], jobs: int = 0
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of each condition as it is known; one condition a core at a time.
+
+        Closing the generator cancels those that run. Raises SandboxError.
+        """
+        cancel = threading.Event()
+        pool = ThreadPoolExecutor(jobs or os.cpu_count() or 1)
+        try:
+            running = [pool.submit(self._run, program, sandbox, robot, id, cancel) for id in ids]
+            for future in running:
+                yield future.result()
+        finally:
+            cancel.set()
+            pool.shutdown(cancel_futures=True)
+
+    def _run(self, program: Program, sandbox: ProgramRunner, robot: str, id: str, cancel: threading.Event) -> Outcome:
+        if cancel.is_set():
+            return Outcome(id, False, 0.0, "stopped")
+        folder = Path(tempfile.mkdtemp(prefix="grs-"))
+        try:
+            self.write(id, folder / "start")
+            attempt = next(one for one in solve(program, folder / "start", sandbox, (0,), robot))
+            assert isinstance(attempt, Attempt)
+            return Outcome(id, attempt.solved, attempt.reward, attempt.reason)
+        except SceneError as error:  # one condition that MuJoCo rejects is no reason to lose the others
+            return Outcome(id, False, 0.0, str(error))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

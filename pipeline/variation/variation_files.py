@@ -1,0 +1,174 @@
+"""Files of variations: conditions.jsonl, outcomes_<robot>.jsonl, variation.json and report.html."""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence.report import CONFIG, STYLE, html_table
+from pipeline.store import write_json, write_text
+from pipeline.variation.condition import VariationError
+from pipeline.variation.sensitivity import Effect, Share, effects, wilson
+from pipeline.variation.study import Outcome, Start
+
+SCHEMA = 1
+"""Version of variation.json."""
+CONDITIONS = "conditions.jsonl"
+UNSEEN = ("light", "camera.x", "camera.y", "camera.z", "camera.tilt", "camera.pan", "camera.roll", "table")
+"""Factors that a robot without a camera cannot see."""
+MAX_ROWS = 200
+"""Of the table of failures."""
+
+
+def outcomes_path(folder: Path, robot: str) -> Path:
+    """Return the file of a robot's outcomes; one line each, appended as they are known."""
+    return Path(folder) / f"outcomes_{robot}.jsonl"
+
+
+def write_conditions(starts: Sequence[Start], folder: Path) -> None:
+    """Write conditions.jsonl: id, start (digest) and values of each condition. The same bytes for every robot."""
+    rows = [{"id": s.condition.id, "start": s.digest, "values": dict(s.condition.values)} for s in starts]
+    write_text(Path(folder) / CONDITIONS, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def read_conditions(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of conditions.jsonl; [] without one. Raises VariationError."""
+    return _read_lines(Path(folder) / CONDITIONS, ("id", "start", "values"))
+
+
+def read_outcomes(folder: Path, robot: str) -> dict[str, Outcome]:
+    """Return a robot's outcomes by id; {} without any. Raises VariationError."""
+    rows = _read_lines(outcomes_path(folder, robot), ("id", "success", "reward", "reason"))
+    return {row["id"]: Outcome(row["id"], row["success"], row["reward"], row["reason"]) for row in rows}
+
+
+def _read_lines(path: Path, keys: Sequence[str]) -> list[dict[str, Any]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        rows = [json.loads(line) for line in lines]
+        return [{key: row[key] for key in keys} for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise VariationError(f"{path.name} cannot be read ({error}); choose another --out folder") from None
+
+
+def factor_table(conditions: Sequence[Mapping[str, Any]]) -> tuple[list[str], np.ndarray]:
+    """Return the names of the factors and their values (N, F). A text factor is 1 where it is not the usual one.
+
+    Which distractors there are is left out; their number is a factor.
+    """
+    values = [row["values"] for row in conditions]
+    names = [name for name in (values[0] if values else {}) if not name.startswith("distractor_")]
+    columns = []
+    for name in names:
+        column = [row.get(name) for row in values]
+        if any(isinstance(value, str) for value in column):
+            usual = max(sorted(set(column)), key=column.count)
+            columns.append([float(value != usual) for value in column])
+        else:
+            columns.append([float(value) for value in column])
+    return names, np.array(columns, float).T.reshape(len(values), len(names))
+
+
+def summarise(conditions: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Outcome], robot: str) -> dict[str, Any]:
+    """Return the contents of variation.json: success with its interval, and the effect of each factor."""
+    done = [row for row in conditions if row["id"] in outcomes]
+    success = np.array([outcomes[row["id"]].success for row in done], bool)
+    names, values = factor_table(done)
+    found = effects(names, values, success)
+    return {
+        "schema": SCHEMA,
+        "robot": robot,
+        "success": asdict(wilson(int(success.sum()), len(success))),
+        "effects": [asdict(effect) | {"matters": effect.matters} for effect in found],
+        "failures": [
+            {"id": row["id"], "reward": outcomes[row["id"]].reward, "reason": outcomes[row["id"]].reason}
+            for row in done if not outcomes[row["id"]].success
+        ],
+    }  # fmt: skip
+
+
+def write_variation(data: dict[str, Any], conditions: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Write variation.json and report.html. Raises StoreError."""
+    write_text(Path(folder) / "report.html", _report(data, conditions))
+    write_json(Path(folder) / "variation.json", data)
+
+
+def summary_lines(data: Mapping[str, Any]) -> list[str]:
+    """Return the lines that the command prints."""
+    share = Share(**{key: data["success"][key] for key in ("successes", "count", "low", "high")})
+    lines = [f"success {share.successes} of {share.count} ({share.low:.0%} to {share.high:.0%}) with {data['robot']}"]
+    causes = [Effect(**{k: v for k, v in row.items() if k != "matters"}) for row in data["effects"] if row["matters"]]
+    lines += [
+        f"{one.factor}: success {one.low_success:.0%} at {one.low_value:.3g}, {one.high_success:.0%} at "
+        f"{one.high_value:.3g} (p = {one.p:.3f})"
+        for one in causes
+    ]
+    return lines if causes else [*lines, "success depends on no factor beyond chance"]
+
+
+def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> str:
+    import plotly.io
+
+    success = data["success"]
+    rows = [
+        (
+            e["factor"], e["low_value"], e["low_success"], e["high_value"], e["high_success"], e["change"],
+            e["change_low"], e["change_high"], e["p"], "matters" if e["matters"] else "",
+        )
+        for e in data["effects"]
+    ]  # fmt: skip
+    values = {row["id"]: row["values"] for row in conditions}
+    strongest = [e["factor"] for e in data["effects"][:3]]
+    failures = [
+        (f["id"], f["reward"], f["reason"], *(_text(values[f["id"]].get(name)) for name in strongest))
+        for f in data["failures"][:MAX_ROWS]
+    ]
+    body = [
+        "<h1>Variations</h1>",
+        f"<p>{success['successes']} of {success['count']} conditions solved by {html.escape(data['robot'])}: "
+        f"{success['low']:.0%} to {success['high']:.0%} (95 %, Wilson).</p>",
+        '<p class="note">Effects: logistic regression on one factor each, which are drawn independently; p is '
+        "adjusted for the number of factors by permutations (Westfall and Young). The scripted robots know every pose, "
+        f"so {html.escape(', '.join(UNSEEN[:2]))} and the like cannot change what they do.</p>",
+    ]
+    if data["effects"]:
+        head = ("Factor", "Low", "Success", "High", "Success", "Change", "From", "To", "p", "")
+        figure = plotly.io.to_html(_tornado(data["effects"]), full_html=False, include_plotlyjs=True, config=CONFIG)
+        body += [figure, "<h2>Effects</h2>", html_table(head, rows)]
+    else:
+        body.append("<p>Fewer than three successes or failures: nothing can be said about causes.</p>")
+    body += ["<h2>Conditions that fail</h2>", html_table(("Id", "Reward", "Reason", *strongest), failures)]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Variations</title>'
+        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else f"{value:.4g}"
+
+
+def _tornado(found: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the tornado plot: change of the success probability by factor, strongest at the top."""
+    import plotly.graph_objects as go
+
+    shown = found[:20][::-1]
+    figure = go.Figure(
+        go.Bar(
+            x=[100 * e["change"] for e in shown], y=[e["factor"] for e in shown], orientation="h",
+            marker_color=["#b4532a" if e["matters"] else "#9db4c6" for e in shown],
+            error_x={
+                "type": "data", "symmetric": False, "array": [100 * (e["change_high"] - e["change"]) for e in shown],
+                "arrayminus": [100 * (e["change"] - e["change_low"]) for e in shown],
+            },
+        )
+    )  # fmt: skip
+    figure.update_layout(
+        height=120 + 24 * len(shown), template="plotly_white", margin={"l": 160, "r": 20, "t": 20},
+        xaxis_title="Change of success from the factor's low to its high value (percentage points, 95 %)",
+    )  # fmt: skip
+    return figure

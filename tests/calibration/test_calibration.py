@@ -1,0 +1,168 @@
+"""Parameters planted in a second model are found from its noisy episodes; what cannot be found is named."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from planted_arms import MASSES, arm_xml, record
+
+from pipeline.calibration import (
+    Calibration,
+    CalibrationError,
+    calibrate,
+    parameter,
+    read_model,
+    read_parameters,
+    with_spec_values,
+    with_values,
+    write_calibration,
+)
+from pipeline.calibration.parameters import FIELDS, names_of
+from pipeline.calibration.trial import held_actions
+from pipeline.divergence import write_episode
+from studio.__main__ import main
+
+TRUTH = {"turn.damping": 2.2, "elbow.frictionloss": 0.4, "payload.mass": 0.7}
+PARAMETERS = [
+    {"joint": "turn", "field": "damping"}, {"joint": "elbow", "field": "frictionloss"},
+    {"body": "payload", "field": "mass"}, {"geom": "tile", "field": "friction"},
+]  # fmt: skip
+TILE = '<geom name="tile" type="box" size=".1 .1 .01" pos="2 2 0"/>'
+
+
+def truth_xml() -> str:
+    return arm_xml({**MASSES, "payload": 0.7}, (2.2, 1.0, 0.6), (0.8, 0.6, 0.4))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A model with other parameters than the truth, a tile that nothing touches, and two episodes of the truth."""
+    folder = tmp_path_factory.mktemp("calibration")
+    (folder / "model.xml").write_text(arm_xml().replace("<worldbody>", f"<worldbody>{TILE}"))
+    for number in range(2):
+        write_episode(record(truth_xml(), number, 2.0), folder / f"{number}.npz")
+    (folder / "parameters.json").write_text(json.dumps({"parameters": PARAMETERS}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def calibrated(folder) -> Calibration:
+    spec, model = read_model(folder / "model.xml")
+    parameters = read_parameters(folder / "parameters.json", model)
+    held_out = [record(truth_xml(), 9, 2.0)]
+    *_, result = calibrate(model, parameters, [record(truth_xml(), n, 2.0) for n in range(2)], held_out)
+    assert isinstance(result, Calibration)
+    write_calibration(result, spec, model, folder / "model.xml", folder / "out")
+    return result
+
+
+def test_planted_parameters_are_found_within_five_percent_and_their_intervals_are_narrow(calibrated):
+    found = {one.parameter.name: one for one in calibrated.estimates if one.identifiable}
+    assert set(found) == set(TRUTH)
+    for name, value in TRUTH.items():
+        assert abs(found[name].value / value - 1) < 0.05
+        assert found[name].low < found[name].value < found[name].high < 1.25 * found[name].low
+
+
+def test_what_nothing_touches_is_named_and_keeps_its_value(calibrated):
+    (tile,) = calibrated.unidentified
+    assert (tile.parameter.name, tile.value, tile.low, tile.high) == ("tile.friction", 1.0, None, None)
+    assert "too little effect" in tile.reason
+
+
+def test_episodes_that_were_not_fitted_are_predicted_at_least_twice_as_well(calibrated):
+    assert calibrated.held_out_after < calibrated.held_out_before / 2
+    assert calibrated.after < 0.003  # the sensors' noise is 2 mrad
+
+
+def test_the_delay_of_the_sensors_is_found(calibrated):
+    assert abs(calibrated.delay - 0.013) < 0.002
+
+
+def test_the_calibrated_model_loads_alone_with_the_values_of_the_json(calibrated, folder):
+    data = json.loads((folder / "out" / "calibration.json").read_text())
+    model = mujoco.MjModel.from_xml_path(str(folder / "out" / "calibrated.xml"))
+    read = {row["name"]: row for row in data["parameters"]}
+    for one in calibrated.estimates:
+        number = parameter(model, one.parameter.kind, one.parameter.element, one.parameter.field).initial
+        assert number == pytest.approx(read[one.parameter.name]["value"], rel=1e-5)
+    assert data["held_out_after"] == calibrated.held_out_after
+
+
+def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
+    spec = mujoco.MjSpec.from_string(arm_xml().replace("</worldbody>", f"{TILE}</worldbody>"))
+    spec.add_pair(name="pair", geomname1="tile", geomname2="tile2")
+    spec.worldbody.add_geom(name="tile2", size=[0.1, 0, 0], pos=[3, 3, 0])
+    model = spec.compile()
+    chosen = [parameter(model, kind, names_of(model, kind)[-1], field) for kind in FIELDS for field in FIELDS[kind]]
+    values = [abs(one.initial) * 1.3 + 0.02 for one in chosen]
+    edited, written = with_values(model, chosen, values), with_spec_values(spec, model, chosen, values).compile()
+    for name in ("dof_damping", "dof_frictionloss", "dof_armature", "jnt_stiffness", "body_mass", "body_inertia",
+                 "body_ipos", "geom_friction", "geom_solref", "pair_friction", "actuator_gainprm", "actuator_biasprm",
+                 "dof_invweight0", "body_invweight0"):  # fmt: skip
+        assert np.allclose(getattr(edited, name), getattr(written, name), rtol=1e-6), name
+
+
+def test_actions_between_steps_keep_their_mean():
+    times = np.array([0.0, 0.01, 0.03, 0.05])
+    actions = np.array([[1.0], [3.0], [2.0], [5.0]])
+    controls = held_actions(times, actions, 20, 0.004)
+    assert controls[:2, 0] == pytest.approx([1, 1]) and controls[2, 0] == pytest.approx(2.0)
+    assert controls.sum() * 0.004 == pytest.approx(0.01 * 1 + 0.02 * 3 + 0.02 * 2 + 0.03 * 5)
+
+
+def test_what_does_not_fit_is_refused_in_one_line(folder, tmp_path, capsys):
+    without = folder / "without.csv"
+    write_episode(record(truth_xml(), 3, 1.0), without)
+    wrong = tmp_path / "wrong.json"
+    cases = [
+        ([folder / "none.xml", folder / "0.npz"], "there is no model"),
+        ([folder / "model.xml", without], "has no actions"),
+        ([folder / "model.xml", folder / "none.npz"], "there is no episode"),
+    ]
+    for rows, words in (
+        ('{"parameters": [{"joint": "knee", "field": "damping"}]}', "turn, shoulder, elbow"),
+        ('{"parameters": [{"joint": "turn", "field": "colour"}]}', "damping, frictionloss"),
+        ('{"parameters": []}', "no parameter"), ("[]", "lists no parameters"),
+        ('{"parameters": [{"joint": "turn", "field": "damping"}, {"joint": "*", "field": "damping"}]}', "twice"),
+    ):  # fmt: skip
+        wrong.write_text(rows)
+        cases.append(([folder / "model.xml", folder / "0.npz", "--parameters", wrong], words))
+        assert main(["calibrate", *map(str, cases[-1][0]), "--out", str(tmp_path / "out")]) == 2
+        error = capsys.readouterr().err
+        assert words in error and error.count("\n") == 1
+    for arguments, words in cases[:3]:
+        assert main(["calibrate", *map(str, arguments), "--out", str(tmp_path / "out")]) == 2
+        error = capsys.readouterr().err
+        assert words in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_actuators_than_the_actions_are_refused():
+    episode = record(arm_xml(), 0, 1.0)
+    model = mujoco.MjModel.from_xml_string(arm_xml().split('<position name="a3"')[0] + "</actuator></mujoco>")
+    with pytest.raises(CalibrationError, match="3 actions a sample, the model has 2"):
+        next(calibrate(model, [parameter(model, "joint", "turn", "damping")], [episode]))
+    with pytest.raises(CalibrationError, match="no actions"):
+        next(calibrate(model, [], [replace(episode, actions=None)]))
+
+
+def test_a_calibration_that_is_interrupted_ends_in_one_line_and_leaves_nothing(folder, tmp_path):
+    script = (
+        "import os, signal, sys; import pipeline.calibration.calibration as c; run = c.Fitter.run\n"
+        "def stop(self):\n    for step in run(self):\n        os.kill(os.getpid(), signal.SIGINT); yield step\n"
+        "c.Fitter.run = stop\n"
+        "from studio.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["calibrate", folder / "model.xml", folder / "0.npz", "--parameters", folder / "parameters.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments), "--out", str(tmp_path / "out")],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1 and "stopped" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()

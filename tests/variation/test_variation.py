@@ -1,0 +1,168 @@
+"""A condition's id gives the same start in every process and for every robot, within the kept ranges."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.assets import Library
+from pipeline.geometry import Pose
+from pipeline.scene import Placement, Scene
+from pipeline.scene.scene_files import read_scene, write_scene
+from pipeline.simulation import kit
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.program import Program, Report
+from pipeline.simulation.robots import ROBOTS
+from pipeline.simulation.world import set_robot
+from pipeline.variation import VariationError, VariationStudy, parse_id
+from pipeline.variation import variation_files as files
+from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
+from studio.__main__ import main
+
+PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
+CAMERA = np.array([[1, 0, 0, 0], [0, -0.6, 0.8, -0.6], [0, -0.8, -0.6, 0.5], [0, 0, 0, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library.open()
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory, library) -> Path:
+    """A project folder with three cubes of the sample library."""
+    folder = tmp_path_factory.mktemp("twin")
+    placements = []
+    for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
+        a = library[name]
+        pose = Pose(np.array([x, y, a.size[2] / 2]), np.array([1.0, 0, 0, 0]))
+        placements.append(Placement(
+            name, number, a.id, 1.0, a.size, pose, a.mesh, a.collision, a.mass, a.friction, category=a.category,
+            shape="cube", mass_range=a.mass_range, friction_range=a.friction_range,
+        ))  # fmt: skip
+    table = np.array([[-0.35, -0.25], [0.35, -0.25], [0.35, 0.3], [-0.35, 0.3]])
+    write_scene(Scene(CAMERA, table, (150, 120, 100), tuple(placements)), folder)
+    return folder
+
+
+def study(twin: Path, library: Library | None, count: int = 12) -> VariationStudy:
+    return VariationStudy(twin, tuple(PLACES), library, 5, count)
+
+
+def test_the_same_id_gives_the_same_start_in_another_process(twin, library):
+    here = [start.digest for start in study(twin, library, 4).starts()]
+    script = (
+        "import sys; from pathlib import Path; from pipeline.assets import Library\n"
+        "from pipeline.variation import VariationStudy\n"
+        f"s = VariationStudy(Path(sys.argv[1]), {tuple(PLACES)!r}, Library.open(), 5, 4)\n"
+        "print(*(one.digest for one in s.starts()))"
+    )
+    for hash_seed in ("7",):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(twin)], capture_output=True, text=True, timeout=120,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        )  # fmt: skip
+        assert done.stdout.split() == here, done.stderr
+    assert len(set(here)) == 4
+
+
+def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, tmp_path):
+    study(twin, library).write("5-0003", tmp_path)
+    starts = set()
+    for kind in ROBOTS.values():
+        sim = kit.Simulation(kit.Scene.load(tmp_path), 0)
+        set_robot(sim, kind.make())
+        physics = Physics(sim.bench())
+        starts.add(b"".join(physics.data.qpos[at : at + 7].tobytes() for at in physics.addresses.values()))
+        masses = [physics.model.body(name).mass[0] for name in PLACES]
+        assert masses == pytest.approx(
+            [study(twin, library).condition("5-0003").values[f"{n}.mass"] for n in PLACES], rel=1e-5
+        )
+    assert len(starts) == 1
+
+
+def test_conditions_stay_within_the_kept_ranges(twin, library):
+    scene = {p.name: p for p in read_scene(twin).placements}
+    values = [study(twin, library).condition(f"9-{number:04d}").values for number in range(300)]
+    for name, p in scene.items():
+        for factor, (low, high) in {
+            "mass": kept_range(p.mass, p.mass_range), "friction": kept_range(p.friction, p.friction_range),
+            "size": SIZES, "x": (-SHIFT_M, SHIFT_M),
+        }.items():  # fmt: skip
+            drawn = np.array([value[f"{name}.{factor}"] for value in values])
+            assert low <= drawn.min() < low + 0.1 * (high - low) and high - 0.1 * (high - low) < drawn.max() <= high
+        kinds = {value[f"{name}.asset"] for value in values}
+        assert len(kinds) > 2 and all(library[kind].category == "cube" for kind in kinds)
+    assert kept_range(2.0, (0.0, 0.0)) == pytest.approx((1.4, 2.6))
+
+
+def test_factors_are_independent(twin, library):
+    rows = [{"values": study(twin, library).condition(f"2-{number:04d}").values} for number in range(400)]
+    names, values = files.factor_table(rows)
+    correlation = np.corrcoef(values.T) - np.eye(len(names))
+    assert np.abs(correlation).max() < 0.2  # 3.9 standard deviations of 400 draws
+
+
+def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library, tmp_path):
+    for number in range(6):
+        folder = tmp_path / str(number)
+        study(twin, library).write(f"5-{number:04d}", folder)
+        physics = Physics(kit.Simulation(kit.Scene.load(folder), 0).bench())
+        state = physics.state()
+        assert all(len(pair & {"table", "floor"}) for pair in state.touching), state.touching
+        for name in PLACES:
+            assert abs(state[name].bottom) < 0.002
+
+
+def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_path):
+    chosen = study(twin, library, 40)
+    masses = {id: chosen.condition(id).values["red_cube.mass"] for id in chosen.ids}
+    middle = float(np.median(list(masses.values())))
+
+    class HeavyFails:
+        """Judges by the mass in the scene.json of the start."""
+
+        def run(self, program, project_dir, seeds=(0,), cancel=None):
+            rows = json.loads((project_dir / "scene.json").read_text())["placements"]
+            mass = next(row["mass"] for row in rows if row["name"] == "red_cube")
+            return Report(reward=(float(mass < middle),), evidence={"why": "too heavy"}), None
+
+    outcomes = {one.id: one for one in chosen.run(Program("", ""), HeavyFails(), "gripper", chosen.ids)}
+    rows = [{"id": id, "start": "", "values": dict(chosen.condition(id).values)} for id in chosen.ids]
+    data = files.summarise(rows, outcomes, "gripper")
+    files.write_variation(data, rows, tmp_path)
+    assert data["success"]["successes"] == 20 and data["effects"][0]["factor"] == "red_cube.mass"
+    assert data["effects"][0]["matters"] and data["effects"][0]["change"] < -0.5
+    assert {row["id"] for row in data["failures"]} == {id for id, mass in masses.items() if mass >= middle}
+    report = (tmp_path / "report.html").read_text()
+    assert "red_cube.mass" in report and "too heavy" in report
+
+
+@pytest.mark.parametrize("id", ["7", "0-1", "a-0001", "0-0001-2", ""])
+def test_what_is_no_id_is_refused(id):
+    with pytest.raises(VariationError, match="no id of a condition"):
+        parse_id(id)
+
+
+def test_bad_input_is_refused_in_one_line(twin, tmp_path, capsys, library):
+    assert main(["vary", str(twin), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "is not a project" in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+    with pytest.raises(VariationError, match="number of conditions"):
+        study(twin, library, 0)
+    (tmp_path / files.CONDITIONS).write_text("{}\n")
+    with pytest.raises(VariationError, match="cannot be read"):
+        files.read_conditions(tmp_path)
+
+
+def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
+    starts = list(study(twin, library, 2).starts())
+    files.write_conditions(starts, tmp_path)
+    rows = files.read_conditions(tmp_path)
+    assert [(row["id"], row["start"]) for row in rows] == [(s.condition.id, s.digest) for s in starts]
+    assert rows[1]["values"] == starts[1].condition.values
+    assert files.read_outcomes(tmp_path, "arm") == {}
