@@ -14,6 +14,8 @@ from pipeline.divergence import Episode
 from pipeline.errors import StudioError
 
 AXES = "xyz"
+MOVED_M = 0.01
+"""Metres by which an object has to move for its mass and friction to be calibrated unasked."""
 COM_SCALE_M = 0.02
 """Metres. Scale of a step of the centre of mass, whose value may be zero."""
 
@@ -220,15 +222,17 @@ def names_of(model: mujoco.MjModel, kind: str) -> list[str]:
 
 
 def measured_parameters(model: mujoco.MjModel, episodes: Sequence[Episode]) -> list[ModelParameter]:
-    """Return damping and friction loss of each joint that is driven and measured, and mass and friction of objects."""
+    """Return damping and friction loss of each joint that is driven and measured, and mass and friction of moved objects."""
     driven = {
         model.joint(int(model.actuator_trnid[i, 0])).name
         for i in range(model.nu) if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
     }  # fmt: skip
     joints = [name for name in dict.fromkeys(n for one in episodes for n in one.names) if name in driven]
-    bodies = [
-        name for name in dict.fromkeys(n for one in episodes for n in one.objects) if name in names_of(model, "body")
-    ]
+    moved = [
+        name for one in episodes for name, poses in one.objects.items()
+        if np.ptp(poses[:, :3], axis=0).max() > MOVED_M and name in names_of(model, "body")
+    ]  # fmt: skip
+    bodies = list(dict.fromkeys(moved))
     return default_parameters(model, joints, bodies)
 
 
