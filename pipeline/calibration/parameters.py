@@ -222,7 +222,7 @@ def names_of(model: mujoco.MjModel, kind: str) -> list[str]:
 
 
 def measured_parameters(model: mujoco.MjModel, episodes: Sequence[Episode]) -> list[ModelParameter]:
-    """Return damping and friction loss of each joint that is driven and measured, and mass and friction of moved objects."""
+    """Return damping and friction loss of each driven and measured joint, mass and friction of moved objects."""
     driven = {
         model.joint(int(model.actuator_trnid[i, 0])).name
         for i in range(model.nu) if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)

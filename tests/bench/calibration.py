@@ -56,11 +56,12 @@ def study(count: int) -> None:
         *_, result = calibrate(model, parameters, episodes, [record(xml_of(truth), 100 * number + 50)])
         assert isinstance(result, Calibration) and not result.unidentified
         seconds.append(time.perf_counter() - start)
+        assert result.held_out_after is not None and result.held_out_before is not None
         ratios.append(result.held_out_after / result.held_out_before)
         for one in result.estimates:
             true = truth[one.parameter.name]
             errors[one.parameter.field].append(abs(one.value / true - 1))
-            held.append(one.low <= true <= one.high)
+            held.append(one.low is not None and one.high is not None and one.low <= true <= one.high)
         print(f"{number}: {seconds[-1]:.1f} s, error {result.before:.4f} -> {result.after:.4f} rad, held out "
               f"{result.held_out_before:.4f} -> {result.held_out_after:.4f}", flush=True)  # fmt: skip
     for field, values in errors.items():

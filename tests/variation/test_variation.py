@@ -75,7 +75,7 @@ def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, t
     starts = set()
     for kind in ROBOTS.values():
         sim = kit.Simulation(kit.Scene.load(tmp_path), 0)
-        set_robot(sim, kind.make())
+        set_robot(sim, kind.make(True))
         physics = Physics(sim.bench())
         starts.add(b"".join(physics.data.qpos[at : at + 7].tobytes() for at in physics.addresses.values()))
         masses = [physics.model.body(name).mass[0] for name in PLACES]
@@ -120,13 +120,13 @@ def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library,
 
 def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_path):
     chosen = study(twin, library, 40)
-    masses = {id: chosen.condition(id).values["red_cube.mass"] for id in chosen.ids}
+    masses = {id: float(chosen.condition(id).values["red_cube.mass"]) for id in chosen.ids}
     middle = float(np.median(list(masses.values())))
 
     class HeavyFails:
         """Judges by the mass in the scene.json of the start."""
 
-        def run(self, program, project_dir, seeds=(0,), cancel=None):
+        def run(self, program, project_dir, seeds=(0,), limits=None, **options):
             rows = json.loads((project_dir / "scene.json").read_text())["placements"]
             mass = next(row["mass"] for row in rows if row["name"] == "red_cube")
             return Report(reward=(float(mass < middle),), evidence={"why": "too heavy"}), None
