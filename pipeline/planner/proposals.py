@@ -71,6 +71,7 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
     refused = {one["name"] for one in scene["objects"] if one.get("robot_cannot_pick_it_up")}
     picked = [t for t in loose if t.name not in refused | doubtful]
     plans = [p for family in _FAMILIES for p in family(picked, table)]
+    plans += [p for family in _SET_FAMILIES for p in family(loose, table) if not _carries(p, refused)]
     if refused:  # they may still be what others are put on, in or beside
         plans += [p for family in _FAMILIES for p in family(loose, table) if not _carries(p, refused)]
     plans += [p for family in (_furniture_tasks, _part_tasks) for p in family(objects, table)]
@@ -383,9 +384,9 @@ _FAMILIES = (
     _container_tasks,
     _stack_tasks,
     _sort_tasks,
-    _gather_tasks,
-    _by_class,
     _mirror_tasks,
     _room_tasks,
     _place_tasks,
 )
+_SET_FAMILIES = _gather_tasks, _by_class
+"""Tasks about all objects of a kind: none where the robot cannot pick up one of them."""

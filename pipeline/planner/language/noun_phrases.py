@@ -117,7 +117,8 @@ class NounPhrases:
         found: dict[str, SceneObject] = {}
         several = True
         for index, part in enumerate(parts):
-            if not _noun(part) and not any(t.has("pronouns") for t in part):
+            own = any(t.has("pronouns") or t.text in ("object", "thing") for t in part)  # needs no other part's noun
+            if not _noun(part) and not own:
                 if noun and index < len(parts) - 1:
                     part = [*part, *noun]
                 elif everything and not any(t.has("determiners") for t in part):

@@ -64,16 +64,31 @@ def _plan(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Gra
     travel = motion.share * part.end - part.value
     before = pose.copy()
     before[:3, 3] -= APPROACH_M * grasp.approach
-    q_before, q_at = kinematics.solve(before), kinematics.solve(pose)
-    if q_before is None or q_at is None or kinematics.solve(_displaced(pose, part, travel)) is None:
-        return f"out of reach: {part.name} of {name} is {hand.distance(grasp.point):.2f} m from the arm's base"
-    q_before = nearest_equivalent(q_before, hand.motion.commanded, kinematics.model.jnt_range)
     hand.clearance.refresh()
-    first_collision = hand.clearance.first_collision
-    hit = first_collision(q_before, grasp.opening) or first_collision(q_at, grasp.opening)
-    if hit:
-        return f"the arm would collide with {hit} when it takes {part.name} of {name}"
-    return PartPlan(grasp, q_before)
+    reason = f"out of reach: {part.name} of {name} is {hand.distance(grasp.point):.2f} m from the arm's base"
+    if kinematics.solve(_displaced(pose, part, travel)) is None:
+        return reason
+    for q_at in kinematics.solutions(pose):
+        q_before = kinematics.solve(before, q_at)
+        if q_before is None or not _follows(hand, pose, part, travel, q_at):
+            continue
+        q_before = nearest_equivalent(q_before, hand.motion.commanded, kinematics.model.jnt_range)
+        hits = (hand.clearance.first_collision(q, grasp.opening) for q in (q_before, q_at))
+        if hit := next(filter(None, hits), ""):
+            reason = f"the arm would collide with {hit} when it takes {part.name} of {name}"
+        else:
+            return PartPlan(grasp, q_before)
+    return reason
+
+
+def _follows(hand: "ArmHand", pose: np.ndarray, part: ArticulatedPart, travel: float, q: np.ndarray) -> bool:
+    """Whether the arm can follow the part's joint from a posture (6,) without changing its elbow or wrist."""
+    for share in (0.25, 0.5, 0.75, 1.0):
+        solution = hand.kinematics.solve(_displaced(pose, part, share * travel), q)
+        if solution is None:
+            return False
+        q = solution
+    return True
 
 
 def _execute(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, plan: PartPlan) -> str:
