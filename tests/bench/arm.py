@@ -3,15 +3,17 @@
     python -m tests.bench.arm PROJECT... [--robot arm] [--first 5] [--seeds 8] [--out FILE.json]
 
 Projects are folders made by `grs-studio run FRAME --out DIR --until scene`. The offline planner proposes tasks for the
-robot, or --kept takes the project's own. Each of the first ones gets the planner's first program, which runs in the
-sandbox as in the solve check. FILE.json keeps each result, and a second call
-measures only what is missing there. A task counts as solved from half of the seeds on; a crash is a failed seed.
+robot, as in the app: those that a dry run finds feasible; --kept takes the project's own. Each of the first ones gets
+the planner's first program, which runs in the sandbox as in the solve check. FILE.json keeps each result, and a second
+call measures only what is missing there. A task counts as solved from half of the seeds on; a crash is a failed seed.
 """
 
 import argparse
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from scipy.stats import binomtest
 
 from pipeline.feasibility import choose
 from pipeline.models import ModelError
@@ -95,11 +97,18 @@ def print_summary(results: list[dict[str, Any]]) -> None:
     seeds = [success for result in results for success in result["success"]]
     crashes = sum(bool(crash) for result in results for crash in result["crashes"])
     solved = sum(2 * sum(result["success"]) >= len(result["success"]) for result in results)
-    print(f"{solved} of {len(results)} tasks ({solved / max(len(results), 1):.0%}), ", end="")
-    print(f"{sum(seeds)} of {len(seeds)} seeds ({sum(seeds) / max(len(seeds), 1):.0%}), {crashes} crashed")
+    print(f"{share(solved, len(results))} tasks, {share(sum(seeds), len(seeds))} seeds, {crashes} crashed")
     reasons = Counter(reason.partition(": ")[2][:60] for result in results for reason in result["reasons"] if reason)
     for reason, count in reasons.most_common(8):
         print(f"  {count:4} {reason}")
+
+
+def share(count: int, total: int) -> str:
+    """Return "9 of 10 (90 %, 60 to 98 %)" with Wilson's interval of 95 %."""
+    if not total:
+        return "0 of 0"
+    low, high = binomtest(count, total).proportion_ci(method="wilson")
+    return f"{count} of {total} ({count / total:.0%}, {low:.0%} to {high:.0%})"
 
 
 if __name__ == "__main__":

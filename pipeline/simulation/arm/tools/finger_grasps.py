@@ -39,6 +39,7 @@ PAD_HEIGHT_M, PAD_RAY_M, PAD_GIVE_M = 0.037, 0.005, 0.0015
 """Height of a pad, spacing of the levels where its contact is measured, and depth within which it touches."""
 MAX_CONTACT_OFFSET_M = 0.025
 """Largest difference in height between the contacts of both pads."""
+SLOPED = "sloped"
 SLANT_COST_M = 0.05
 """Cost of a flank that slants by 45 degrees."""
 MAX_SLANT = np.tan(np.radians(24))
@@ -89,7 +90,7 @@ def find_grasps(physics: Physics, target: Object, max_grasps: int = 16) -> Grasp
     """
     heights = measure_heights(physics, target)
     candidates: list[_Candidate] = []
-    widths, blockers = [np.inf], Counter[str]()
+    widths, blockers, sloped = [np.inf], Counter[str](), False
     for yaw in _closing_directions(target):
         for result in _candidates_along(heights, target, yaw):
             if isinstance(result, _Candidate):
@@ -105,12 +106,14 @@ def find_grasps(physics: Physics, target: Object, max_grasps: int = 16) -> Grasp
             widths.append(result)
         elif isinstance(result, int):
             blockers[physics.label_name(result)] += 1
+        elif isinstance(result, str):
+            sloped = True
         elif result is not None and not any(result.similar(other) for other in found):
             found.append(result)
         if len(found) >= max_grasps and candidate.least_cost > min(g.cost for g in found):
             break
     blocked_by = next((name for name, _ in blockers.most_common() if name in physics.addresses), "")
-    refusal = "" if found or blocked_by else _too_wide(target, min(widths))
+    refusal = "" if found or blocked_by else _no_grasp(target, min(widths), sloped)
     return GraspSearch(tuple(sorted(found, key=lambda g: g.cost)[:max_grasps]), blocked_by, refusal)
 
 
@@ -157,10 +160,10 @@ def _cost(strip: _Strip, tips: float, low: float, up: float, slant: float = 0.0)
     return off_centre + SLANT_COST_M * slant + 0.6 * (0.037 - hold) + 0.1 * max(0.0, up - low - 0.07)
 
 
-def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candidate) -> Grasp | float | int | None:
+def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candidate) -> Grasp | float | int | str | None:
     """Return a grasp with the width between its flanks; the width that is too large, or the label of what blocks it.
 
-    None if the flanks slant more than friction holds, or if the object itself is in the way.
+    SLOPED if the flanks slant more than friction holds, None if the object itself is in the way.
     """
     strip, tips = candidate.strip, candidate.tips
     local, across = strip.local, strip.across
@@ -172,10 +175,10 @@ def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candida
         return width
     slant = max(_slant(flank) for flank in flanks)
     if slant > MAX_SLANT:
-        return None
+        return SLOPED
     slope, apart = _contact_slope(heights, target, candidate, low, up)
     if slope > MAX_SLANT or apart > MAX_CONTACT_OFFSET_M:
-        return None
+        return SLOPED
     finger_blockers, gap = [], 0.0
     for gap in FINGER_CLEARANCES_M:
         sides = ((low - gap, -1), (up + gap, 1))
@@ -272,8 +275,10 @@ def _blocker(heights: SurfaceHeights, strip: _Strip, edge: float, side: int, tip
     return int(heights.labels[hit[0]]) if len(hit) else None
 
 
-def _too_wide(target: Object, narrowest: float) -> str:
+def _no_grasp(target: Object, narrowest: float, sloped: bool) -> str:
     limit = f"the gripper takes {MAX_OBJECT_WIDTH_M * 100:.1f} cm at most"
+    if sloped:
+        return f"no grasp: {target.name} slopes where it is narrow enough for the fingers; {limit}"
     if np.isfinite(narrowest):
         return f"no grasp: {target.name} is {narrowest * 100:.1f} cm wide where it is narrowest, {limit}"
     return f"no grasp: no two opposite sides of {target.name} can be reached from above; {limit}"
