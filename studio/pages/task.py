@@ -107,6 +107,7 @@ def run_edited_round(session: Session, *values: Any) -> None:
 
 
 def show_round(session: Session, message: Mapping[str, Any]) -> None:
+    session.compared = None
     session.replay.show(int(message["number"]), message.get("instant"))
 
 

@@ -83,14 +83,14 @@ class Session:
             raise TaskError("There is no task yet: choose a proposed one, or write one.")
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
-        self.replay.follow()
+        self._follow_rounds()
         self._start(
             lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
         )
 
     def continue_from(self, edit: EditedRound, mode: str) -> None:
         """Continue from a person's edit of a round; the earlier rounds stay."""
-        self.replay.follow()
+        self._follow_rounds()
         self._start(
             lambda services: project_work.continue_from(self, edit, project_work.with_mode(services, mode)), "solution"
         )
@@ -98,8 +98,13 @@ class Session:
     def continue_with_layout(self, number: int, positions: dict[str, tuple[float, float]]) -> None:
         """Continue from a round with a goal that a person arranged: world x and y in m by name. Raises TaskError."""
         task = arrangement_task(positions)
-        self.replay.follow()
+        self._follow_rounds()
         self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
+
+    def _follow_rounds(self) -> None:
+        """Show each round as it is judged, in place of a comparison."""
+        self.compared = None
+        self.replay.follow()
 
     def solve(self, robot: str) -> None:
         """Solve every seed again with this robot. Raises TaskError."""
