@@ -274,7 +274,7 @@ class ViewSession:
                 changed = True
             before = now
             self._outdated = self._outdated or changed
-            if self._outdated and now >= next_snapshot:
+            if self._outdated and (now >= next_snapshot or self._leader):  # a leader has waited already
                 self._publish()
                 next_snapshot = max(next_snapshot + 1 / MAX_FPS, now)
             spent = time.perf_counter() - now
