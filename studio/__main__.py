@@ -17,10 +17,12 @@ from studio.commands import (
     calibrate,
     check,
     compare,
+    episode,
     evaluate,
     export,
     library,
     repair,
+    replay_actions,
     run,
     segment,
     serve,
@@ -28,7 +30,21 @@ from studio.commands import (
 )
 from studio.commands.options import BAD_INPUT, OUR_FAULT
 
-COMMANDS = (run, segment, check, repair, compare, calibrate, vary, export, ablation, library, evaluate)
+COMMANDS = (
+    run,
+    segment,
+    check,
+    repair,
+    compare,
+    calibrate,
+    vary,
+    replay_actions,
+    episode,
+    export,
+    ablation,
+    library,
+    evaluate,
+)
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -1,0 +1,49 @@
+"""An episode's actions drive the model: the same model repeats the episode, a calibrated one comes closer."""
+
+import json
+
+import mujoco
+import numpy as np
+from planted_arms import DELAY_S, NOISE, arm_xml, record
+
+from pipeline.calibration.replay import decided_values, replay
+from pipeline.divergence import read_episode, write_episode
+from studio.__main__ import main
+
+OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
+
+
+def error(model, episode) -> float:
+    """RMSE in radians to what the late sensors of the episode report."""
+    sim = replay(model, episode).positions.array()
+    late = np.stack([np.interp(episode.times - DELAY_S, episode.times, column) for column in sim.T], axis=1)
+    return float(np.sqrt(np.mean((late - episode.positions.array()) ** 2)))
+
+
+def test_the_model_that_recorded_an_episode_repeats_it_up_to_noise_and_delay():
+    episode = record(arm_xml(), 0, 2.0)
+    true, other = mujoco.MjModel.from_xml_string(arm_xml()), mujoco.MjModel.from_xml_string(OTHER)
+    assert error(true, episode) < 1.5 * NOISE < 5 * NOISE < error(other, episode)
+
+
+def test_a_decided_calibration_is_used_and_what_the_model_lacks_is_skipped():
+    episode, other = record(arm_xml(), 0, 2.0), mujoco.MjModel.from_xml_string(OTHER)
+    rows = [
+        {"kind": "joint", "element": "turn", "field": "damping", "value": 1.5},
+        {"kind": "joint", "element": "knee", "field": "damping", "value": 1.5},
+        {"kind": "joint", "element": "turn", "field": "colour", "value": 1.5}, "nonsense",
+    ]  # fmt: skip
+    decided = decided_values(other, [rows])
+    assert error(decided, episode) == error(mujoco.MjModel.from_xml_string(arm_xml()), episode)
+    assert other.dof_damping[0] == 2.5
+
+
+def test_the_command_writes_the_replayed_episode_and_its_divergence(tmp_path, capsys):
+    (tmp_path / "model.xml").write_text(OTHER)
+    write_episode(record(arm_xml(), 1, 2.0), tmp_path / "real.npz")
+    arguments = [str(tmp_path / "model.xml"), str(tmp_path / "real.npz"), "--out", str(tmp_path / "out")]
+    assert main(["replay-actions", *arguments]) == 0
+    assert json.loads((tmp_path / "out" / "comparison.json").read_text())["overall"]["rmse"]["mean"] > 0
+    assert read_episode(tmp_path / "out" / "episode.npz").names == ("turn", "shoulder", "elbow")
+    assert main(["replay-actions", str(tmp_path / "none.xml"), *arguments[1:]]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("grs-studio: there is no model")
