@@ -229,6 +229,8 @@ def _simplify(
     if (rewards and rewards[0] > 0.99) or len(rewards) < 2:
         yield from _scatter_less(text, tree)
     yield from _space_out(text, tree)
+    if rewritten:
+        yield rewritten, f"simulation.py is written again from the task, as nothing else helped: {diagnosis.reason}"
     if data["task"].get("source") != "human":
         yield from _drop_objects(text, tree, unmet, data)
 
