@@ -6,27 +6,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipeline.planner import program_writer, source_edits
+from pipeline.planner import program_writer, relaxations, source_edits
 from pipeline.planner.diagnosis import Diagnosis
 from pipeline.planner.goals import read_sentences
-from pipeline.planner.plans import stacking_order
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.planner.source_edits import Repair
 from pipeline.simulation.goals.spec import PlannedGoal, goal_functions, goal_specs, quoted
 
 CROWDED = re.compile(r"room|way|free place|blocked|crowd|touch|hit|reach|collid|came down|cannot set|no place", re.I)
 """Words of the oracle about too little room."""
-SMALL_MISS = 0.06
-"""Metres by which a target may be missed for its size to be the cause."""
-GROWTH = 1.35
-"""Factor by which a target grows."""
 SIMULATION_METHODS = (
     "keep", "remove", "copy", "move", "resize", "scatter",
     "add_zone", "add_container", "goal", "free_spot", "set_open", "Simulation", "position",
 )  # fmt: skip
 """What may be meant by a misspelt name, beside the kit's goals."""
-UnmetGoals = list[tuple[ast.Call, Mapping[str, Any]]]
-"""Calls of the kit's goals with the report's entry of each."""
 
 
 def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
@@ -206,7 +199,11 @@ def _simplify(
     """Yield more room, then wider tolerances, larger targets, another order, a calmer start, fewer objects."""
     evidence = data["report"].get("evidence") or {}
     calls = source_edits.goals(tree)
-    unmet = [(call, entry) for call, entry in _with_results(calls, evidence.get("goals") or []) if not entry.get("met")]
+    unmet = [
+        (call, entry)
+        for call, entry in relaxations.goals_with_results(calls, evidence.get("goals") or [])
+        if not entry.get("met")
+    ]
     crowded = bool(CROWDED.search(str(evidence.get("why") or "")))
     wanted, present = read_sentences(data["task"].get("goals") or ()), source_edits.planned_goals(text)
     rewritten_tree = source_edits.parse(rewritten)
@@ -214,15 +211,15 @@ def _simplify(
     foreign = any(goal not in (wanted or ()) for goal in present) or len(present) != len(calls)
     if wanted and foreign and not list(source_edits.calls(tree, "remove")):
         yield from _exchange_goals(text, tree, wanted, data)
-    yield from _restore_tolerances(text, unmet)
+    yield from relaxations.restore_tolerances(text, unmet)
     if crowded:
         yield from _remove_others(text, tree, data)
-    yield from _widen_tolerances(text, unmet)
-    yield from _relax_distances(text, unmet)
-    yield from _enlarge_targets(text, tree, unmet, data)
+    yield from relaxations.widen_tolerances(text, unmet)
+    yield from relaxations.relax_distances(text, unmet)
+    yield from relaxations.enlarge_targets(text, tree, unmet, data)
     if differs:
         yield rewritten, f"simulation.py is written again from the task: {diagnosis.reason}"
-    yield from _reorder_towers(text, unmet, data)
+    yield from relaxations.reorder_towers(text, unmet, data)
     if not crowded:
         yield from _remove_others(text, tree, data)
     rewards = data["report"]["reward"]
@@ -241,108 +238,6 @@ def _targets_and_goals(tree: ast.AST) -> list[str]:
     return [ast.unparse(call) for call in [*added, *source_edits.goals(tree)]]
 
 
-def _with_results(calls: list[ast.Call], entries: list[Mapping[str, Any]]) -> UnmetGoals:
-    """Pair each goal of the source with the report's entry on it: in order, or by the objects named."""
-    if len(calls) == len(entries):
-        return list(zip(calls, entries, strict=True))
-    pairs = []
-    for call in calls:
-        named = set(source_edits.text_arguments(call))
-        related = [entry for entry in entries if set(re.findall(r"\w+", str(entry.get("name")))) & named]
-        worst = min(
-            related, key=lambda entry: (bool(entry.get("met")), -(entry.get("miss") or 0)), default={"met": True}
-        )
-        pairs.append((call, worst))
-    return pairs
-
-
-def _metric_tolerance(call: ast.Call) -> tuple[float, float] | None:
-    """Return the default and the widest tolerance of a goal in metres; None for goals without them."""
-    tolerance = goal_specs()[source_edits.method_name(call)].tolerance
-    if tolerance is None or tolerance.widest is None or tolerance.radians:
-        return None
-    return tolerance.default, tolerance.widest
-
-
-def _restore_tolerances(text: str, unmet: UnmetGoals) -> Iterator[Repair]:
-    """Set a tolerance that is tighter than the kit's default to the default."""
-    for call, _ in unmet:
-        allowed, argument = _metric_tolerance(call), source_edits.argument(call, "tolerance")
-        number = source_edits.value(argument)
-        if allowed and argument is not None and isinstance(number, int | float) and number < allowed[0]:
-            kind = source_edits.method_name(call)
-            reason = f"{number * 100:.2g} cm was too tight for kit.{kind}: {allowed[0] * 100:.0f} cm"
-            yield source_edits.replaced(text, [(argument, f"{allowed[0]:g}")]), reason
-
-
-def _widen_tolerances(text: str, unmet: UnmetGoals) -> Iterator[Repair]:
-    """Widen the tolerance of a goal that is missed by little, within what it still means."""
-    for call, entry in unmet:
-        allowed = _metric_tolerance(call)
-        misses = [m for m in (entry.get("miss"), entry.get("nearest_miss")) if isinstance(m, int | float) and m > 0]
-        if not allowed or not misses:
-            continue
-        default, widest = allowed
-        now = source_edits.value(source_edits.argument(call, "tolerance")) or default
-        wide = now + min(misses) * 1.3 + 0.004
-        if wide <= widest:
-            kind, missed = source_edits.method_name(call), min(misses) * 100
-            reason = f"kit.{kind} was missed by {missed:.1f} cm: it now allows {wide * 100:.1f} cm"
-            yield source_edits.with_argument(text, call, "tolerance", f"{wide:.3f}"), reason
-
-
-def _relax_distances(text: str, unmet: UnmetGoals) -> Iterator[Repair]:
-    """Make the distance of a goal easier to meet."""
-    for call, _ in unmet:
-        kind, distance = source_edits.method_name(call), source_edits.argument(call, "distance", 2)
-        number, factor = source_edits.value(distance), goal_specs()[kind].distance_factor
-        if factor and distance is not None and isinstance(number, int | float):
-            relaxed = number * factor
-            if 0.1 < relaxed < 0.4:
-                done = source_edits.replaced(text, [(distance, f"{relaxed:.2f}")])
-                yield done, f"{kind} now means {relaxed * 100:.0f} cm"
-
-
-def _enlarge_targets(text: str, tree: ast.Module, unmet: UnmetGoals, data: Mapping[str, Any]) -> Iterator[Repair]:
-    """Enlarge zones and containers that are too small for an object, or that were missed by little.
-
-    None grows so much that it would reach the object where it starts.
-    """
-    widths = {o.name: o.diagonal for o in scene_objects(data["scene"])}
-    close = [call for call, entry in unmet if min(entry.get("miss") or 0, entry.get("nearest_miss") or 0) < SMALL_MISS]
-    targets = {n for call in close for n in source_edits.text_arguments(call)}
-    for added in source_edits.calls(tree, "add_zone", "add_container"):
-        name = source_edits.value(source_edits.argument(added, "name", 0))
-        size = source_edits.argument(added, "size", 2)
-        now = source_edits.value(size)
-        if size is None or now is None:
-            continue
-        sides = [float(s) for s in (now if isinstance(now, tuple | list) else [now])]
-        arguments = [source_edits.text_arguments(call) for call, _ in unmet]
-        missed = [n for names in arguments if name in names for n in names[:1]]
-        if name not in targets and not any(widths.get(n, 0) + 0.02 > min(sides) for n in missed):
-            continue
-        if max(sides) * GROWTH > 0.7:
-            continue
-        grown = ", ".join(f"{s * GROWTH:.2f}" for s in sides)
-        done = source_edits.replaced(text, [(size, f"({grown})" if len(sides) > 1 else grown)])
-        yield done, f"{name} is a third larger"
-
-
-def _reorder_towers(text: str, unmet: UnmetGoals, data: Mapping[str, Any]) -> Iterator[Repair]:
-    """Build a tower that fell broad below narrow, unless a person gave the order."""
-    known = {o.name: o for o in scene_objects(data["scene"])}
-    if "order" in data["task"].get("instruction", ""):
-        return
-    for call, _ in unmet:
-        names = source_edits.text_arguments(call)
-        if source_edits.method_name(call) == "stacked" and call.args and all(n in known for n in names):
-            best = [o.name for o in stacking_order([known[n] for n in names])]
-            if best != list(names):
-                done = source_edits.replaced(text, [(call.args[0], f"[{quoted(best)}]")])
-                yield done, f"the tower fell: {best[0]} goes to the bottom, the narrower above"
-
-
 def _space_out(text: str, tree: ast.Module) -> Iterator[Repair]:
     for call in source_edits.calls(tree, "scatter"):
         gap = source_edits.value(source_edits.argument(call, "gap")) or 0.03
@@ -356,7 +251,9 @@ def _space_out(text: str, tree: ast.Module) -> Iterator[Repair]:
             yield done, "the row's spacing is left to the oracle"
 
 
-def _drop_objects(text: str, tree: ast.Module, unmet: UnmetGoals, data: Mapping[str, Any]) -> Iterator[Repair]:
+def _drop_objects(
+    text: str, tree: ast.Module, unmet: relaxations.UnmetGoals, data: Mapping[str, Any]
+) -> Iterator[Repair]:
     """Leave out one object, where at least two goals or two objects remain. Never for a person's own task."""
     why = str((data["report"].get("evidence") or {}).get("why") or "")
     wanted = list(data["task"].get("objects", ()))
