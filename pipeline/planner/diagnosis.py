@@ -39,7 +39,7 @@ def diagnose(data: Mapping[str, Any]) -> Diagnosis | None:
             return wrong_goals or diagnosis if diagnosis.kind == "crash" else diagnosis
     return (
         wrong_goals
-        or _at_start(evidence)
+        or _at_start(failed)
         or _unsolved(report, evidence, failed)
         or _lax_checks(failed)
         or _other_task(data, failed)
@@ -99,10 +99,9 @@ def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Diagno
     return None
 
 
-def _at_start(evidence: Mapping[str, Any]) -> Diagnosis | None:
-    start = evidence.get("reward_at_start")
-    if start is not None and start > SOLVED:
-        return Diagnosis("solved_at_start", "fix_simulation", "the goals hold before anything moved", 0.9)
+def _at_start(failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
+    if met := next((c["message"] for c in failed if c["name"] == "meaning start"), None):
+        return Diagnosis("solved_at_start", "fix_simulation", met, 0.9)
     return None
 
 

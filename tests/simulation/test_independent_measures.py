@@ -46,6 +46,17 @@ def test_a_later_layout_that_is_not_solved_is_not_checked(project, sandbox):
     assert report.reward[0] > 0.99 > report.reward[1] and report.clean
 
 
+def test_a_later_layout_that_holds_at_the_start_is_not_checked(project, sandbox):
+    trivial = RIGHT.replace("    return", "    if seed:\n        sim.move('red_cube', xy=place)\n    return")
+    trivial = trivial.replace('"red_cube", "green_cube")', '"green_cube")')
+    trivial = trivial.replace(
+        "    sim.goal", "    if seed:\n        sim.move('green_cube', xy=(0.3, -0.1))\n    sim.goal"
+    )
+    checks = DISTANCE + "\ndef check_start(sim):\n    assert sim.reward_at_start() < 0.99, 'at once'\n"
+    report, _ = sandbox.run(Program(trivial, checks), project, seeds=(0, 1))
+    assert report.evidence["rewards_at_start"] == [0.0, 1.0] and report.clean
+
+
 @pytest.mark.parametrize("measured", ["off[0] < 0.05", "off[1] < 0.05", "math.hypot(*off) < 0.5", "abs(off[1]) < 0.05"])
 def test_checks_that_let_a_displaced_object_pass_are_lax(project, sandbox, measured):
     program = Program(RIGHT, MEASURE.replace("MEASURED", measured))

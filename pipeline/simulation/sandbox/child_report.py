@@ -150,8 +150,7 @@ class ChildReader:
 def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], seconds: float) -> Report:
     """Merge the children's reports: the first fault, the first seed's evidence, rewards up to the first missing one.
 
-    Of a check, the first failure counts, and of what the task's own checks measure likewise; of the rewards before
-    anything moved, the highest.
+    Of a check, the first failure counts, and of what the task's own checks measure likewise.
     """
     children = [arranged, *performed]
     rewards = list(takewhile(lambda reward: reward is not None, (child.reward for child in performed)))
@@ -161,8 +160,8 @@ def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], secon
     if stopped := next((child.evidence["stopped"] for child in children if "stopped" in child.evidence), None):
         evidence["stopped"] = stopped
     starts = [start for child in performed if (start := child.evidence.get("reward_at_start")) is not None]
-    if starts:
-        evidence["reward_at_start"] = max(starts)
+    if len(starts) > 1:
+        evidence["rewards_at_start"] = starts
     measured: dict[str, str] = {}
     for child in performed:
         for name, message in child.evidence.get("measured", {}).items():

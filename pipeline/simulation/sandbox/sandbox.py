@@ -83,7 +83,8 @@ class Sandbox:
     ) -> tuple[Report, RunRecord | None]:
         """Build and roll out the program for each seed, and run its checks on every rollout.
 
-        Of the layouts after the first, only solved ones are checked: there the goals and the checks have to agree.
+        Of the layouts after the first, only those are checked in which the goals are reached and do not hold at the
+        start: there goals and checks have to agree.
 
         Args:
             program: Simulation and checks; with empty checks it is only rolled out.
@@ -181,7 +182,7 @@ class _Run:
         return self._run_child("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, limits)
 
     def perform(self, recipe: Recipe, seed: int, always: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
-        """Roll out the oracle on a simulation, and run the checks: `always`, or only if it is solved."""
+        """Roll out the oracle on a simulation, and run the checks: `always`, or only where they have to hold."""
         job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "always": always}
         job["reference"] = self.options.get("reference", "")
         job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}

@@ -28,7 +28,7 @@ from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.rollout import Run
+from pipeline.simulation.rollout import SOLVED, Run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
 from pipeline.simulation.world import set_robot
@@ -113,7 +113,7 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
         _send_run(send, sim, run, job.get("progress", False))
         if run.solved and (measured := task_checks.measure(sim)):
             send(evidence={"measured": measured})
-    if job["checks"] is not None and (job["always"] or sim.rollout().solved):
+    if job["checks"] is not None and (job["always"] or _shows_a_solution(sim)):
         send(doing="reading checks.py")
         names = interpreter.execute("checks.py", job["checks"])
         for name, check in list(names.items()):
@@ -124,6 +124,11 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
                 interpreter.require_unmodified(sim)
                 if job["mutation"] and not result["passed"]:
                     return
+
+
+def _shows_a_solution(sim: kit.Simulation) -> bool:
+    """Whether the goals were reached in this layout and not met at the start already."""
+    return sim.rollout().solved and sim.reward_at_start() <= SOLVED
 
 
 def _check_displaced(
