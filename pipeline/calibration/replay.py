@@ -1,6 +1,7 @@
 """Drive a model with an episode's actions, open loop: what the model's robot does in place of the recorded one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -32,16 +33,24 @@ def replay(model: mujoco.MjModel, episode: Episode) -> Episode:
     names = trial.channels[: trial.joints]
     if not names:
         raise CalibrationError(f"{episode.source} and the model share no joint, so that nothing can be compared")
-    arms = {
+    arms = _arms_within(episode, names)
+    found = Episode.from_arrays(episode.times, predicted, names, arms, f"{episode.source} (replayed)")
+    return replace(found, actions=Table.from_array(trial.actions))
+
+
+def within(episode: Episode, names: Sequence[str]) -> Episode:
+    """Return an episode with these columns only, and the arms that have joints among them."""
+    positions = episode.positions.array()[:, episode.columns(names)]
+    found = Episode.from_arrays(episode.times, positions, names, _arms_within(episode, names), episode.source)
+    return replace(found, actions=episode.actions, events=episode.events, objects=episode.objects)
+
+
+def _arms_within(episode: Episode, names: Sequence[str]) -> dict[str, ArmJoints]:
+    return {
         name: ArmJoints(joints, arm.gripper if arm.gripper in names else None, arm.tool, arm.open_value)
         for name, arm in episode.arms.items()
         if (joints := tuple(joint for joint in arm.joints if joint in names))
     }
-    found = Episode.from_arrays(episode.times, predicted, names, arms, f"{episode.source} (replayed)")
-    return Episode(
-        found.times, found.positions, found.names, found.arms, actions=Table.from_array(trial.actions),
-        source=found.source, declared_arms=True,
-    )  # fmt: skip
 
 
 def decided_values(model: mujoco.MjModel, decided: Sequence[Sequence[object]]) -> mujoco.MjModel:

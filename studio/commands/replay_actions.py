@@ -19,7 +19,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 def replay_actions(arguments: argparse.Namespace) -> int:
     """Write what the twin did as episode.npz, and its comparison with the episode."""
     from pipeline.calibration import read_model
-    from pipeline.calibration.replay import decided_values, replay
+    from pipeline.calibration.replay import decided_values, replay, within
     from pipeline.divergence import compare, read_episode, summary_lines, to_json, write_comparison, write_episode
     from pipeline.project import Project
 
@@ -33,7 +33,7 @@ def replay_actions(arguments: argparse.Namespace) -> int:
         model = read_model(source)[1]
     real = read_episode(arguments.episode)
     sim = replay(model, real)
-    comparison = compare(real, sim, None, "none")
+    comparison = compare(within(real, sim.names), sim, None, "none")
     write_episode(sim, arguments.out / "episode.npz")
     write_comparison(comparison, arguments.out)
     print("\n".join(summary_lines(to_json(comparison))), file=sys.stderr)

@@ -1,13 +1,15 @@
 """An episode's actions drive the model: the same model repeats the episode, a calibrated one comes closer."""
 
 import json
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 from planted_arms import DELAY_S, NOISE, arm_xml, record
 
-from pipeline.calibration.replay import decided_values, replay
-from pipeline.divergence import read_episode, write_episode
+from pipeline.calibration.replay import decided_values, within
+from pipeline.calibration.replay import replay as replay_on
+from pipeline.divergence import Episode, compare, read_episode, write_episode
 from studio.__main__ import main
 
 OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
@@ -15,7 +17,7 @@ OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
 
 def error(model, episode) -> float:
     """RMSE in radians to what the late sensors of the episode report."""
-    sim = replay(model, episode).positions.array()
+    sim = replay_on(model, episode).positions.array()
     late = np.stack([np.interp(episode.times - DELAY_S, episode.times, column) for column in sim.T], axis=1)
     return float(np.sqrt(np.mean((late - episode.positions.array()) ** 2)))
 
@@ -36,6 +38,17 @@ def test_a_decided_calibration_is_used_and_what_the_model_lacks_is_skipped():
     decided = decided_values(other, [rows])
     assert error(decided, episode) == error(mujoco.MjModel.from_xml_string(arm_xml()), episode)
     assert other.dof_damping[0] == 2.5
+
+
+def test_columns_that_are_no_joint_of_the_model_are_left_out():
+    episode = record(arm_xml(), 2, 1.0)
+    wider = Episode.from_arrays(
+        episode.times, np.pad(episode.positions.array(), ((0, 0), (0, 1))), [*episode.names, "gripper_command"]
+    )
+    wider = replace(wider, actions=episode.actions)
+    sim = replay_on(mujoco.MjModel.from_xml_string(arm_xml()), wider)
+    assert sim.names == episode.names == within(wider, sim.names).names
+    assert compare(within(wider, sim.names), sim, None, "none").arms.keys() == {"arm"}
 
 
 def test_the_command_writes_the_replayed_episode_and_its_divergence(tmp_path, capsys):
