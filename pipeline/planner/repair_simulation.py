@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.planner import program_writer, relaxations, source_edits
-from pipeline.planner.diagnosis import Diagnosis
+from pipeline.planner.diagnosis import SOLVED, Diagnosis
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.planner.source_edits import Repair
@@ -43,6 +43,8 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
     elif diagnosis.kind == "lax_goal":
         yield from _tighten(text, tree)
     elif diagnosis.kind == "solved_at_start":
+        if ((data["report"].get("evidence") or {}).get("reward_at_start") or 0) <= SOLVED:
+            yield from _space_out(text, tree)  # draws other layouts; the photographed one stays
         yield from _move_at_start(text, tree, data)
         yield rewritten, "simulation.py is written again: its goals held before anything moved"
     elif diagnosis.kind == "side_effect":
