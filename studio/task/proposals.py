@@ -74,8 +74,9 @@ def _rehearse_all(session: Session) -> None:
         for task in session.project.tasks() or ():
             if stop.is_set():
                 return
+            session.rehearsing = task.instruction
+            session.log.mark_changed()
             why_not_feasible(task, session.project.folder, sandbox, _robot(session))
-        session.log.mark_changed()
         for task in _untried(session):
             if stop.is_set():
                 return
