@@ -3,6 +3,7 @@
 Grasp, reach, posture and place of every move are planned as in a rollout (pipeline/simulation/arm/planning_hand.py).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -101,7 +102,8 @@ def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) 
     report, _ = sandbox.run(program, project_dir, limits=DRY_RUN_LIMITS, robot=robot, dry_run=True)
     if report.reward and report.reward[0] > SOLVED:
         return ""
-    return str(report.evidence.get("why") or first_failure(report))
+    reason = str(report.evidence.get("why") or first_failure(report))
+    return re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason)  # the card has little room: the cause alone
 
 
 def _file(task: Task, project_dir: Path, robot: str) -> Path:
