@@ -134,7 +134,8 @@ def understand_instruction(
     `before` is the task that the words may correct or continue ("no, the other bowl"). Raises TaskError if it does not
     fit the scene, ModelError if the model gives no usable answer.
     """
-    text = " ".join(str(text).split())
+    lines = [" ".join(line.split()) for line in str(text).splitlines() if line.strip()]
+    text = "\n".join(lines)  # a line may be a step of its own
     if not text:
         raise TaskError("the instruction is empty; say what to do with which object")
     data = scene_to_json(scene, notes)
@@ -147,7 +148,7 @@ def understand_instruction(
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
     if reason := _why_unusable(answer, data):
         raise ModelError(f"the answer of {model.name} cannot be used: {reason}", str(answer))
-    return replace(_task(answer, "human"), instruction=(answer.instruction if before else "") or text)
+    return replace(_task(answer, "human"), instruction=(answer.instruction if before else "") or " ".join(lines))
 
 
 def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:

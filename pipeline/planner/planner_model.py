@@ -15,7 +15,7 @@ from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.corrections import corrected_plan, is_correction
 from pipeline.planner.language.errors import UnclearPhrase
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.offers import offers
+from pipeline.planner.language.offers import second_reading
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
@@ -59,7 +59,7 @@ def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
-    text, scene = " ".join(str(data["text"]).split()), data["scene"]
+    text, scene = str(data["text"]).strip(), data["scene"]
     before = (data.get("before") or {}).get("goals")
     try:
         plan = _plan(text, scene, before)
@@ -69,9 +69,19 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         reader = _reader(scene)
         instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
         either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
-        works = [] if instead else either or offers(reader, text, scene) or _nearest(text, scene)
-        reason = in_plain_words(str(unclear), reader.names)
+        second = second_reading(reader, text, scene)
+        works = [] if instead else either or [*second.offers] or _nearest(text, scene)
+        reason = in_plain_words(_with_remark(str(unclear), second.remark), reader.names)
         return {"fits": False, "reason": reason, "instead": instead, "works": works[:MAX_SUGGESTIONS]}
+
+
+def _with_remark(reason: str, remark: str) -> str:
+    """Return a reason with those parts of a remark that it does not contain."""
+    quoted = re.findall(r'"([^"]+)"', remark)
+    is_said = (
+        all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", reason) for word in quoted) if quoted else "only" in reason
+    )
+    return reason if not remark or is_said else f"{reason}; {remark}"
 
 
 def _reader(scene: Mapping[str, Any]) -> InstructionReader:

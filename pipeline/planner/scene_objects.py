@@ -189,6 +189,9 @@ def why_not_in(moved: SceneObject, container: SceneObject) -> str:
         return f"{container.name} is no container"
     if moved.narrow > room:
         return f"{moved.name} ({cm(moved.narrow)} wide) does not fit into {container.name} ({cm(room)} inside)"
+    if sorted(moved.size)[1] > max(container.size[:2]):
+        long, opening = cm(sorted(moved.size)[1]), cm(max(container.size[:2]))
+        return f"{moved.name} ({long} wide) does not fit into {container.name} ({opening} wide)"
     return ""
 
 

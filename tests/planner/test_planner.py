@@ -16,7 +16,7 @@ from pipeline.planner import PlannerModel, program_writer, source_edits
 from pipeline.planner.goals import named_objects, read_sentences, sentences
 from pipeline.planner.language.lexicon import lookalike_groups, singular, synonyms
 from pipeline.planner.language.lexicon import tables as lexicon_tables
-from pipeline.planner.language.noun_phrases import all_words
+from pipeline.planner.language.phrase_words import all_words
 from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import scene_objects
@@ -324,7 +324,7 @@ def test_one_lone_object_still_has_tasks(tmp_path, name):
 def test_proposals_are_of_many_kinds(scene):
     tasks = propose(scene, RULES, count=20)
     kinds = {task.kind for task in tasks}
-    assert all(0 <= task.difficulty <= 1 for task in tasks)
+    assert all(task.difficulty is not None and 0 <= task.difficulty <= 1 for task in tasks)
     assert kinds >= {
         "mirror",
         "make_room",

@@ -17,7 +17,8 @@ from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
 if TYPE_CHECKING:
-    from pipeline.planner.language.statements import Goals, Sentence, StatementReader
+    from pipeline.planner.language.sentence_parts import Sentence
+    from pipeline.planner.language.statements import Goals, StatementReader
 
 TOWER_NOUN = re.compile(r"^(?:a |one |the )?(?:single )?(?:tower|stack|pile|heap)(?: (?:out of|of|from|with|using))?\b")
 ROW_NOUN = re.compile(r"^(?:a |one |the )?(?:straight )?(?:row|line|queue|column)(?: (?:out of|of|from|with|using))?\b")
@@ -134,7 +135,9 @@ def _select(
     start = StartState(tuple(objects), reader.phrases.start.table)
     phrases = NounPhrases(start, reader.phrases.names, reader.phrases.words)
     phrases.mentions = Mentions()
-    return phrases.select(list(tokens)).objects
+    found = phrases.select(list(tokens)).objects
+    reader.phrases.mentions.words |= phrases.mentions.words
+    return found
 
 
 def _ordered(reader: "StatementReader", objects: Sequence[SceneObject], order: Order) -> list[SceneObject]:
@@ -280,7 +283,7 @@ def _mirror(reader: "StatementReader", tokens: Sequence[Token]) -> "Goals":
 
 def _clear(reader: "StatementReader", sentence: "Sentence") -> "Goals | None":
     """Read "make room on the left", "clear the middle of the table"."""
-    from pipeline.planner.language.statements import SIDE_OF_RANK
+    from pipeline.planner.language.sentence_parts import SIDE_OF_RANK
 
     body = sentence.body
     text = text_of(body)

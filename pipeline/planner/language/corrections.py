@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.noun_phrases import Mentions, name_words
+from pipeline.planner.language.noun_phrases import Mentions
+from pipeline.planner.language.phrase_words import name_words
 from pipeline.planner.language.tokens import Token, text_of
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan

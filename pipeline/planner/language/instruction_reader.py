@@ -5,25 +5,26 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 from pipeline.planner.articulation_phrases import PartReference, parse_opening
+from pipeline.planner.language.clauses import clauses_of, leaves_alone
+from pipeline.planner.language.conditions import take_condition
+from pipeline.planner.language.coverage import unread_words
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
+from pipeline.planner.language.normalisation import plain
 from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
 from pipeline.planner.language.object_names import plain_names, scene_words
 from pipeline.planner.language.orders import take_order
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.language.statements import (
-    SET_VERBS,
-    Goals,
+from pipeline.planner.language.sentence_parts import (
     Sentence,
-    StatementReader,
     content_of,
-    modifier_of,
     place_of,
     split_segments,
     stripped,
     take_apart,
-    without_relative,
 )
-from pipeline.planner.language.tokens import Token, plain, text_of, tokenize
+from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.statements import SET_VERBS, Goals, StatementReader
+from pipeline.planner.language.tokens import COMMA, Token, text_of, tokenize
+from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TableTop, TaskPlan
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
@@ -33,14 +34,6 @@ MAX_SPLITS = 7
 
 
 Memory = tuple[Mentions, frozenset[str], tuple[PartReference, ...], dict[str, str]]
-
-
-@dataclass
-class Clause:
-    """A part of an instruction that is to be done in one stage."""
-
-    stage: int
-    tokens: list[Token]
 
 
 @dataclass
@@ -69,7 +62,17 @@ class InstructionReader:
         self.reset()
         tokens = self.tokens(text)
         self._refuse_question(tokens)
-        return self.plan(tokens)
+        plan = self.plan(tokens)
+        self.refuse_unread(tokens, plan)
+        return plan
+
+    def refuse_unread(self, tokens: Sequence[Token], plan: TaskPlan) -> None:
+        """Raise UnclearPhrase, with the plan as an offer, where a word that carries content was not read."""
+        unread = unread_words(tokens, self.statements.phrases.mentions.words, plan.kind)
+        if unread:
+            quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(unread))
+            offer = instruction_of(plan.goals, self.names)
+            raise UnclearPhrase(f"not understood: {quoted}; say it without, or in other words", alternatives=[offer])
 
     def tokens(self, text: str) -> list[Token]:
         """Return the tokens of an instruction."""
@@ -80,30 +83,42 @@ class InstructionReader:
         goals: list[PlannedGoal] = []
         kinds: list[str] = []
         unmet = ""
-        clauses = list(_reordered(list(_clauses(tokens))))
-        for clause in [c for c in clauses if _leaves_alone(c.tokens)]:
+        clauses = clauses_of(tokens)
+        for clause in [c for c in clauses if leaves_alone(c.tokens)]:
             self._clause(clause.tokens)
         for clause in clauses:
-            if _leaves_alone(clause.tokens):
+            if leaves_alone(clause.tokens):
                 self._clause(clause.tokens)
                 continue
-            body = stripped(clause.tokens)
+            body, later = stripped(clause.tokens), 0
             if body and body[0].value("conditions") == "else":
                 if not unmet:
                     continue
                 body, unmet = body[1:], ""
             elif body and body[0].has("conditions"):
-                body, unmet = self._condition(body)
-                if unmet:
+                stated, rest, unmet = take_condition(self.statements, body)
+                sooner = self._sooner(body[0], stated) if unmet else []
+                goals += [replace(goal, stage=clause.stage) for goal in sooner]
+                if unmet and not sooner:
                     continue
+                body, unmet, later = rest, "", int(bool(sooner))
             kind, found = self._clause(body)
             if kind:
                 kinds.append(kind)
-            staged = [replace(goal, stage=clause.stage) for goal in found]
+            staged = [replace(goal, stage=clause.stage + later) for goal in found]
             goals += [goal for goal in staged if goal not in goals]
         if not goals:
             raise RefusedClause(unmet or "the words name no action: say what to do with which object")
         return _plan(kinds, self._without_kept(goals))
+
+    def _sooner(self, when: Token, stated: Sequence[Token]) -> list[PlannedGoal]:
+        """Return the goals of "when the orange is in the bowl, ...", which is to be done first; none for an "if"."""
+        if when.text not in ("when", "whenever"):
+            return []
+        try:
+            return self._clause(stated)[1]
+        except UnclearPhrase:
+            return []
 
     def _without_kept(self, goals: list[PlannedGoal]) -> list[PlannedGoal]:
         """Return the goals; raise where one of them moves what is to be left alone."""
@@ -122,105 +137,6 @@ class InstructionReader:
             return
         raise RefusedClause("that is a question; say what to do with which object")
 
-    # Conditions
-
-    def _condition(self, tokens: list[Token]) -> tuple[list[Token], str]:
-        """Return the clause that a condition introduces, and why the condition is not met (empty if it is)."""
-        unless = tokens[0].value("conditions") == "unless"
-        splits = [i for i, t in enumerate(tokens) if t.has("comma")] or [
-            i for i, t in enumerate(tokens) if i > 2 and t.has("verbs") and not t.has("scene", "relations", "places")
-            and not tokens[i - 1].has("determiners", "relations", "modals", "negations")
-        ]  # fmt: skip
-        error: UnclearPhrase = UnparsedClause(f'the condition "{text_of(tokens)}" is not understood')
-        for at in splits:
-            try:
-                reason = self._why_unmet(tokens[1:at])
-            except UnclearPhrase as unclear:
-                error = unclear
-                continue
-            if unless:
-                reason = "" if reason else f'"{text_of(tokens[1:at])}" holds already'
-            return tokens[at:], reason
-        raise error
-
-    def _why_unmet(self, tokens: Sequence[Token]) -> str:
-        """Return why a condition does not hold in the photograph; empty if it holds. Raises UnclearPhrase."""
-        text = text_of(tokens)
-        body = [t for t in tokens if not (t.has("fillers") and not t.has("scene", "ranks")) or t.has("empty")]
-        body = [
-            t
-            for t in body
-            if t.text
-            not in (
-                "you",
-                "see",
-                "find",
-                "can",
-                "we",
-                "i",
-                "have",
-                "available",
-                "present",
-                "can see",
-                "exists",
-                "exist",
-                "visible",
-            )
-        ]
-        negated = any(t.has("negations") or t.text == "no" for t in body)
-        body = [t for t in body if not t.has("negations") and t.text != "no"]
-        while body and (body[0].has("copulas") and not body[0].has("scene")):
-            body = body[1:]
-        more = [i for i, t in enumerate(body) if t.has("comparisons")]
-        phrases = self.statements.phrases
-        if more:
-            at = more[0]
-            number = int(body[at + 1].value("numbers") or (1 if body[at + 1].text == "one" else 0))
-            return self._why_not_number(body[at].text, number, body[at + 2 :], text)
-        copula = next((i for i, t in enumerate(body) if i and t.has("copulas") and not body[i - 1].has("relative")
-                       and not t.has("relations", "places", "scene")), None)  # fmt: skip
-        subject, rest = (body[:copula], body[copula + 1 :]) if copula else (body, [])
-        try:
-            head, segments = split_segments(subject)
-            any_one = [] if rest else [Token("any", {"determiners": "any"})]
-            chosen = phrases.select([*any_one, *without_relative(head)], [modifier_of(*s) for s in segments])
-        except UnparsedClause:
-            raise
-        except UnclearPhrase as unclear:
-            if unclear.alternatives and rest:
-                raise
-            return "" if negated else f'"{text}" is not the case: {unclear}'
-        self.statements.mention(chosen)
-        if not rest:
-            return f'"{text}" is not the case' if negated else ""
-        holds = self._holds(chosen.objects, rest, text)
-        return "" if holds != negated else f'"{text}" is not the case here, so there is nothing to do'
-
-    def _why_not_number(self, comparison: str, number: int, noun: Sequence[Token], text: str) -> str:
-        phrases = self.statements.phrases
-        every = phrases.select([Token("all", {"determiners": "every"}), *noun])
-        phrases.mentions.noun = every.noun
-        more = comparison in ("more than", "over")
-        holds = len(every.objects) > number if more else len(every.objects) < number
-        return "" if holds else f'"{text}" is not the case: there are {len(every.objects)}'
-
-    def _holds(self, objects: Sequence[SceneObject], rest: Sequence[Token], text: str) -> bool:
-        """Return whether objects are as a predicate says: on the plate, on the left, red, empty."""
-        start = self.statements.phrases.start
-        if any(t.text == "empty" for t in rest):
-            return not any(start.support(o) in objects for o in start.objects)
-        _, segments = split_segments(rest)
-        if not segments:
-            named = self.statements.phrases.select([*rest, Token("things", {"anything": "anything"})])
-            return set(objects) <= set(named.objects)
-        relation, tokens, _ = segments[0]
-        if place := place_of(tokens):
-            return all(start.is_at(place, o) for o in objects)
-        if any(t.has("table") for t in tokens):
-            return all(start.support(o) is None for o in objects)
-        others = self.statements.phrases.select(tokens).objects
-        return all(any(start.holds(relation, o, other) for other in others) for o in objects)
-
     # Clauses
 
     def _clause(self, tokens: Sequence[Token]) -> Goals:
@@ -228,7 +144,7 @@ class InstructionReader:
         tokens = stripped(tokens)
         late = next((i for i, t in enumerate(tokens) if i and t.has("conditions") and not t.has("soon")), None)
         if late is not None:
-            _, reason = self._condition([*tokens[late:], Token(",", {"comma": ","})])
+            _, _, reason = take_condition(self.statements, [*tokens[late:], COMMA])
             if reason:
                 raise RefusedClause(reason)
             return self._clause(tokens[:late])
@@ -260,7 +176,7 @@ class InstructionReader:
         ]
         first_error: UnclearPhrase | None = None
         saved = self.saved_state()
-        is_one = sum(t.has("relations", "verbs", "gerunds") and not t.has("scene") for t in tokens) < 2
+        is_one = sum(_states(tokens, i) for i in range(len(tokens))) < 2
         for cuts in sorted(_cuts(joints[:MAX_SPLITS]), key=len, reverse=not is_one):
             self.restore(saved)
             pieces = [stripped(piece) for piece in _split_at(tokens, cuts)]
@@ -329,79 +245,13 @@ def common_kind(kinds: Sequence[str]) -> str:
     return kinds[0] if len(set(kinds)) == 1 else "several" if kinds else ""
 
 
-def _leaves_alone(tokens: Sequence[Token]) -> bool:
-    """Return whether a clause only says what is left alone: "don't move the bowl"."""
-    body = stripped(tokens)
-    if not body or body[0].value("verbs") != "ignore":
+def _states(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word may be the core of a statement: a verb, a relation, or a place at the end of a piece."""
+    token = tokens[at]
+    if token.has("scene"):
         return False
-    if body[0].text not in ("leave", "keep"):
-        return not any(t.has("comma") for t in body)
-    return not any(t.has("relations") and not t.has("unmoved") for t in body) or any(t.has("unmoved") for t in body)
-
-
-def _clauses(tokens: Sequence[Token]) -> Iterator[Clause]:
-    """Yield the clauses of an instruction with their stages: "then" begins a new one."""
-    stage, current, found = 0, [], False
-    conditional = False
-    for index, token in enumerate(tokens):
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
-        gerund = following is not None and (following.has("gerunds") or following.text == "you")
-        conditional = conditional or (token.has("conditions") and not current)
-        starts = token.has("sequence") and not (token.has("scene") or (current and current[-1].has("determiners")))
-        if (
-            conditional
-            and starts
-            and token.text in ("then", "and then")
-            and any(not t.has("conditions") for t in current)
-        ):
-            current.append(Token(",", {"comma": ","}))
-            conditional = False
-            continue
-        before = token.text == "before" and gerund
-        leaves = token.has("comma") and _leaves_alone(current)
-        leaves = leaves or (
-            token.has("comma", "conjunctions") and following is not None and following.value("verbs") == "ignore"
-        )
-        if token.has("stop") or starts or before or leaves:
-            if stripped(current):
-                yield Clause(stage, current)
-                found = True
-            current = []
-            conditional = False
-            if (starts or before) and found:
-                stage += 1
-        else:
-            current.append(token)
-    if stripped(current):
-        yield Clause(stage, current)
-
-
-def _reordered(clauses: Sequence[Clause]) -> Iterator[Clause]:
-    """Yield clauses with "before you do a, do b" and "after a, b" as two stages in the order of time."""
-    shift = 0
-    for clause in clauses:
-        body = stripped(clause.tokens)
-        soon = body[0].value("soon") if body else ""
-        comma = next((i for i, t in enumerate(body) if t.has("comma") and i > 2), None)
-        if not soon or comma is None or (body[0].text == "before" and not body[1].has("gerunds")):
-            yield replace(clause, stage=clause.stage + shift)
-            continue
-        first, second = body[1:comma], body[comma + 1 :]
-        if soon == "before":
-            second, first = _with_its_names(first, second)
-        yield Clause(clause.stage + shift, first)
-        shift += 1
-        yield Clause(clause.stage + shift, second)
-
-
-def _with_its_names(later: list[Token], sooner: list[Token]) -> tuple[list[Token], list[Token]]:
-    """Return two clauses in the order of time in which "it" of the one said last stands for what was said first."""
-    _, segments = split_segments(later)
-    if segments and any(t.text == "it" for t in sooner):
-        target = segments[-1][1]
-        at = next(i for i, t in enumerate(sooner) if t.text == "it")
-        sooner = [*sooner[:at], *target, *sooner[at + 1 :]]
-    return later, sooner
+    ends = at + 1 == len(tokens) or tokens[at + 1].has("comma", "conjunctions", "stop")
+    return token.has("relations", "verbs", "gerunds") or (token.has("places") and ends)
 
 
 def _cuts(joints: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -12,15 +12,20 @@ SINGLE_TAGS = (
     "unsupported_relations", "place_nouns", "table", "groupings", "impossible", "wishes", "fillers", "modals",
     "copulas", "sequence", "beginning", "exceptions", "results", "conjunctions", "relative", "negations", "graded",
     "materials",
-    "question_words", "others", "known", "mass", "unmoved", "empty", "addressee", "comparisons", "parts",
+    "question_words", "stays", "earlier", "others", "known", "mass", "unmoved", "empty", "addressee", "comparisons",
+    "parts", "common",
 )  # fmt: skip
 """Tables of the lexicon with one list of words each; the tag of a word is the table's name."""
 VALUED_TAGS = (
     "relations", "places", "arrangements", "orders", "reverse", "verbs", "participles", "conditions", "pronouns",
     "determiners", "anything", "quantities", "numbers", "ordinals", "ranks", "class_words", "affordances", "soon",
-    "corrections",
+    "corrections", "extremes",
 )  # fmt: skip
 """Tables with several lists of words; a word's tag is the table's name, and its value the name of its list."""
+
+
+PASSIVE = ("be", "is", "are", "been", "has been", "have been", "was", "were", "being", "get", "gets", "got", "to be")
+"""Forms of the passive before a participle."""
 
 
 @cache
@@ -53,12 +58,21 @@ def units() -> Mapping[tuple[str, ...], Mapping[str, str]]:
                     first, *rest = word.split()
                     for form in gerunds(first):
                         add(" ".join([form, *rest]), "gerunds", value)
+    for word in words_of(tables()["moved"]["words"]):
+        for auxiliary in PASSIVE:
+            add(f"{auxiliary} {word}", "copulas", word)
     for word, colour in COLOUR_WORDS.items():
         add(word, "colours", colour)
         add(f"{word}ish", "colours", colour)
         add(f"{word}-coloured", "colours", colour)
+    for shade in tables()["shades"]["words"].split(", "):
+        for word, colour in COLOUR_WORDS.items():
+            add(f"{shade} {word}", "colours", colour)
+            add(f"{shade}-{word}", "colours", colour)
     add("reddish", "colours", "red")
     add("bluish", "colours", "blue")
+    add("bluish green", "colours", "green")
+    add("reddish brown", "colours", "red")
     for word, shapes in tables()["shapes"].items():
         add(word, "shapes", shapes)
     for group in (*synonym_groups(), *lookalike_groups()):

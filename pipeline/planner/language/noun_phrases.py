@@ -1,25 +1,29 @@
 """Objects that a phrase refers to: "the smallest cube", "all red boxes except the tall one", "the mug on the plate"."""
 
 import difflib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.planner.language import lexicon
 from pipeline.planner.language.errors import UnclearPhrase, UnparsedClause
 from pipeline.planner.language.lexicon import lookalikes, singular, synonyms
+from pipeline.planner.language.normalisation import plain
+from pipeline.planner.language.phrase_words import (
+    PhraseWords,
+    all_words,
+    looks_like,
+    match_words,
+    name_words,
+    noun_of,
+    shape_words,
+)
 from pipeline.planner.language.start_state import StartState
-from pipeline.planner.language.tokens import Token, plain, text_of, tokenize
+from pipeline.planner.language.tokens import Token, text_of, tokenize
 from pipeline.planner.scene_objects import SceneObject, carry_risk
 from pipeline.simulation.goals.spec import listed
 
 MIN_SPELLING_RATIO = 0.65
 """Smallest similarity in spelling (difflib) of words of which one may stand for the other."""
-MEASURED_CAPTION = re.compile(r"^(?:\(mark \d+\) )?[\w -]+, [\d. x]+ cm\b")
-"""Caption that only repeats the measured colour, shape and size."""
-UNTOLD = ("thing", "object", "cylinder", "box", "ball", "cube", "sphere")
-"""Categories that only repeat a shape, which is measured better."""
 CLEARLY = 1.08
 """Ratio of two measures from which people see the difference."""
 
@@ -43,6 +47,8 @@ class Mentions:
     named: tuple[SceneObject, ...] = ()
     """All objects that were named one by one, latest last."""
     noun: tuple[Token, ...] = ()
+    words: frozenset[str] = frozenset()
+    """All words that were read as parts of phrases."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,11 @@ class NounPhrases:
         tokens = _trimmed(tokens)
         if not tokens:
             raise UnparsedClause("no object is named; " + self.objects_present())
+        said = {t.text for t in tokens}
         cut = next((i for i, token in enumerate(tokens) if token.has("exceptions") and i), None)
         excepted: set[str] = set()
         if cut is not None:
-            excepted = {o.name for o in self.select(_with_noun(tokens[cut + 1 :], tokens[:cut])).objects}
+            excepted = {o.name for o in self.select(with_noun(tokens[cut + 1 :], tokens[:cut])).objects}
             tokens = _trimmed(tokens[:cut])
         parts = _split_list(tokens)
         is_list = len(parts) > 1
@@ -98,6 +105,8 @@ class NounPhrases:
         kept = tuple(o for o in chosen.objects if o.name not in excepted)
         if not kept:
             raise UnclearPhrase(f'"{text_of(tokens)}" leaves nothing')
+        negations = {"not", "never", "no longer"} if any(m.negated for m in modifiers) else set()
+        self.mentions.words |= said | negations
         return Selection(kept, chosen.several or bool(excepted), chosen.noun)
 
     def _refuse_choice(self, tokens: Sequence[Token], parts: Sequence[Sequence[Token]]) -> None:
@@ -111,14 +120,14 @@ class NounPhrases:
             raise UnclearPhrase(f'"{text_of(tokens)}" is a choice: say which', text_of(tokens), alternatives=names)
 
     def _union(self, parts: list[list[Token]], modifiers: Sequence[Modifier]) -> Selection:
-        noun = _noun(parts[-1])
-        head = _noun(parts[0])
+        noun = noun_of(parts[-1])
+        head = noun_of(parts[0])
         everything = any(t.value("determiners") == "every" or t.value("anything") == "plural" for t in parts[0])
         found: dict[str, SceneObject] = {}
         several = True
         for index, part in enumerate(parts):
             own = any(t.has("pronouns") or t.text in ("object", "thing") for t in part)  # needs no other part's noun
-            if not _noun(part) and not own:
+            if not noun_of(part) and not own:
                 if noun and index < len(parts) - 1:
                     part = [*part, *noun]
                 elif everything and not any(t.has("determiners") for t in part):
@@ -143,8 +152,8 @@ class NounPhrases:
         by_name = "_".join(text.replace("the ", "", 1).split())
         exact = next((o for o in self.objects if o.name in (by_name, *(t.text for t in tokens))), None)
         if exact and (exact.name in text or not any(t.has("ranks", "numbers") for t in tokens)) and not modifiers:
-            return Selection((exact,), False, _noun(tokens))
-        return self._described(_Phrase.read(content, self), modifiers, universal, text)
+            return Selection((exact,), False, noun_of(tokens))
+        return self._described(PhraseWords.read(content), modifiers, universal, text)
 
     def _pronoun(self, token: Token) -> Selection:
         last = self.mentions.last
@@ -154,7 +163,7 @@ class NounPhrases:
             last = last[-1:]
         return Selection(last, len(last) > 1, self.mentions.noun)
 
-    def _described(self, phrase: "_Phrase", modifiers: Sequence[Modifier], universal: bool, text: str) -> Selection:
+    def _described(self, phrase: PhraseWords, modifiers: Sequence[Modifier], universal: bool, text: str) -> Selection:
         nouns = list(phrase.nouns)
         if phrase.is_one and self.mentions.noun and not nouns:
             nouns = list(self.mentions.noun)
@@ -181,7 +190,7 @@ class NounPhrases:
         return self._counted(pool, phrase, several, text, tuple(nouns))
 
     def _counted(
-        self, pool: list[SceneObject], phrase: "_Phrase", several: bool, text: str, nouns: tuple[Token, ...]
+        self, pool: list[SceneObject], phrase: PhraseWords, several: bool, text: str, nouns: tuple[Token, ...]
     ) -> Selection:
         for rank, graded in phrase.ranks:
             pool = self._ranked(pool, rank, several and graded, phrase.count, text)
@@ -205,7 +214,7 @@ class NounPhrases:
         why = f" ({why})" if why else ""
         return UnclearPhrase(f'"{text}" may mean {" or ".join(names)}{why}: say which', text, alternatives=names)
 
-    def _ordinal(self, pool: list[SceneObject], phrase: "_Phrase", text: str) -> list[SceneObject]:
+    def _ordinal(self, pool: list[SceneObject], phrase: PhraseWords, text: str) -> list[SceneObject]:
         ordered = self.start.ranked(pool, "right" if phrase.counted_from in ("left", "right") else "away")
         if phrase.counted_from in ("right", "far"):
             ordered.reverse()
@@ -237,7 +246,7 @@ class NounPhrases:
         return ordered[:number]
 
     def _filtered(
-        self, pool: list[SceneObject], keep: Callable[[SceneObject], bool], word: str, phrase: "_Phrase", text: str
+        self, pool: list[SceneObject], keep: Callable[[SceneObject], bool], word: str, phrase: PhraseWords, text: str
     ) -> list[SceneObject]:
         chosen = [o for o in pool if keep(o)]
         if not chosen:
@@ -305,7 +314,7 @@ class NounPhrases:
         return low < self.start.measure(o, key) < high
 
     def _named(
-        self, pool: list[SceneObject], noun: Token, nouns: Sequence[str], phrase: "_Phrase", several: bool
+        self, pool: list[SceneObject], noun: Token, nouns: Sequence[str], phrase: PhraseWords, several: bool
     ) -> list[SceneObject]:
         """Return those of the pool that a noun fits; `nouns` are it and the words that follow: "tomato", "soup"."""
         bare = singular(noun.text)
@@ -334,7 +343,7 @@ class NounPhrases:
         raise self._no_such_object(nouns, pool, lexicon.class_looks(klass), phrase)
 
     def _no_such_object(
-        self, nouns: Sequence[str], pool: list[SceneObject], wanted_looks: frozenset[str], phrase: "_Phrase"
+        self, nouns: Sequence[str], pool: list[SceneObject], wanted_looks: frozenset[str], phrase: PhraseWords
     ) -> UnclearPhrase:
         """Return the error for words that fit no object, with suggestions that look alike, or else are spelt alike."""
         noun = nouns[-1]
@@ -371,149 +380,12 @@ class NounPhrases:
         return f"there {'are' if len(self.objects) > 1 else 'is'}: " + ", ".join(self.called(o) for o in self.objects)
 
 
-@dataclass
-class _Phrase:
-    """The words of one phrase by what they do."""
-
-    nouns: list[Token] = field(default_factory=list)
-    filters: list[tuple[Callable[[SceneObject], bool], str]] = field(default_factory=list)
-    exclusions: list[tuple[Callable[[SceneObject], bool], str]] = field(default_factory=list)
-    ranks: list[tuple[str, bool]] = field(default_factory=list)
-    """Measure and end, and whether the word may pick several."""
-    count: int = 0
-    quantity: str = ""
-    ordinal: int = 0
-    counted_from: str = "left"
-    several: bool = False
-    definite: bool = False
-    picks: bool = False
-    """Any of them will do."""
-    other: bool = False
-    is_one: bool = False
-    is_anything: bool = False
-
-    @staticmethod
-    def read(tokens: Sequence[Token], reader: NounPhrases) -> "_Phrase":
-        """Return the words of a phrase by what they do. Raises UnclearPhrase for a word that does nothing in it."""
-        phrase = _Phrase()
-        tokens = phrase._without_ordinal(list(tokens))
-        negated = False
-        for index, token in enumerate(tokens):
-            last = index == len(tokens) - 1
-            if token.has("negations"):
-                negated = True
-                continue
-            phrase._read_word(token, tokens[index + 1 :], last, negated)
-        return phrase
-
-    def _without_ordinal(self, tokens: list[Token]) -> list[Token]:
-        """Take "second ... from the left" out of the tokens."""
-        texts = [t.text for t in tokens]
-        if "from" not in texts:
-            return tokens
-        at = texts.index("from")
-        tail = [t for t in tokens[at + 1 :] if not t.has("determiners")]
-        place = (
-            tail[0].value("places") or {"right_low": "left", "right_high": "right"}.get(tail[0].value("ranks"), "")
-            if tail
-            else ""
-        )
-        ordinal = next((t for t in tokens[:at] if t.has("ordinals")), None)
-        if not ordinal or place not in ("left", "right", "near", "far"):
-            raise UnparsedClause(f'"{text_of(tokens)}" is not understood')
-        self.ordinal, self.counted_from = int(ordinal.value("ordinals")), place
-        return [t for t in tokens[:at] if t is not ordinal]
-
-    def _read_word(self, token: Token, rest: Sequence[Token], last: bool, negated: bool) -> None:
-        bare = singular(token.text)
-        colour_noun = token.has("colours") and token.has("scene") and not any(t.has("scene", "nouns") for t in rest)
-        into = self.exclusions if negated else self.filters
-        if token.has("colours") and not (colour_noun and token.text == "orange"):
-            colour = token.value("colours")
-            word = token.text
-            into.append((lambda o: o.colour == colour or word in name_list(o), word))
-        elif token.has("shapes"):
-            shapes = token.value("shapes").split()
-            into.append((lambda o: o.shape in shapes, token.text))
-        elif token.has("numbers") and not (token.text == "one" and not rest):
-            self.count = int(token.value("numbers"))
-            self.picks = self.picks or bool(rest and rest[0].text == "of")
-            self.several = self.several or self.count > 1
-        elif token.has("quantities") and (rest and (rest[0].has("numbers") or rest[0].text == "one")):
-            self.quantity, self.picks = token.value("quantities"), True
-        elif token.has("determiners") and (rest or token.value("determiners") == "definite"):
-            self._read_determiner(token, rest)
-        elif token.has("others"):
-            self.other = True
-            self.several = self.several or token.text in ("others", "remaining", "rest", "everything else")
-            self.is_anything = True
-            self.picks = self.picks or token.text == "another"
-        elif token.has("ranks") and not token.has("scene"):
-            self.ranks.append((token.value("ranks"), token.has("graded")))
-        elif token.has("anything"):
-            self.is_anything = True
-            self.is_one = bare in ("one",)
-            self.several = self.several or token.value("anything") == "plural" or token.text != bare
-        elif token.has("materials") and rest and not token.has("scene"):
-            word = {"wood": "wooden"}.get(token.text, token.text)
-            into.append((lambda o: word in all_words(o) or (word == "wooden" and o.colour == "brown"), word))
-        elif token.has("affordances"):
-            klass = token.value("affordances")
-            members = lexicon.class_members()[klass]
-            into.append((lambda o: bool(members & name_words(o)) or (klass == "container" and o.container), token.text))
-        elif (
-            token.has("relative", "copulas", "modals", "fillers", "place_nouns") and not token.has("scene")
-        ) or token.text in ("of", "you", "one can", "i", "we", "there", "in"):
-            return
-        elif token.has("mass"):
-            self.nouns.append(token)
-            self.several = True
-        elif negated:
-            noun = bare
-            into.append((lambda o: noun in name_words(o) or bool(synonyms(noun) & name_words(o)), noun))
-        else:
-            self._read_noun(token, bare, last)
-
-    def _read_noun(self, token: Token, bare: str, last: bool) -> None:
-        if not token.has("scene", "nouns", "known", "class_words", "impossible") and token.tags:
-            raise UnparsedClause(f'"{token.text}" is not understood here', token.text)
-        self.nouns.append(token)
-        if last or not self.several:
-            self.several = self.several or (token.text != bare and bare not in ("glasse", "crackers"[:-1]))
-
-    def _read_determiner(self, token: Token, rest: Sequence[Token]) -> None:
-        kind = token.value("determiners")
-        if token.text in ("these", "those", "both"):
-            self.several = True
-            self.count = 2 if token.text == "both" else self.count
-        self.several = self.several or kind == "every"
-        self.definite = self.definite or kind == "definite"
-        if kind == "any" and token.text not in ("one",):
-            self.picks = True
-            counted = any(t.has("numbers") for t in rest)
-            self.count = self.count or (0 if counted else 1)
-        elif token.text == "one":
-            self.picks, self.count = True, 1
-
-
-def _noun(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """Return the words of a phrase that name its kind."""
-    return tuple(
-        t for t in tokens
-        if (t.has("scene", "nouns", "known", "class_words") or not t.tags)
-        and not (t.has("colours", "ranks", "numbers", "materials") and t.text != "orange")
-        and not (t.text == "orange" and t is not tokens[-1])
-        and not t.has("determiners", "anything", "others", "fillers", "negations", "relative", "copulas", "exceptions")
-        and t.text not in ("of",)
-    )  # fmt: skip
-
-
-def _with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
+def with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
     """Return a phrase with the noun of another one in place of "one", or where it has none."""
-    if _noun(tokens) or any(t.has("pronouns") for t in tokens):
+    if noun_of(tokens) or any(t.has("pronouns") for t in tokens):
         return list(tokens)
     kept = [t for t in tokens if not t.has("anything")]
-    noun = list(_noun(base)) or [Token("one", {"anything": "anything"})]
+    noun = list(noun_of(base)) or [Token("one", {"anything": "anything"})]
     plural_form = any(t.text in ("ones", "things") for t in tokens)
     return [*kept, *noun] if plural_form else [*kept, *[_as_singular(t) for t in noun]]
 
@@ -546,42 +418,3 @@ def _trimmed(tokens: Sequence[Token]) -> list[Token]:
     while kept and drops(kept[-1]):
         kept.pop()
     return kept
-
-
-def name_list(o: SceneObject) -> list[str]:
-    """Return the words of an object's name, without its number."""
-    return [word for word in o.name.lower().split("_") if not word.isdigit()]
-
-
-def name_words(o: SceneObject) -> frozenset[str]:
-    """Return the nouns of an object: of its name, its chosen asset and a person's or a model's caption."""
-    words = name_list(o)
-    if len(words) > 1 and words[0] in COLOUR_WORDS:
-        words = words[1:]
-    if o.caption and not MEASURED_CAPTION.match(o.caption):
-        head = re.split(r"\b(?:in|on|next|behind|with|near|beside|lying|standing)\b", o.caption)[0]
-        words += [w for w in re.findall(r"[a-z]+", head) if w not in COLOUR_WORDS]
-    return frozenset([*words, *(singular(word) for word in words)])
-
-
-def match_words(o: SceneObject) -> frozenset[str]:
-    """Return the words of the asset that an object may show, also of one that was not chosen, and its category."""
-    text = f"{o.caption.rsplit('cm', 1)[-1]} {o.asset} {'' if o.category in UNTOLD else o.category}"
-    words = [w for w in re.findall(r"[a-z]+", text) if w not in COLOUR_WORDS]
-    return frozenset([*words, *(singular(word) for word in words)])
-
-
-def shape_words(o: SceneObject) -> frozenset[str]:
-    """Return the words for an object's measured shape."""
-    return frozenset({o.shape, "ball" if o.shape == "sphere" else o.shape})
-
-
-def all_words(o: SceneObject) -> frozenset[str]:
-    """Return all words by which an object may be called."""
-    words = re.findall(r"[a-z]+", f"{o.name} {o.category} {o.shape} {o.colour} {o.about}".lower())
-    return frozenset([*words, *(singular(w) for w in words)])
-
-
-def looks_like(o: SceneObject, colour: str, kind: str) -> bool:
-    """Return whether an object looks like a product of a colour, if any, and a kind of the lexicon's looks."""
-    return (not colour or o.colour == colour) and bool(lexicon.looks(kind) & {o.category or o.shape, o.shape})

@@ -86,7 +86,7 @@ class StartState:
         line = ends[1] - ends[0]
         across = np.array([-line[1], line[0]]) / (np.linalg.norm(line) + 1e-9)
         others = [o for o in self.objects if o != a]
-        for aside in (0.0, 0.03, -0.03):
+        for aside in (0.0, 0.03, -0.03, 0.06, -0.06):
             for share in (0.5, 0.4, 0.6, 0.3, 0.7):
                 place = ends[0] + share * line + aside * across
                 gaps = [np.hypot(*(place - o.position[:2])) - (a.diagonal + o.diagonal) / 2 for o in others]

@@ -9,43 +9,32 @@ from pipeline.planner import articulation_phrases
 from pipeline.planner.language import arrangements
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.lexicon import tables, words_of
-from pipeline.planner.language.noun_phrases import Modifier, NounPhrases, Selection
-from pipeline.planner.language.tokens import Token, plain, text_of, tokenize
+from pipeline.planner.language.normalisation import plain
+from pipeline.planner.language.noun_phrases import Modifier, NounPhrases, Selection, with_noun
+from pipeline.planner.language.sentence_parts import (
+    LIGHT,
+    Sentence,
+    attachments,
+    content_of,
+    is_table,
+    modifier_of,
+    split_segments,
+    stripped,
+    take_apart,
+    without_relative,
+    without_result_words,
+)
+from pipeline.planner.language.tokens import Token, text_of, tokenize
+from pipeline.planner.language.wording import instruction_of
+from pipeline.planner.plans import already_met
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 
 Goals = tuple[str, list[PlannedGoal]]
 """Kind of task, and its goals."""
 NOTHING: Goals = ("", [])
-PLACE_WORDS = ("of", "far", "very", "extreme", "on", "possible", "as", "hand", "most", "in")
-"""Words that a phrase for a place may contain besides nouns."""
-SUPERLATIVE = re.compile(
-    r"(?:the |be |as far |as far to the |furthest to the |the most )*\w+?(?:most)?"
-    r"(?: one| as possible| of all| of them all)*"
-)
-"""An outermost place: "the leftmost one", "as far left as possible"."""
 SET_VERBS = ("stack", "row", "sort", "group", "separate", "mirror", "swap", "clear", "discard", "tidy")
-SIDE_OF_RANK = {
-    "right_low": "left",
-    "right_high": "right",
-    "away_low": "near",
-    "away_high": "far",
-    "right_middle": "middle",
-}
 CONTAINER_RELATIONS = ("inside", "to", "on")
-
-
-@dataclass
-class Sentence:
-    """A statement taken apart."""
-
-    verb: str
-    """A key of the lexicon's verbs; empty for "the mug on the plate"."""
-    verb_text: str
-    body: list[Token]
-    boundary: int = 0
-    """Index in `body` from which the relation to bring about may begin; relations before belong to the subject."""
-    negated: bool = False
 
 
 @dataclass
@@ -66,6 +55,7 @@ class StatementReader:
         text = text_of(tokens)
         for reading in (self._command, self._opening):
             if (goals := reading(text)) is not None:
+                self.phrases.mentions.words |= {t.text for t in tokens}
                 return goals
         self._refuse_impossible(tokens)
         sentence = take_apart(tokens)
@@ -73,10 +63,30 @@ class StatementReader:
             raise RefusedClause(f'"{text}" says what not to do; say what to do')
         if sentence.verb == "ignore":
             return self._leave(sentence)
-        special = arrangements.read(self, sentence)
-        if special is not None:
-            return special
-        return self._related(sentence)
+        kept = self.phrases.kept
+        sentence = self._without_exception(sentence)
+        try:
+            special = arrangements.read(self, sentence)
+            return special if special is not None else self._related(sentence)
+        finally:
+            self.phrases.kept = kept
+
+    def _without_exception(self, sentence: Sentence) -> Sentence:
+        """Return a statement without the exception after its relation ("..., all but the red one"), which is kept."""
+        body = sentence.body
+        stated = next((i for i, t in enumerate(body) if t.has("relations", "places") and not t.has("scene")), len(body))
+        at = next(
+            (i for i, t in enumerate(body) if i > stated and t.has("exceptions") and not t.has("relations")), None
+        )
+        if at is None:
+            return sentence
+        end = next((i for i in range(at, len(body)) if body[i].has("comma")), len(body))
+        named = self.phrases.select(with_noun(body[at + 1 : end], body[:stated]))
+        self.phrases.kept |= {o.name for o in named.objects}
+        before = (
+            body[: at - 1] if body[at - 1].has("comma") or body[at - 1].value("determiners") == "every" else body[:at]
+        )
+        return replace(sentence, body=[*before, *body[end:]])
 
     def _command(self, text: str) -> Goals | None:
         """Read a command that a kind of goal defines itself (`GoalSpec.commands`)."""
@@ -100,15 +110,13 @@ class StatementReader:
 
     def _refuse_impossible(self, tokens: Sequence[Token]) -> None:
         first, *rest = tokens
-        is_noun = first.has("scene") and (not rest or rest[0].has("relations", "copulas", "modals", "places"))
+        is_noun = first.has("scene") and (not rest or rest[0].has("relations", "copulas", "modals", "places", "scene"))
         if first.has("impossible") and not first.has("verbs") and not is_noun:
             raise RefusedClause(
                 f'the robot cannot "{first.text}": it only picks objects up, carries them and puts them down'
             )
         after = {"impossible": "from", "verbs": ""}
-        late = next(
-            (t for t in rest if t.has("impossible") and not t.has(*_LIGHT, *after) and not t.has("scene")), None
-        )
+        late = next((t for t in rest if t.has("impossible") and not t.has(*LIGHT, *after) and not t.has("scene")), None)
         if late and late.has("impossible") and not late.has("nouns", "known", "scene"):
             raise RefusedClause(
                 f'the robot cannot "{late.text}": it only picks objects up, carries them and puts them down'
@@ -162,8 +170,8 @@ class StatementReader:
 
     def _related(self, sentence: Sentence) -> Goals:
         """Return the goals of "put a on b" and of every other relation of objects to a target."""
-        body = _without_result_words(sentence.body)
-        readings = list(_attachments(body, sentence))
+        body = without_result_words(sentence.body)
+        readings = list(attachments(body, sentence))
         found: list[Goals] = []
         errors: list[UnclearPhrase] = []
         saved = replace(self.phrases.mentions), self.parts
@@ -243,23 +251,54 @@ class StatementReader:
         if relation == "out":
             return "put_on_table", [PlannedGoal("on_table", (o.name,)) for o in objects]
         content = content_of(target)
-        if relation in CONTAINER_RELATIONS and _is_table(target):
+        if relation in CONTAINER_RELATIONS and is_table(target):
             return "put_on_table", [PlannedGoal("on_table", (o.name,)) for o in objects]
         if content and all(t.has("addressee") for t in content):
             return "select", [PlannedGoal("in_zone", (o.name, "near_zone")) for o in objects]
         if text in ("each other", "one another"):
             return self.mutual(relation, objects)
+        if relation == "inside" and not content:
+            return self._into_last(objects)
         if relation == "on" and not content:
             return self._on_top(objects)
         target = self._named_again(target, subject)
         if (new := self._new_container(relation, target)) is not None:
+            self.phrases.mentions.words |= {t.text for t in target}
             return "put_in", [PlannedGoal("inside", (o.name, new), new_container=True) for o in objects]
         if relation == "between":
             return self._between(objects, target, after)
+        if relation == "to":
+            self._refuse_bare_target(objects, target, after)
         if relation in ("to", "nearest", "farthest") or relation == "":
             raise UnparsedClause(f'"{text}" is no place the rules know: say a side, a zone, or an object', text)
-        base = self._target(relation, target, after, objects)
+        base = self._built(relation, target) or self._target(relation, target, after, objects)
         return self.beside(relation, objects, base, subject)
+
+    def _refuse_bare_target(
+        self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]
+    ) -> None:
+        """Raise UnclearPhrase for "bring the mug to the plate": next to it, or on it?"""
+        base = self._target("to", target, after, objects)
+        relations = ("inside" if base.container else "on", "near")
+        offers = [
+            instruction_of(
+                [PlannedGoal(relation, (o.name, base.name)) for o in objects if o != base], self.phrases.names
+            )
+            for relation in relations
+        ]
+        raise UnclearPhrase(
+            f'"to {text_of(target)}" may mean {relations[0].replace("inside", "into")} it or next to it: say which',
+            alternatives=offers,
+        )
+
+    def _built(self, relation: str, target: Sequence[Token]) -> SceneObject | None:
+        """Return the end of the tower built last that "the tower" stands for; None for other phrases."""
+        content = content_of(target)
+        if not self.towers or len(content) != 1 or content[0].text not in ("tower", "stack", "pile", "heap"):
+            return None
+        low, top = list(self.towers.items())[-1]
+        self.phrases.mentions.words |= {content[0].text}
+        return next(o for o in self.phrases.objects if o.name == (top if relation == "on" else low))
 
     def beside(self, relation: str, objects: Sequence[SceneObject], base: SceneObject, subject: Selection) -> Goals:
         """Return the goals of a relation between objects and one other object."""
@@ -293,10 +332,22 @@ class StatementReader:
         base = next(o for o in self.phrases.objects if o.name == name)
         return self.beside("on", objects, base, Selection(tuple(objects), len(objects) > 1))
 
+    def _into_last(self, objects: Sequence[SceneObject]) -> Goals:
+        """Return the goals of "put a in": into the container that was named last, or the only one."""
+        able = [o for o in self.phrases.objects if o.container and o not in objects]
+        named = [o for o in self.phrases.mentions.named if o in able]
+        if not named and len(able) != 1:
+            offers = [instruction_of([PlannedGoal("inside", (o.name, b.name)) for o in objects], self.phrases.names)
+                      for b in able]  # fmt: skip
+            raise UnclearPhrase("into what? name a container", alternatives=offers)
+        base = (named or able)[-1]
+        return "put_in", [PlannedGoal("inside", (o.name, base.name)) for o in objects]
+
     def _drawer(self, objects: Sequence[SceneObject], target: str) -> Goals:
         """Return the goals of putting objects into a drawer."""
         if not re.fullmatch(r"it|that", target):
             self.parts = articulation_phrases.resolve_parts(target, self.phrases, self.parts)
+        self.phrases.mentions.words |= set(target.split()) | {target}
         if len(self.parts) > 1:
             raise UnclearPhrase(f'"{target}" means several drawers: say which')
         owner, part = next(iter(self.parts))
@@ -340,10 +391,16 @@ class StatementReader:
         place = start.place_between(moved, low, high)
         if place is not None:
             return "place_beside", [PlannedGoal("at", (moved.name,), xy=place)]
+        table = self.phrases.start.table
         after_low, before_high = ("right_of", "left_of") if key == "right" else ("behind", "in_front_of")
-        return "place_beside", [
-            PlannedGoal(after_low, (moved.name, low.name)), PlannedGoal(before_high, (moved.name, high.name)),
-        ]  # fmt: skip
+        sides = (PlannedGoal(after_low, (moved.name, low.name)), PlannedGoal(before_high, (moved.name, high.name)))
+        ends_of = {low.name: low, high.name: high}
+        if all(already_met(goal, [moved, ends_of[goal.names[1]]], table) for goal in sides):
+            raise RefusedClause(
+                f"{self.phrases.called(moved)} stands between {self.phrases.list_of(ends)} already, "
+                "and nearer to the line between them there is no room"
+            )
+        return "place_beside", list(sides)
 
     def _target(
         self, relation: str, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
@@ -418,235 +475,6 @@ class StatementReader:
         edge = start.measure(others[0], key)
         at_edge = [o for o in others if abs(start.measure(o, key) - edge) < 0.03]
         return "place_beside", [PlannedGoal(relation, (moved.name, o.name)) for o in at_edge]
-
-
-_LIGHT = ("relations", "places", "determiners", "fillers", "conjunctions", "pronouns", "copulas", "modals")
-
-
-def stripped(tokens: Sequence[Token]) -> list[Token]:
-    """Return a statement without polite frames, commas and empty words at its ends."""
-    kept = list(tokens)
-    while kept and (kept[0].has("wishes", "beginning", "comma", "conjunctions", "stop")
-                    or (kept[0].has("fillers") and not kept[0].has("scene", "nouns", "ranks", "verbs"))):  # fmt: skip
-        rest = kept[1:]
-        if (
-            kept[0].has("verbs")
-            and rest
-            and rest[0].has("determiners", "scene", "numbers", "colours", "pronouns", "ranks", "quantities")
-            and kept[0].text not in ("want", "need", "have")
-        ):
-            break
-        kept = rest
-    while kept and (kept[-1].has("comma", "conjunctions", "stop") or (
-        kept[-1].has("fillers") and not kept[-1].has("scene", "nouns", "ranks", "places", "unmoved"))):  # fmt: skip
-        kept.pop()
-    is_step = len(kept) > 1 and kept[-1].has("beginning") and not kept[-2].has("ranks", "determiners")
-    if is_step and kept[-2].text not in ("bottom", "top"):
-        kept.pop()  # "the orange into the bowl first", not "bottom first"
-    return kept
-
-
-def take_apart(tokens: list[Token]) -> Sentence:
-    """Return the verb, the objects and what is said of them."""
-    first, *rest = tokens
-    verb = first.value("verbs") or first.value("gerunds")
-    noun_like = (
-        first.has("scene", "nouns", "known")
-        and rest
-        and rest[0].has("relations", "copulas", "modals", "places", "arrangements")
-    )
-    if verb and not noun_like and (rest or verb in ("tidy", "clear")):
-        rest = rest[1:] if len(rest) > 1 and rest[0].has("addressee") else rest
-        return Sentence(verb, first.text, list(rest))
-    at = next((i for i in range(1, len(tokens)) if _is_predicate(tokens, i)), None)
-    if at is None:
-        return Sentence("", "", tokens)
-    subject, rest = tokens[:at], tokens[at:]
-    negated, kind = False, ""
-    while rest:
-        token = rest[0]
-        if token.has("negations"):
-            negated = True
-        elif token.has("participles") and not token.has("arrangements"):
-            kind = token.value("participles")
-        elif not token.has("modals", "copulas", "fillers") or token.has("relations", "places", "scene"):
-            break
-        rest = rest[1:]
-    if not kind and rest and rest[0].has("verbs") and not rest[0].has("places", "ranks"):
-        kind, rest = rest[0].value("verbs"), rest[1:]
-    return Sentence(kind or "put", "", [*subject, *rest], len(subject), negated)
-
-
-def _is_predicate(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a subject ends before token i: a modal or a copula that is not part of a relative clause."""
-    token, before = tokens[i], tokens[i - 1]
-    if before.has("relative") or any(t.has("relative") for t in tokens[max(0, i - 2) : i]):
-        return False
-    if token.text == "can" and not (i + 1 < len(tokens) and tokens[i + 1].has("copulas")):
-        return False
-    if token.text == "to" and not (i + 1 < len(tokens) and tokens[i + 1].has("copulas", "verbs")):
-        return False
-    if token.has("participles") and not token.has("arrangements") and not token.has("relations"):
-        return True
-    return (token.has("modals", "copulas") and not token.has("relations", "scene", "nouns")) or (
-        token.text == "to" and token.has("modals"))  # fmt: skip
-
-
-def content_of(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens that say something."""
-    return [
-        t for t in tokens
-        if not t.has("determiners", "comma", "conjunctions")
-        and (not t.has("fillers") or t.has("scene", "nouns", "ranks"))
-    ]  # fmt: skip
-
-
-def without_relative(tokens: Sequence[Token]) -> list[Token]:
-    """Return a phrase without the "that is" at its end, which belongs to the modifier after it."""
-    kept = list(tokens)
-    while kept and kept[-1].has("relative", "copulas", "negations", "modals") and not kept[-1].has("scene"):
-        if kept[-1].text == "that" and len(kept) == 1:
-            break
-        kept.pop()
-    return kept
-
-
-def _without_result_words(tokens: Sequence[Token]) -> list[Token]:
-    return [t for t in tokens if not t.has("results")]
-
-
-def split_segments(tokens: Sequence[Token]) -> tuple[list[Token], list[tuple[str, list[Token], bool]]]:
-    """Return the tokens before the first relation, and (relation, tokens, negated) for each relation."""
-    head: list[Token] = []
-    segments: list[tuple[str, list[Token], bool]] = []
-    for token in tokens:
-        is_relation = token.has("relations") and not (token.has("scene") and token.text not in ("on", "in"))
-        if is_relation:
-            before = segments[-1][1] if segments else head
-            negated = any(t.has("negations") for t in before[-2:]) and any(t.has("relative") for t in before[-4:])
-            segments.append((token.value("relations"), [], negated))
-        elif segments:
-            segments[-1][1].append(token)
-        else:
-            head.append(token)
-    return head, segments
-
-
-def modifier_of(relation: str, tokens: Sequence[Token], negated: bool) -> Modifier:
-    if place := place_of(tokens):
-        return Modifier("place", (Token(place),), negated)
-    return Modifier(relation, tuple(without_relative(tokens)), negated)
-
-
-def place_of(tokens: Sequence[Token]) -> str:
-    """Return the side of the table that tokens name, and nothing else: "left", "middle", "aside"; or empty."""
-    found = ""
-    for token in tokens:
-        place = token.value("places") or SIDE_OF_RANK.get(token.value("ranks"), "")
-        if token.has("scene") and not token.has("places", "ranks"):
-            return ""
-        if place:
-            if found and found != place and not (token.has("places") and found in ("far", "near")):
-                return ""
-            found = place
-        elif token.text in ("edge", "corner", "rim", "border") and not found:
-            found = "aside"
-        elif not token.has("determiners", "place_nouns", "table", "fillers", "comma") and token.text not in PLACE_WORDS:
-            return ""
-    return found
-
-
-def _attachments(body: Sequence[Token], sentence: Sentence):
-    """Yield the ways to read a statement: head, its modifiers, the relation to bring about, target, its modifiers."""
-    head, place = _trailing_place(body, sentence.boundary)
-    if place:
-        start, segments = split_segments(head)
-        yield start, [modifier_of(*s) for s in segments], "place", [Token(place)], []
-    head, segments = split_segments(body)
-    segments = _merged_places(segments)
-    length = len(head)
-    if sentence.verb == "select":
-        yield head, [modifier_of(*s) for s in segments], "select", [], []
-    for index, (relation, tokens, _) in enumerate(segments):
-        position = length
-        length += 1 + len(tokens)
-        if position < sentence.boundary or any(
-            t.has("relative") for t in _tail(segments[index - 1][1] if index else head)
-        ):
-            continue
-        before = [modifier_of(*s) for s in segments[:index]]
-        after = [modifier_of(*s) for s in segments[index + 1 :]]
-        place = place_of(tokens)
-        if place and relation in ("on", "inside", "to", "near", "away", "between", "out"):
-            if not after:
-                yield head, before, "place", [Token(place)], []
-            continue
-        if after and after[-1].relation == "place" and relation in ("left_of", "right_of", "in_front_of", "behind"):
-            pass
-        if relation in ("left_of", "right_of", "behind", "in_front_of", "between") and _is_table(tokens) and not after:
-            side = {"left_of": "left", "right_of": "right", "behind": "far", "in_front_of": "near", "between": "middle"}
-            yield head, before, "place", [Token(side[relation])], []
-            continue
-        yield head, before, relation, tokens, after
-
-
-def _merged_places(segments: list[tuple[str, list[Token], bool]]) -> list[tuple[str, list[Token], bool]]:
-    """Return segments in which "into the zone" and "on the left" after it are one place."""
-    merged: list[tuple[str, list[Token], bool]] = []
-    for segment in segments:
-        last = merged[-1] if merged else None
-        if (
-            last
-            and content_of(last[1])
-            and all(t.has("place_nouns") for t in content_of(last[1]))
-            and place_of(segment[1])
-        ):
-            merged[-1] = (last[0], [*last[1], *segment[1]], last[2])
-        elif last and place_of(last[1]) and segment[0] in ("on", "inside", "to") and _is_table(segment[1]):
-            continue
-        else:
-            merged.append(segment)
-    return merged
-
-
-def _tail(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the last tokens of a phrase, back to its "that is"."""
-    tail = []
-    for token in reversed(tokens):
-        if not token.has("relative", "copulas", "negations", "modals"):
-            break
-        tail.append(token)
-    return [] if len(tail) == len(tokens) and tokens and tokens[0].has("pronouns") else tail
-
-
-def _is_table(tokens: Sequence[Token]) -> bool:
-    content = content_of(tokens)
-    return bool(content) and all(t.has("table") and not t.has("scene") for t in content)
-
-
-def _trailing_place(body: Sequence[Token], boundary: int) -> tuple[list[Token], str]:
-    """Return a statement without the place at its end that no preposition introduces: "push the mug left"."""
-    texts = [t.text for t in body]
-    for start in range(max(1, boundary), len(body)):
-        tail = list(body[start:])
-        superlative = SUPERLATIVE.fullmatch(text_of(tail))
-        most = superlative and (texts[start] == "as" or re.search(r"most\b|furthest|farthest|as far", text_of(tail)))
-        if most and (place := _most_place(tail)):
-            return list(body[:start]), place
-        if any(t.has("relations") for t in tail) or body[start - 1].has("determiners", "relations", "ranks", "colours"):
-            continue
-        may_be_place = tail[0].has("places") or (tail[0].has("ranks") and boundary)
-        if may_be_place and not tail[0].has("scene") and (place := place_of(tail)):
-            return list(body[:start]), place
-    return list(body), ""
-
-
-def _most_place(tail: Sequence[Token]) -> str:
-    for token in tail:
-        side = token.value("places") or SIDE_OF_RANK.get(token.value("ranks"), "")
-        if side in ("left", "right", "near", "far"):
-            return f"{side}most"
-    return ""
 
 
 def _most_telling(errors: Sequence[UnclearPhrase]) -> UnclearPhrase | None:

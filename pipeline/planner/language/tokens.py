@@ -8,14 +8,6 @@ from types import MappingProxyType
 
 from pipeline.planner.language.lexicon import longest_unit, singular, units
 
-CONTRACTIONS = (
-    (r"\bcan't\b|\bcannot\b", "can not"), (r"\bwon't\b", "will not"), (r"\b(let)'s\b", r"\1's"), (r"n't\b", " not"),
-    (r"\b(i|you|we|they)'d\b", r"\1 would"), (r"\b(i|you|we|they)'ll\b", r"\1 will"), (r"'re\b", " are"),
-    (r"\bi'm\b", "i am"), (r"\b(it|that|there|here|what|where|which|who)'s\b", r"\1 is"), (r"'ve\b", " have"),
-    (r"\bdont\b", "do not"), (r"\bisnt\b", "is not"), (r"\btheres\b", "there is"), (r"\bwanna\b", "want to"),
-    (r"\bgonna\b", "going to"), (r"\bcould u\b", "could you"), (r"\bpls\b|\bplz\b", "please"),
-)  # fmt: skip
-SENTENCE_END = re.compile(r"[!?.;]+(?=\s|$)|\n")
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 MIN_CORRECTED = 4
 """Letters from which a word with one wrong letter is corrected; from six letters on two may be wrong."""
@@ -45,15 +37,6 @@ STOP = Token(";", {"stop": ";"})
 def text_of(tokens: Iterable[Token]) -> str:
     """Return tokens as plain text."""
     return " ".join(token.text for token in tokens).replace(" ,", ",")
-
-
-def plain(text: str) -> str:
-    """Return a text in lower case, without contractions; sentences end with ";"."""
-    text = " ".join(text.lower().replace("’", "'").replace("`", "'").split())
-    for pattern, full in CONTRACTIONS:
-        text = re.sub(pattern, full, text)
-    text = re.sub(r"'s\b", "", text) if "let's" not in text else text
-    return SENTENCE_END.sub(" ; ", text)
 
 
 def tokenize(text: str, scene_words: frozenset[str]) -> list[Token]:

@@ -79,7 +79,7 @@ def _clauses(goals: list[PlannedGoal], names: Mapping[str, str]) -> list[str]:
     for index, goal in enumerate(goals):
         if index in done:
             continue
-        alike = [i for i in range(index, len(goals)) if i not in done and _is_alike(goals[i], goal)]
+        alike = [i for i in range(index, len(goals)) if i not in done and _is_alike(goals[i], goal)] or [index]
         if goal.kind == "where":
             alike = [i for i in range(index, len(goals)) if goals[i].kind == "where"][:2]
         done |= set(alike)
