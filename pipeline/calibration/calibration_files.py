@@ -71,6 +71,10 @@ def summary_lines(calibration: Calibration) -> list[str]:
             lines.append(f"{one.parameter.name}: not identified ({one.reason}); it stays {one.parameter.initial:.4g}")
     lines.append(f"error {calibration.before * 1000:.2f} -> {calibration.after * 1000:.2f} mrad, "
                  f"sensors {calibration.delay * 1000:.1f} ms late")  # fmt: skip
+    if calibration.after > 0.9 * calibration.before:
+        lines.append(
+            "the error hardly fell: the model's structure or the logged actions differ; distrust the intervals"
+        )
     if calibration.held_out_after is not None and calibration.held_out_before is not None:
         before, after = calibration.held_out_before * 1000, calibration.held_out_after * 1000
         lines.append(f"held-out error {before:.2f} -> {after:.2f} mrad")
