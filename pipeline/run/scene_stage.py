@@ -12,10 +12,10 @@ from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.mjcf.builder import table_slab
+from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene
 from pipeline.scene.settle_retry import settle_with_retries
-from pipeline.scene.table_picture import table_picture
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:

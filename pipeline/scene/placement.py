@@ -106,4 +106,4 @@ class Scene:
     intrinsics: Intrinsics | None = None
     """Intrinsics of the photograph's camera. None leaves the camera "photo" out of the model."""
     table_png: bytes | None = None
-    """Picture of the table's top for its slab (table_picture.py), rows from its far side. None: `table_rgb`."""
+    """Picture of the table's top for its slab (mjcf/table_picture.py), rows from its far side. None: `table_rgb`."""

@@ -12,22 +12,22 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from tests.bench import perception_speed, round_speed, search_speed, twin_speed, viewer_speed
 from tests.bench.measurement import Measurement, NotMeasured, lines
+from tests.bench.speed import perception, rounds, search, twin, viewer
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
-    "click": perception_speed.click_server,
-    "browser": viewer_speed.click_browser,
-    "automatic": perception_speed.automatic,
-    "sam2": perception_speed.sam2,
-    "twin": twin_speed.frame_to_twin,
-    "edit": twin_speed.edit_to_twin,
-    "sandbox": twin_speed.sandboxed_run,
-    "streaming": viewer_speed.streaming,
-    "viewer": viewer_speed.first_picture,
-    "search": search_speed.search,
-    "start": viewer_speed.start,
-    "rounds": round_speed.rounds,
+    "click": perception.click_server,
+    "browser": viewer.click_browser,
+    "automatic": perception.automatic,
+    "sam2": perception.sam2,
+    "twin": twin.frame_to_twin,
+    "edit": twin.edit_to_twin,
+    "sandbox": twin.sandboxed_run,
+    "streaming": viewer.streaming,
+    "viewer": viewer.first_picture,
+    "search": search.search,
+    "start": viewer.start,
+    "rounds": rounds.rounds,
 }
 
 

@@ -13,8 +13,8 @@ from pipeline.frame import Observation
 from pipeline.geometry import transform
 from pipeline.scene import scene_files
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.rendering import render_twin
-from pipeline.scene.table_picture import table_picture
 
 QUADRANTS = np.array([[200, 90, 80], [90, 190, 90], [80, 100, 200], [190, 180, 80]], np.uint8)
 OBJECT_RGB = (250, 0, 250)

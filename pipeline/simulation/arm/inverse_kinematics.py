@@ -1,7 +1,7 @@
 """Closed-form inverse kinematics of the UR5e: up to eight postures for one pose of the gripper.
 
 From K. Hawkins, "Analytic Inverse Kinematics for the Universal Robots UR-5/UR-10 Arms" (2013), with Menagerie's link
-lengths; tests/simulation/test_arm.py compares it with the model.
+lengths; tests/simulation/arm/test_arm.py compares it with the model.
 """
 
 from itertools import product

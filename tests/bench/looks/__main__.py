@@ -20,8 +20,8 @@ from pipeline.frame import Intrinsics, Support
 from pipeline.project import Project
 from pipeline.scene import Scene
 from pipeline.scene.mjcf.builder import table_slab, write_mjcf
+from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.rendering import RenderedImage, render_twin
-from pipeline.scene.table_picture import table_picture
 
 WIDTH_PX = 320
 

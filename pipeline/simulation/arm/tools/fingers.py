@@ -1,7 +1,7 @@
 """The gripper's linkage: opening and tip offset as functions of the command.
 
 The fingers move on parallelograms, so the tips move away from the palm while closing. The tables were measured on the
-model at rest; tests/simulation/test_arm.py measures them again.
+model at rest; tests/simulation/arm/test_arm.py measures them again.
 """
 
 import numpy as np

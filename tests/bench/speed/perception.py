@@ -14,7 +14,7 @@ from pipeline.frame import Frame
 from pipeline.segmentation import DepthSegmenter, Sam2Segmenter, View, encode_rle
 from tests.bench.measurement import Measurement, NotMeasured, clock, ms
 
-SCENE = Path(__file__).parents[2] / "sample_scenes" / "workshop"
+SCENE = Path(__file__).parents[3] / "sample_scenes" / "workshop"
 """Nine objects at 1280x720."""
 TINY = "configs/sam2.1/sam2.1_hiera_t.yaml"
 

@@ -22,7 +22,7 @@ from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.server.services import Settings, open_services
 from tests.bench.measurement import Measurement, clock, ms
-from tests.bench.perception_speed import SCENE
+from tests.bench.speed.perception import SCENE
 from tests.tabletop import write
 
 BASELINE = "MuJoCo compiles the finished scene.xml and steps it for 1 s of simulated time"

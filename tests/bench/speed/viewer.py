@@ -24,8 +24,8 @@ from pipeline.evaluation import predict_from_last_click, simulate_clicks
 from pipeline.segmentation import DepthSegmenter
 from studio.viewer import ViewRegistry, mount
 from tests.bench.measurement import Measurement, NotMeasured, clock, ms
-from tests.bench.perception_speed import SCENE, workshop
-from tests.bench.twin_speed import make_twin
+from tests.bench.speed.perception import SCENE, workshop
+from tests.bench.speed.twin import make_twin
 from tests.ui.studio_process import ROOT, Studio
 from tests.ui.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from pipeline.router import read_record, read_rounds
 from tests.bench.measurement import Measurement, ms
-from tests.bench.viewer_speed import PATIENCE, chromium, running
+from tests.bench.speed.viewer import PATIENCE, chromium, running
 from tests.ui.watched_page import FLAGS
 
 SCENE, TASK = "stack", "put the green_cylinder on the left"
