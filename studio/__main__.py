@@ -14,6 +14,7 @@ from pipeline.models.secret_environment import hide_secrets
 from pipeline.store import storage_error, use_private_folder
 from studio.commands import (
     ablation,
+    batch,
     calibrate,
     check,
     compare,
@@ -23,6 +24,7 @@ from studio.commands import (
     library,
     repair,
     replay_actions,
+    report,
     run,
     segment,
     serve,
@@ -32,6 +34,8 @@ from studio.commands.options import BAD_INPUT, OUR_FAULT
 
 COMMANDS = (
     run,
+    batch,
+    report,
     segment,
     check,
     repair,

@@ -1,10 +1,37 @@
 import { fill, h } from "/static/studio/dom.js";
 
-const EXPORT_TITLES = { html: "Share as web page", mp4: "Share as film" };
+const BUTTONS = { zip: "Download zip", html: "Share as web page", mp4: "Share as film" };
+
+function formatMenu(formats, chosen, choose) {
+  const about = formats.find((format) => format.name === chosen) ?? formats[0];
+  if (!about) return null;
+  return h(
+    "div.formats",
+    {},
+    h(
+      "select",
+      { "aria-label": "Export format", onchange: (event) => choose(event.target.value) },
+      formats.map((format) => h("option", { value: format.name, selected: format === about }, format.title)),
+    ),
+    about.missing
+      ? h("button.studio-button", { disabled: true, title: about.missing }, `Download ${about.name}`)
+      : h("a.studio-button", { href: about.address, download: "" }, `Download ${about.name}`),
+    h("p.faint", {}, h("strong", {}, "Holds: "), about.holds || "see its package"),
+    about.lacks ? h("p.faint", {}, h("strong", {}, "Leaves out: "), about.lacks) : null,
+    about.missing ? h("p.faint", {}, h("strong", {}, "Not available: "), about.missing) : null,
+  );
+}
 
 export default function mount({ element, trigger }) {
   const root = element.querySelector(".results");
-  return (value) => {
+  let format = "",
+    shown = null;
+  const choose = (name) => {
+    format = name;
+    draw(shown);
+  };
+  const draw = (value) => {
+    shown = value;
     if (!value?.stages) return fill(root);
     const seeds = value.seeds ?? [],
       failed = seeds.filter((seed) => !seed.success);
@@ -93,16 +120,19 @@ export default function mount({ element, trigger }) {
           h(
             "div.links",
             {},
-            value.exports.map(({ name, address }, index) =>
-              h(
-                `a.studio-button${index ? "" : ".primary"}`,
-                { href: address, download: "" },
-                EXPORT_TITLES[name] ?? `Download ${name}`,
+            value.exports
+              .filter(({ name }) => BUTTONS[name])
+              .map(({ name, address }, index) =>
+                h(`a.studio-button${index ? "" : ".primary"}`, { href: address, download: "" }, BUTTONS[name]),
               ),
-            ),
             value.video
               ? h("a.studio-button", { href: value.video, download: "solution.mp4" }, "Download video")
               : null,
+          ),
+          formatMenu(
+            value.exports.filter(({ name }) => !BUTTONS[name]),
+            format,
+            choose,
           ),
           h(
             "p.faint",
@@ -138,4 +168,5 @@ export default function mount({ element, trigger }) {
       ),
     );
   };
+  return draw;
 }

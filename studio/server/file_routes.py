@@ -100,11 +100,11 @@ def _text(text: str, name: str) -> Response:
 
 def _exported(session: Session, exporter: str) -> Response:
     """Return the project in an exporter's format; a folder that it writes comes as a zip."""
-    from pipeline.export import export_project
+    from pipeline.export import export_project, name_ending
 
     folder = tempfile.TemporaryDirectory(prefix="grs-studio-")
-    path = Path(folder.name) / f"{session.project.folder.name}.{exporter}"
     try:
+        path = Path(folder.name) / f"{session.project.folder.name}{name_ending(exporter)}"
         export_project(session.project.folder, exporter, path)
         if path.is_dir():
             path = Path(shutil.make_archive(str(path), "zip", path))

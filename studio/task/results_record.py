@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline import plugins
+from pipeline.export import export_formats
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
 from pipeline.simulation.robots import ROBOTS
@@ -32,7 +32,7 @@ def results_record(session: Session | None) -> dict[str, Any]:
     solution = session.cache.get("solution", "solution.json", project.solution)
     record: dict[str, Any] = {
         "stages": [_stage_record(session, stage) for stage in STAGES],
-        "exports": _exports(session) if project.scene() else [],
+        "exports": _exports(session, solution is not None) if project.scene() else [],
         "robots": _robots(session),
         "busy": bool(session.runner.current),
         "ready": bool(project.rounds()),
@@ -74,10 +74,16 @@ def _summary(solution: Solution) -> str:
     )
 
 
-def _exports(session: Session) -> list[dict[str, str]]:
-    """Return {name, address} of each export format, the zip first."""
-    names = sorted(plugins.available("exporters"), key=lambda name: (name != "zip", name))
-    return [{"name": name, "address": f"/project/{session.token}/export/{name}"} for name in names]
+def _exports(session: Session, has_solution: bool) -> list[dict[str, str]]:
+    """Return {name, title, holds, lacks, missing, address} of each export format, the zip first."""
+    return [
+        {
+            "name": name, "title": about.title, "holds": about.holds, "lacks": about.lacks,
+            "missing": about.missing or ("solve the task first" if about.needs_solution and not has_solution else ""),
+            "address": f"/project/{session.token}/export/{name}",
+        }
+        for name, about in export_formats().items()
+    ]  # fmt: skip
 
 
 def _video(session: Session, name: str) -> str | None:

@@ -49,7 +49,7 @@ def chapters(project: Project) -> Iterator[Chapter]:
     task = project.task()
     yield Chapter("Photograph", (task.instruction,) if task else (), (_fit(frame.rgb),))
     if segments:
-        yield Chapter("Masks", (f"{len(segments)} segments",), (_fit(_overlay(frame.rgb, segments)),))
+        yield Chapter("Masks", (f"{len(segments)} segments",), (_fit(tinted_masks(frame.rgb, segments)),))
     scene = project.scene()
     if scene is None:
         return
@@ -146,7 +146,7 @@ def _even(picture: np.ndarray) -> np.ndarray:
     return picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]
 
 
-def _overlay(rgb: np.ndarray, segments: tuple[Segment, ...]) -> np.ndarray:
+def tinted_masks(rgb: np.ndarray, segments: tuple[Segment, ...]) -> np.ndarray:
     """Return the photograph with every mask tinted and outlined."""
     picture = rgb.astype(float)
     for number, segment in enumerate(segments):

@@ -27,6 +27,14 @@ def read_folder(path: Path) -> Recording | None:
     return _read_bundle(open_zip(path)) if is_zip else None
 
 
+def is_frame_folder(path: Path) -> bool:
+    """Whether a folder is itself a frame or a recording, well or badly formed, and not a folder of several."""
+    try:
+        return _read_frame(open_folder(path)) is not None
+    except FrameError:
+        return True
+
+
 def _read_bundle(bundle: FileBundle) -> Recording:
     for _ in range(MAX_FOLDER_DEPTH):
         if found := _read_frame(bundle):

@@ -1,0 +1,94 @@
+"""Solved rollouts as episodes of a dataset: state, action and objects at a constant rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from pipeline.export.rollouts import SolvedRollout
+
+FPS = 15
+"""Rate of the dataset in Hz; LeRobot takes whole numbers, and every frame is drawn."""
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeData:
+    """One episode."""
+
+    seed: int
+    times: np.ndarray
+    """Of shape (T,), in seconds, k / FPS."""
+    qpos: np.ndarray
+    """Of shape (T, nq), for drawing."""
+    state: np.ndarray
+    """Positions of what the robot's actuators move, of shape (T, A), in metres, radians or the actuator's unit."""
+    action: np.ndarray
+    """Commands of the actuators for the next frame, of shape (T, A), in the same units."""
+    objects: np.ndarray
+    """Position and quaternion wxyz of each object that can move, of shape (T, 7 N)."""
+    reward: np.ndarray
+    """1 at the last frame, 0 before, of shape (T,)."""
+
+
+def actuator_names(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Return a name for each actuator, without the prefixes of the robot's model."""
+    names = (model.actuator(number).name or f"actuator_{number}" for number in range(model.nu))
+    return tuple(name.removeprefix("gripper_").rpartition("/")[2] for name in names)
+
+
+def movable_objects(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Return the names of the bodies with a free joint."""
+    free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+    return tuple(model.body(int(model.jnt_bodyid[joint])).name for joint in free)
+
+
+def episode(rollout: SolvedRollout, xml: Path, objects: Sequence[str]) -> EpisodeData:
+    """Return a rollout at FPS, from linear interpolation between its instants at 31.25 Hz.
+
+    Args:
+        rollout: The recorded run.
+        xml: File of its model.
+        objects: Names of the objects to include.
+    """
+    model = mujoco.MjModel.from_xml_path(str(xml))
+    record = rollout.record
+    times = np.arange(max(2, int(np.ceil(record.times[-1] * FPS)))) / FPS
+    qpos, commands = _at(times, record.times, record.qpos), _at(times, record.times, record.actions)
+    following = _at(times + 1 / FPS, record.times, record.actions)
+    for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
+        quat = slice(model.jnt_qposadr[joint] + 3, model.jnt_qposadr[joint] + 7)
+        qpos[:, quat] /= np.linalg.norm(qpos[:, quat], axis=1, keepdims=True)
+    state, action = commands.copy(), following.copy()
+    for number in range(model.nu):
+        name = model.actuator(number).name
+        if model.actuator_trntype[number] != mujoco.mjtTrn.mjTRN_JOINT:
+            continue
+        if name == "suction":  # on or off, never between
+            state[:, number], action[:, number] = np.floor(state[:, number]), np.floor(action[:, number])
+            continue
+        joint = int(model.actuator_trnid[number, 0])
+        home = _home(model, joint)
+        state[:, number] = qpos[:, model.jnt_qposadr[joint]] + home
+        action[:, number] += home
+    addresses = [int(model.jnt_qposadr[model.body(name).jntadr[0]]) for name in objects]
+    poses = [qpos[:, address : address + 7] for address in addresses]
+    placed = np.concatenate(poses, axis=1) if poses else np.zeros((len(times), 0))
+    reward = np.zeros(len(times))
+    reward[-1] = 1.0
+    return EpisodeData(rollout.seed, times, qpos, state, action, placed, reward)
+
+
+def _home(model: mujoco.MjModel, joint: int) -> float:
+    """Return what is added to a slide of the floating gripper, so that its position is in the world."""
+    body = model.body(int(model.jnt_bodyid[joint]))
+    if model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE or body.name != "gripper":
+        return 0.0
+    return float(model.jnt_axis[joint] @ body.pos)
+
+
+def _at(times: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return values (T, N) at `times` (T,), linear between the instants `known`."""
+    return np.stack([np.interp(times, known, column) for column in values.T], axis=1)

@@ -1,0 +1,115 @@
+"""The twin on an OpenUSD stage: bodies, colliders, joints, materials and the camera on one stage.
+
+Physics follows https://openusd.org/release/api/usd_physics_page_front.html. All bodies are children of /World at their
+world pose, because rigid bodies must not be nested; joints connect them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Usd, UsdGeom, UsdPhysics
+
+from pipeline.export.twin_model import Body, TwinModel
+from pipeline.export.usd.joints import write_joints
+from pipeline.export.usd.prims import identifier, set_pose
+from pipeline.export.usd.shapes import ShapeWriter
+from pipeline.geometry import Pose
+from pipeline.scene.placement import Scene
+
+FOCAL_LENGTH = 24.0
+"""Focal length of the camera in USD's unit; only its ratio to the aperture matters."""
+
+
+def write_stage(twin: TwinModel, scene: Scene, folder: Path) -> tuple[str, ...]:
+    """Write twin.usdc to a folder; return one sentence for each joint that was left out."""
+    stage = Usd.Stage.CreateNew(str(folder / "twin.usdc"))
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+    world = UsdGeom.Xform.Define(stage, "/World")
+    stage.SetDefaultPrim(world.GetPrim())
+    Usd.ModelAPI(world).SetKind("component")
+    _write_gravity(UsdPhysics.Scene.Define(stage, "/World/physics"), twin)
+    shapes = ShapeWriter(stage, twin, folder)
+    prims = {"world": world.GetPrim()}
+    poses = world_poses(twin)
+    for body in twin.bodies:
+        if body.name != "world":
+            prims[body.name] = _write_body(stage, body, poses[body.name], is_static(twin, body))
+        _write_shapes(shapes, body, prims[body.name])
+    left_out = write_joints(stage, twin, prims, poses)
+    _filter_pairs(twin, prims)
+    if scene.intrinsics is not None:
+        _write_camera(stage, scene)
+    stage.GetRootLayer().Save()
+    return tuple(left_out)
+
+
+def world_poses(twin: TwinModel) -> dict[str, Pose]:
+    """Return world_from_body of each body by name, with all joints at home."""
+    poses = {"world": Pose.identity()}
+    for body in twin.bodies[1:]:
+        here = body.parent_from_body
+        poses[body.name] = here if body.parent == "world" else poses[body.parent] @ here
+    return poses
+
+
+def is_static(twin: TwinModel, body: Body) -> bool:
+    """Whether a body cannot move: neither it nor any of its ancestors has a joint."""
+    parents = {one.name: one for one in twin.bodies}
+    while not body.joints and body.name != "world":
+        body = parents[body.parent]
+    return body.name == "world"
+
+
+def _write_gravity(physics: Any, twin: TwinModel) -> None:
+    gravity = twin.model.opt.gravity
+    strength = float(np.linalg.norm(gravity))
+    physics.CreateGravityMagnitudeAttr(strength)
+    physics.CreateGravityDirectionAttr(Gf.Vec3f(*(gravity / max(strength, 1e-12)).tolist()))
+
+
+def _write_body(stage: Any, body: Body, pose: Pose, static: bool) -> Any:
+    prim = UsdGeom.Xform.Define(stage, f"/World/{identifier(body.name)}").GetPrim()
+    set_pose(prim, pose)
+    if not static:
+        UsdPhysics.RigidBodyAPI.Apply(prim)
+        mass = UsdPhysics.MassAPI.Apply(prim)
+        mass.CreateMassAttr(body.mass)
+        mass.CreateCenterOfMassAttr(Gf.Vec3f(*body.centre.tolist()))
+        mass.CreateDiagonalInertiaAttr(Gf.Vec3f(*body.moments.tolist()))
+        mass.CreatePrincipalAxesAttr(Gf.Quatf(*body.principal_axes.quat_wxyz.tolist()))
+    return prim
+
+
+def _write_shapes(shapes: ShapeWriter, body: Body, prim: Any) -> None:
+    for number, shape in enumerate(body.shapes):
+        name = identifier(shape.name.replace(body.name, "shape", 1) if body.name != "world" else shape.name)
+        path = prim.GetPath().AppendChild(name)
+        if shapes.stage.GetPrimAtPath(path):
+            path = prim.GetPath().AppendChild(f"{name}_{number}")
+        shapes.write(shape, str(path))
+
+
+def _filter_pairs(twin: TwinModel, prims: dict[str, Any]) -> None:
+    """Keep bodies from colliding that the twin excludes: those of an articulated object that overlap at home."""
+    for signature in twin.model.exclude_signature.tolist():
+        first, second = (twin.bodies[number].name for number in (signature >> 16, signature & 0xFFFF))
+        pairs = UsdPhysics.FilteredPairsAPI.Apply(prims[first])
+        pairs.CreateFilteredPairsRel().AddTarget(prims[second].GetPath())
+
+
+def _write_camera(stage: Any, scene: Scene) -> None:
+    """Add the photograph's camera. USD's cameras, as MuJoCo's, look along -z with y up."""
+    k = scene.intrinsics
+    assert k is not None
+    camera = UsdGeom.Camera.Define(stage, "/World/photo")
+    turned = np.asarray(scene.world_from_camera) @ np.diag([1.0, -1, -1, 1])
+    set_pose(camera.GetPrim(), Pose.from_matrix(turned))
+    camera.CreateFocalLengthAttr(FOCAL_LENGTH)
+    camera.CreateHorizontalApertureAttr(FOCAL_LENGTH * k.width / k.fx)
+    camera.CreateVerticalApertureAttr(FOCAL_LENGTH * k.height / k.fy)
+    camera.CreateHorizontalApertureOffsetAttr(FOCAL_LENGTH * (k.width / 2 - k.cx - 0.5) / k.fx)
+    camera.CreateVerticalApertureOffsetAttr(FOCAL_LENGTH * (k.cy + 0.5 - k.height / 2) / k.fy)
+    camera.CreateClippingRangeAttr(Gf.Vec2f(0.01, 100.0))

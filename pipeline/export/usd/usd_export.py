@@ -1,0 +1,31 @@
+"""The exporter of OpenUSD; importable without usd-core."""
+
+from pathlib import Path
+
+from pipeline.export.export_folder import export_folder, write_marker
+from pipeline.export.export_format import ExportFormat, describes, require_scene
+from pipeline.export.project_zip import licences
+from pipeline.export.twin_model import TwinModel
+from pipeline.scene.scene_files import read_scene
+
+
+@describes(
+    ExportFormat(
+        "OpenUSD", "rigid bodies, masses, convex colliders, joints, materials with textures, the camera",
+        "lights; contact settings but friction", ".zip", "usd", "pxr",
+    )
+)  # fmt: skip
+def export_usd(project_dir: Path, out: Path) -> tuple[str, ...]:
+    """Write twin.usdc and its textures to a folder, or to a zip if the name ends in .zip; return what was left out.
+
+    z is up and lengths are metres. Raises ExportError.
+    """
+    from pipeline.export.usd.stage import write_stage  # needs usd-core
+
+    require_scene(project_dir)
+    with export_folder(out, "usd") as folder:
+        twin = TwinModel(project_dir / "scene" / "scene.xml")
+        left_out = write_stage(twin, read_scene(project_dir), folder)
+        (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
+        write_marker(folder, "usd", left_out)
+    return left_out

@@ -1,0 +1,186 @@
+"""Many frames in processes of their own: a broken one stops nobody, a killed batch goes on where it was."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from studio.__main__ import main
+from studio.batch.batch_file import BatchFile, BatchItem, read_batch
+from studio.batch.frames import BatchError, find_frames, project_names
+from studio.batch.runner import BatchRunner, Bounds, CostShares
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_scenes"
+
+
+def batch(*arguments, **more):
+    command = [sys.executable, "-m", "studio", "batch", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
+
+
+def items(out):
+    return {item["project"]: item for item in json.loads((out / "batch.json").read_text())["items"]}
+
+
+def only_item(out):
+    record = read_batch(out)
+    assert record is not None
+    return record.items[0]
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    """A folder of three frames, one of which is broken."""
+    folder = tmp_path_factory.mktemp("frames")
+    for name in ("blocks", "stack"):
+        (folder / name).symlink_to(SAMPLES / name)
+    (folder / "broken").mkdir()
+    (folder / "broken" / "rgb.png").write_bytes(b"no picture")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(frames, tmp_path_factory):
+    """A finished batch up to the segments: its folder and what it printed."""
+    out = tmp_path_factory.mktemp("batch") / "out"
+    return out, batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
+
+
+def test_a_broken_frame_says_why_and_stops_nobody(done):
+    out, process = done
+    assert process.returncode == 0, process.stderr
+    states = {name: item["state"] for name, item in items(out).items()}
+    assert states == {"blocks": "done", "stack": "done", "broken": "failed"}
+    assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
+    message = items(out)["broken"]["message"]
+    assert message and "\n" not in message and "Traceback" not in process.stderr
+    assert (out / "blocks" / "segments" / "masks.png").is_file()
+
+
+def test_progress_is_printed_per_frame_and_in_all(done):
+    lines = done[1].stderr.splitlines()
+    assert "blocks: segments" in lines
+    assert any(line.startswith("stack: done (") and "of 3 done" in line for line in lines)
+    assert lines[-1].startswith("2 of 3 done") and any("left" in line for line in lines)
+
+
+def test_what_is_done_is_not_run_again_and_the_bytes_do_not_depend_on_the_jobs(done, frames, tmp_path):
+    out, _ = done
+    before = (out / "blocks" / "project.json").stat().st_mtime_ns
+    again = batch(frames, "--out", out, "--until", "segments")
+    assert again.returncode == 0 and "blocks: segments" not in again.stderr
+    assert (out / "blocks" / "project.json").stat().st_mtime_ns == before
+    batch(frames / "blocks", "--out", tmp_path / "one", "--until", "segments")
+    for name in ("segments/masks.png", "segments/coco.json"):
+        assert (out / "blocks" / name).read_bytes() == (tmp_path / "one" / "blocks" / name).read_bytes()
+
+
+def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(frames, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "studio", "batch", str(frames / "blocks"), "--out", str(out), "--until", "matches"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("blocks: descriptions"):
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    deadline = time.monotonic() + 30
+    while not _is_free(out / "blocks") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert items(out)["blocks"]["state"] == "todo"
+    segmented = (out / "blocks" / "segments" / "masks.png").stat().st_mtime_ns
+    assert batch(frames / "blocks", "--out", out, "--until", "matches").returncode == 0
+    assert items(out)["blocks"] | {"seconds": 0} == items(out)["blocks"] | {"state": "done", "seconds": 0}
+    assert (out / "blocks" / "segments" / "masks.png").stat().st_mtime_ns == segmented
+
+
+def _is_free(project):
+    """Whether no process works on a project, by the command lines of all processes."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(file.read_bytes().decode(errors="replace"))
+    return not any(str(project) in line for line in lines)
+
+
+def test_a_project_that_was_killed_while_it_was_made_is_made_again(tmp_path):
+    (tmp_path / "blocks" / "frame").mkdir(parents=True)
+    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    record.write()
+    BatchRunner(record, ["--until=frame"], Bounds(), lambda line: None).run(1)
+    assert only_item(tmp_path).state == "done" and (tmp_path / "blocks" / "project.json").is_file()
+
+
+def test_a_frame_that_takes_too_long_is_ended_with_the_reason(tmp_path):
+    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    BatchRunner(record, [], Bounds(seconds=0.3), lambda line: None).run(1)
+    item = only_item(tmp_path)
+    assert item.state == "failed" and item.message == "it took longer than 0.3 s; --timeout gives it more"
+
+
+def test_the_cost_ceiling_holds_for_all_frames_together():
+    shares = CostShares(3.0, frames=3, spent=0.0)
+    first, second = shares.take(), shares.take()
+    assert (first, second) == (1.0, 1.0)
+    shares.settle(first, 0.2)
+    assert shares.take() == pytest.approx(1.8)  # what the first left is not lost
+    assert CostShares(1.0, 2, spent=5.0).take() == 0.0
+    assert CostShares(None, 2, spent=5.0).take() is None
+
+
+def test_a_folder_of_frames_counts_as_its_frames_and_names_stay(tmp_path):
+    for name in ("a/one", "b/one"):
+        (tmp_path / name).mkdir(parents=True)
+        for file in ("rgb.png", "depth.png", "camera.json"):
+            (tmp_path / name / file).symlink_to(SAMPLES / "blocks" / file)
+    (tmp_path / "a" / ".hidden").mkdir()
+    found = find_frames([tmp_path / "a", tmp_path / "b", tmp_path / "a" / "one"])
+    assert found == [tmp_path / "a" / "one", tmp_path / "b" / "one"]
+    assert list(project_names(found, {}).values()) == ["one", "one_2"]
+    assert list(project_names(found, {str(found[1]): "one"}).values()) == ["one_2", "one"]
+    with pytest.raises(BatchError, match=r"there is no .*nowhere; name frames, or a folder of frames"):
+        find_frames([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [(["--jobs", "0"], "take numbers above 0"), (["--until", "lunch"], "invalid choice"), ([], "holds other files")],
+)
+def test_bad_input_is_one_line_and_exit_code_2_and_nothing_is_lost(tmp_path, capsys, more, message):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "letter.txt").write_text("dear")
+    try:
+        code = main(["batch", str(SAMPLES / "blocks"), "--out", str(out), *more])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1 and (out / "letter.txt").read_text() == "dear"
+
+
+def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp_path):
+    out, _ = done
+    assert main(["report", str(out), "--out", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(page) < 10_000_000 and "default-src 'none'" in page
+    assert not re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="(?!data:)', page)
+    assert "3 frames: 2 done, 1 failed" in page and "Plotly.newPlot" in page
+    for item in items(out).values():
+        assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
+    assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 2
+
+
+def test_a_folder_without_a_batch_has_no_report(tmp_path, capsys):
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")]) == 2
+    assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "report.html").exists()

@@ -1,0 +1,121 @@
+"""The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself if installed."""
+
+import json
+from pathlib import Path
+
+import exported_twin
+import imageio.v2 as imageio
+import numpy as np
+import pandas
+import pyarrow.parquet as parquet
+import pytest
+import solved_twin
+
+from pipeline.divergence.lerobot import read_lerobot
+from pipeline.export import ExportError, export_project
+from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
+from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
+from pipeline.export.lerobot.episodes import FPS
+
+KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
+TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory, sandbox):
+    folder = tmp_path_factory.mktemp("lerobot")
+    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
+
+
+@pytest.fixture(scope="module")
+def dataset(solved, tmp_path_factory):
+    out = tmp_path_factory.mktemp("dataset") / "twin"
+    assert len(export_project(solved, "lerobot", out)) == 1
+    return out
+
+
+@pytest.fixture(scope="module")
+def info(dataset):
+    return json.loads((dataset / "meta" / "info.json").read_text())
+
+
+def test_the_data_have_the_types_and_shapes_that_info_gives(dataset, info):
+    assert info["codebase_version"] == "v3.0" and info["total_episodes"] == len(solved_twin.SEEDS)
+    assert set(info["features"]) == KEYS | {STATE, ACTION, OBJECTS, CAMERA}
+    path = dataset / info["data_path"].format(chunk_index=0, file_index=0)
+    table = parquet.read_table(path)
+    assert table.num_rows == info["total_frames"] and set(table.column_names) == set(info["features"]) - {CAMERA}
+    for key in table.column_names:
+        feature, kind = info["features"][key], table.schema.field(key).type
+        if feature["shape"] == [1]:
+            assert str(kind) == TYPES[feature["dtype"]], key
+        else:
+            assert kind.list_size == feature["shape"][0] == len(feature["names"]) and str(kind.value_type) == "float"
+    assert table["index"].to_pylist() == list(range(table.num_rows))
+    seconds = np.array(table["frame_index"].to_pylist()) / FPS
+    assert np.abs(np.array(table["timestamp"].to_pylist()) - seconds).max() < 1e-4
+
+
+def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_the_video(dataset, info):
+    rows = parquet.read_table(dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()
+    assert [row["seed"] for row in rows] == list(solved_twin.SEEDS) and all(row["success"] for row in rows)
+    assert [row["dataset_from_index"] for row in rows[1:]] == [row["dataset_to_index"] for row in rows[:-1]]
+    assert rows[-1]["dataset_to_index"] == info["total_frames"]
+    assert rows[1][f"videos/{CAMERA}/from_timestamp"] == pytest.approx(rows[0]["length"] / FPS)
+    tasks = pandas.read_parquet(dataset / "meta" / "tasks.parquet")
+    assert rows[0]["tasks"] == list(tasks.index) and tasks.index[0].startswith("Put the red cube")
+    with imageio.get_reader(
+        dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
+    ) as video:
+        frames = list(video.iter_data())
+    assert len(frames) == info["total_frames"] and frames[0].shape == (HEIGHT_PX, WIDTH_PX, 3)
+    middle = rows[0]["length"] // 2
+    assert np.abs(frames[0].astype(int) - frames[middle]).max() > 60
+
+
+def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
+    for number in range(info["total_episodes"]):
+        episode = read_lerobot(dataset, number)
+        assert list(episode.names)[:3] == ["x", "y", "z"] and list(episode.names)[-1] == "suction"
+        behind = np.abs(episode.q[1:, :3] - episode.u[:-1, :3]).max()
+        assert behind < 0.12 and np.ptp(episode.q[:, 2]) > 0.05
+        assert set(np.unique(episode.u[:, -1])) == {0.0, 1.0}
+
+
+def test_objects_end_where_the_task_wants_them(dataset, info):
+    table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")
+    names = info["features"][OBJECTS]["names"]
+    last = np.flatnonzero(table["next.success"].to_numpy(zero_copy_only=False))
+    poses = np.stack(table[OBJECTS].to_pylist())[last]
+    red, blue = (poses[:, names.index(f"{name}.x") :][:, :3] for name in ("red_cube", "blue_cube"))
+    assert len(last) == len(solved_twin.SEEDS)
+    assert np.abs(red[:, 2] - blue[:, 2] - 0.05).max() < 0.005
+    assert np.linalg.norm(red[:, :2] - blue[:, :2], axis=1).max() < 0.04
+
+
+def test_statistics_cover_every_feature(dataset, info):
+    statistics = json.loads((dataset / "meta" / "stats.json").read_text())
+    assert set(statistics) == set(info["features"])
+    assert np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
+    table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")
+    states = np.stack(table[STATE].to_pylist())
+    assert np.array(statistics[STATE]["mean"]) == pytest.approx(states.mean(0), abs=1e-5)
+    assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
+
+
+def test_lerobot_itself_loads_it(dataset, info, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
+    module = pytest.importorskip("lerobot.datasets.lerobot_dataset", reason="the package lerobot is not installed")
+    loaded = module.LeRobotDataset("local/twin", root=dataset, video_backend="pyav")
+    assert len(loaded) == info["total_frames"]
+    item = loaded[len(loaded) - 1]
+    assert item["task"].startswith("Put the red cube") and bool(item["next.success"])
+    assert tuple(item[CAMERA].shape) == (3, HEIGHT_PX, WIDTH_PX)
+
+
+def test_a_project_that_is_not_solved_is_refused_in_one_line(tmp_path: Path):
+    twin = exported_twin.write(tmp_path / "twin")
+    with pytest.raises(ExportError, match="has no solution yet, which this format needs; solve the task first"):
+        export_project(twin, "lerobot", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

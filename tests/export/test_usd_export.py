@@ -1,0 +1,156 @@
+"""The twin as OpenUSD, opened by usd-core."""
+
+import json
+
+import exported_twin
+import mujoco
+import numpy as np
+import pytest
+
+from pipeline.export import export_project
+from pipeline.geometry import transform
+from pipeline.scene.scene_files import read_scene
+
+pxr = pytest.importorskip("pxr", reason='usd-core is missing: pip install "grs-studio[usd]"')
+from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return exported_twin.write(tmp_path_factory.mktemp("usd") / "twin")
+
+
+@pytest.fixture(scope="module")
+def folder(project, tmp_path_factory):
+    out = tmp_path_factory.mktemp("stage") / "twin"
+    left_out = export_project(project, "usd", out)
+    assert len(left_out) == 1 and "lights" in left_out[0]
+    return out
+
+
+@pytest.fixture(scope="module")
+def stage(folder):
+    return Usd.Stage.Open(str(folder / "twin.usdc"))
+
+
+@pytest.fixture(scope="module")
+def twin(project):
+    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
+
+
+def world_from(prim):
+    """Return world_from_prim (4, 4), for columns."""
+    return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
+
+
+def test_every_object_has_the_pose_of_scene_json(project, stage):
+    for p in json.loads((project / "scene.json").read_text())["placements"]:
+        pose = world_from(stage.GetPrimAtPath(f"/World/{p['name']}"))
+        quat = np.zeros(9)
+        mujoco.mju_quat2Mat(quat, np.array(p["world_from_object"]["quat_wxyz"]))
+        assert np.abs(pose[:3, 3] - p["world_from_object"]["pos"]).max() < 1e-6, p["name"]
+        assert np.abs(pose[:3, :3] - quat.reshape(3, 3)).max() < 1e-6, p["name"]
+
+
+def test_z_is_up_lengths_are_metres_and_masses_are_the_twins(stage, twin):
+    assert UsdGeom.GetStageUpAxis(stage) == "Z"
+    assert UsdGeom.GetStageMetersPerUnit(stage) == 1 and UsdPhysics.GetStageKilogramsPerUnit(stage) == 1
+    moving = [p for p in stage.Traverse() if p.HasAPI(UsdPhysics.RigidBodyAPI)]
+    fixed = stage.GetPrimAtPath("/World/picture")
+    assert fixed and not fixed.HasAPI(UsdPhysics.RigidBodyAPI) and len(moving) == twin.nbody - 2
+    for b in range(1, twin.nbody):
+        name = twin.body(b).name.replace("/", "_")
+        prim = stage.GetPrimAtPath(f"/World/{name}")
+        if prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            mass = UsdPhysics.MassAPI(prim)
+            assert mass.GetMassAttr().Get() == pytest.approx(twin.body_mass[b], rel=1e-6)
+            assert np.array(mass.GetDiagonalInertiaAttr().Get()) == pytest.approx(twin.body_inertia[b], rel=1e-5)
+            assert not any(p.HasAPI(UsdPhysics.RigidBodyAPI) for p in prim.GetAllChildren())
+
+
+def test_colliders_are_convex_and_have_the_twins_friction(stage, twin):
+    colliders = [p for p in stage.Traverse() if p.HasAPI(UsdPhysics.CollisionAPI)]
+    assert len(colliders) == int(((twin.geom_contype | twin.geom_conaffinity) > 0).sum())
+    for prim in colliders:
+        if prim.IsA(UsdGeom.Mesh):
+            assert UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get() == "convexHull"
+        material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
+        assert 0 < UsdPhysics.MaterialAPI(material.GetPrim()).GetDynamicFrictionAttr().Get() <= 1.5
+
+
+def test_a_drawer_and_a_door_move_along_their_joints_to_their_limits(stage, twin):
+    for name, value in (("cabinet/upper", 0.1), ("oven/flap", -0.7)):
+        joint = next(
+            p for p in stage.Traverse()
+            if p.IsA(UsdPhysics.Joint)
+            and str(UsdPhysics.Joint(p).GetBody1Rel().GetTargets()[0]).endswith(name.replace("/", "_"))
+        )  # fmt: skip
+        data = mujoco.MjData(twin)
+        own = twin.joint(int(twin.body_jntadr[twin.body(name).id]))
+        data.qpos[own.qposadr[0]] = value
+        mujoco.mj_forward(twin, data)
+        expected = np.eye(4)
+        expected[:3, :3], expected[:3, 3] = data.body(name).xmat.reshape(3, 3), data.body(name).xpos
+        assert np.abs(moved(stage, joint, value) - expected).max() < 1e-5, name
+        unit = 1.0 if joint.IsA(UsdPhysics.PrismaticJoint) else np.pi / 180
+        limits = joint.GetAttribute("physics:lowerLimit").Get(), joint.GetAttribute("physics:upperLimit").Get()
+        assert np.array(limits) * unit == pytest.approx(own.range, abs=1e-5)
+
+
+def moved(stage, prim, value):
+    """Return the pose of a joint's second body when the joint is at `value`, in radians or metres."""
+    joint = UsdPhysics.Joint(prim)
+    frames = []
+    for number in (0, 1):
+        frame = np.eye(4)
+        quat = getattr(joint, f"GetLocalRot{number}Attr")().Get()
+        mujoco.mju_quat2Mat(flat := np.zeros(9), np.array([quat.GetReal(), *quat.GetImaginary()], float))
+        frame[:3, :3], frame[:3, 3] = flat.reshape(3, 3), getattr(joint, f"GetLocalPos{number}Attr")().Get()
+        frames.append(frame)
+    motion = np.eye(4)
+    if prim.IsA(UsdPhysics.PrismaticJoint):
+        motion[0, 3] = value
+    else:
+        c, s = np.cos(value), np.sin(value)
+        motion[1:3, 1:3] = [[c, -s], [s, c]]
+    first = world_from(stage.GetPrimAtPath(joint.GetBody0Rel().GetTargets()[0]))
+    return first @ frames[0] @ motion @ np.linalg.inv(frames[1])
+
+
+def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
+    shown = next(p for p in stage.GetPrimAtPath("/World/picture").GetAllChildren() if p.IsA(UsdGeom.Mesh)
+                 and UsdGeom.Imageable(p).ComputePurpose() == "default")  # fmt: skip
+    material, _ = UsdShade.MaterialBindingAPI(shown).ComputeBoundMaterial()
+    samplers = [UsdShade.Shader(p) for p in material.GetPrim().GetChildren()]
+    files = [s.GetInput("file").Get() for s in samplers if s.GetIdAttr().Get() == "UsdUVTexture"]
+    assert len(files) == 1 and files[0].resolvedPath and (folder / files[0].path).is_file()
+    st = UsdGeom.PrimvarsAPI(shown).GetPrimvar("st")
+    assert st.GetInterpolation() == "faceVarying"
+    assert len(st.Get()) == len(UsdGeom.Mesh(shown).GetFaceVertexIndicesAttr().Get())
+
+
+def test_the_camera_sees_a_point_at_the_photographs_pixel(project, stage):
+    scene = read_scene(project)
+    k = scene.intrinsics
+    assert k is not None
+    point = np.array([0.05, -0.1, 0.04])
+    seen = transform(np.linalg.inv(scene.world_from_camera), point)
+    column, row = k.fx * seen[0] / seen[2] + k.cx, k.fy * seen[1] / seen[2] + k.cy
+    camera = UsdGeom.Camera(stage.GetPrimAtPath("/World/photo")).GetCamera(Usd.TimeCode.Default())
+    projected = (camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()).Transform(
+        Gf.Vec3d(*point)
+    )
+    assert (projected[0] + 1) / 2 * k.width - 0.5 == pytest.approx(column, abs=0.01)
+    assert (1 - projected[1]) / 2 * k.height - 0.5 == pytest.approx(row, abs=0.01)
+
+
+def test_usd_validation_finds_nothing(stage):
+    registry = UsdValidation.ValidationRegistry()
+    context = UsdValidation.ValidationContext(registry.GetOrLoadAllValidators())
+    found = [f"{e.GetName()}: {e.GetMessage()}" for e in context.Validate(stage) if not e.HasNoError()]
+    assert found == []
+
+
+def test_equal_projects_give_equal_bytes(project, folder, tmp_path):
+    export_project(project, "usd", tmp_path / "again")
+    assert (tmp_path / "again" / "twin.usdc").read_bytes() == (folder / "twin.usdc").read_bytes()
