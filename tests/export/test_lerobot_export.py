@@ -77,9 +77,11 @@ def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
     for number in range(info["total_episodes"]):
         episode = read_lerobot(dataset, number)
         assert list(episode.names)[:3] == ["x", "y", "z"] and list(episode.names)[-1] == "suction"
-        behind = np.abs(episode.q[1:, :3] - episode.u[:-1, :3]).max()
-        assert behind < 0.12 and np.ptp(episode.q[:, 2]) > 0.05
-        assert set(np.unique(episode.u[:, -1])) == {0.0, 1.0}
+        assert episode.actions is not None
+        positions, actions = (table.rows(0, len(table)) for table in (episode.positions, episode.actions))
+        assert np.abs(positions[1:, :3] - actions[:-1, :3]).max() < 0.12
+        assert np.ptp(positions[:, 2]) > 0.05
+        assert set(np.unique(actions[:, -1])) == {0.0, 1.0}
 
 
 def test_objects_end_where_the_task_wants_them(dataset, info):
