@@ -105,7 +105,8 @@ def _without_constraint(clause: Clause) -> Iterator[Clause]:
     joints = [i for i in range(at) if tokens[i].has("comma", "conjunctions")]
     begin = at
     for low in (*reversed(joints), -1):
-        if any(t.has(*STATING) and not t.has("scene", "ranks") for t in tokens[low + 1 : begin]):
+        part = tokens[low + 1 : begin]
+        if any(t.has(*STATING) and not t.has("scene") and (not t.has("ranks") or t is part[-1]) for t in part):
             break
         begin = low + 1
         if low == -1:

@@ -30,6 +30,12 @@ def unread_words(tokens: Sequence[Token], read: frozenset[str], kind: str) -> li
     return [t.text for t in tokens if has_content(t) and t.text not in read and not _orders(t, kind)]
 
 
+def dropped_sides(tokens: Sequence[Token]) -> list[str]:
+    """Return the sides of the table that stand at the end of a part of a sentence before the last part."""
+    ends = [i for i, t in enumerate(tokens[:-1]) if tokens[i + 1].has("comma", "conjunctions", "stop")]
+    return [tokens[i].value("places") for i in ends if tokens[i].has("places") and not tokens[i].has("scene")]
+
+
 def unknown_words(tokens: Sequence[Token]) -> list[str]:
     """Return the words that the lexicon does not know, or knows as no object, verb or relation."""
     return [

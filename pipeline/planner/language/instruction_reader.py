@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from pipeline.planner.articulation_phrases import PartReference, parse_opening
 from pipeline.planner.language.clauses import clauses_of, leaves_alone
 from pipeline.planner.language.conditions import take_condition
-from pipeline.planner.language.coverage import unread_words
+from pipeline.planner.language.coverage import dropped_sides, unread_words
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.normalisation import plain
 from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
@@ -69,6 +69,10 @@ class InstructionReader:
     def refuse_unread(self, tokens: Sequence[Token], plan: TaskPlan) -> None:
         """Raise UnclearPhrase, with the plan as an offer, where a word that carries content was not read."""
         unread = unread_words(tokens, self.statements.phrases.mentions.words, plan.kind)
+        if plan.kind == "move_to":
+            zones = {goal.names[1].removesuffix("_zone") for goal in plan.goals}
+            sides = dropped_sides(tokens)
+            unread += [side for side in sides if side in ("left", "right", "near", "far") and side not in zones]
         if unread:
             quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(unread))
             offer = instruction_of(plan.goals, self.names)
@@ -109,6 +113,7 @@ class InstructionReader:
             goals += [goal for goal in staged if goal not in goals]
         if not goals:
             raise RefusedClause(unmet or "the words name no action: say what to do with which object")
+        self._refuse_contradiction(goals)
         return _plan(kinds, self._without_kept(goals))
 
     def _sooner(self, when: Token, stated: Sequence[Token]) -> list[PlannedGoal]:
@@ -119,6 +124,14 @@ class InstructionReader:
             return self._clause(stated)[1]
         except UnclearPhrase:
             return []
+
+    def _refuse_contradiction(self, goals: Sequence[PlannedGoal]) -> None:
+        """Raise UnclearPhrase where one object is to be at two places at a time, or one side was dropped."""
+        for one, other in combinations([goal for goal in goals if goal.kind == "in_zone"], 2):
+            if (one.names[0], one.stage) == (other.names[0], other.stage) and one.names[1] != other.names[1]:
+                offers = [instruction_of([replace(goal, stage=0)], self.names) for goal in (one, other)]
+                name = self.names[one.names[0]]
+                raise UnclearPhrase(f"the {name} is to be at two places: say which", name, alternatives=offers)
 
     def _without_kept(self, goals: list[PlannedGoal]) -> list[PlannedGoal]:
         """Return the goals; raise where one of them moves what is to be left alone."""

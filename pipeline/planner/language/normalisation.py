@@ -89,6 +89,7 @@ RULES: Sequence[tuple[str, str]] = (
     (r"\b(?:that is |which is |standing |lying )?(?:further|farther|furthest|farthest|more|most) (?:to the |on the |towards "
      r"the )?(left|right|front|back)\b(?! (?:of|one)\b)", r"extreme-\1"),
     (r"\b(?:that is |which is )(?:further|farther|furthest|farthest) away\b", "extreme-back"),
+    (r"\b(?:clos|near)er to (?=(?:the|my|a|it)\b)", "next to "),
     # relations
     (r"\bso (?:that )?(?:it|they) (?:has|have) (.+?) (?:on|to) (?:its|their) left\b", r"to the right of \1"),
     (r"\bso (?:that )?(?:it|they) (?:has|have) (.+?) (?:on|to) (?:its|their) right\b", r"to the left of \1"),

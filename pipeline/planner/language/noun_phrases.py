@@ -113,6 +113,7 @@ class NounPhrases:
         """Raise UnclearPhrase for "the mug or the cup": a choice between single objects, not a set."""
         is_set = any(
             t.value("determiners") == "every" or t.value("anything") == "plural" or t.text != singular(t.text)
+            or t.text == "anything"
             for t in tokens if t.has("determiners", "anything", "nouns", "scene", "class_words", "mass")
         )  # fmt: skip
         if len(parts) > 1 and any(t.text == "or" for t in tokens) and not is_set:
@@ -202,7 +203,8 @@ class NounPhrases:
         if count and len(pool) > count:
             if phrase.definite and not phrase.picks:
                 raise self._which(pool, text, nouns, f"there are {len(pool)} of them")
-            pool = sorted(pool, key=lambda o: (self.start.support(o) is not None, carry_risk(o)))[:count]
+            named = self.mentions.named
+            pool = sorted(pool, key=lambda o: (o in named, self.start.support(o) is not None, carry_risk(o)))[:count]
         elif len(pool) > 1 and not several:
             if not phrase.picks:
                 raise self._which(pool, text, nouns)
@@ -322,7 +324,9 @@ class NounPhrases:
         members = lexicon.class_members().get(klass, frozenset())
         also = synonyms(bare) | synonyms(noun.text)
         exact: list[Callable[[SceneObject], bool]] = [lambda o: bool({noun.text, bare} & name_words(o))]
-        if (several or noun.text != bare) and sum(exact[0](o) for o in pool) < 2:  # "the cans": tins, too
+        if (several or noun.text != bare or phrase.ranks) and sum(
+            exact[0](o) for o in pool
+        ) < 2:  # "the cans": tins, too
             exact = [lambda o: bool(({noun.text, bare} | also) & name_words(o))]
         readings: list[Callable[[SceneObject], bool]] = [
             *exact,

@@ -164,7 +164,7 @@ def place_of(tokens: Sequence[Token]) -> str:
         if token.has("scene") and not token.has("places", "ranks"):
             return ""
         if place:
-            if found and found != place and not (token.has("places") and found in ("far", "near")):
+            if found and found != place and not (token.has("places") and "far" in {t.text for t in tokens}):
                 return ""
             found = place
         elif token.text in ("edge", "corner", "rim", "border") and not found:

@@ -34,6 +34,7 @@ Goals = tuple[str, list[PlannedGoal]]
 """Kind of task, and its goals."""
 NOTHING: Goals = ("", [])
 SET_VERBS = ("stack", "row", "sort", "group", "separate", "mirror", "swap", "clear", "discard", "tidy")
+THROWN = ("throw", "toss", "chuck", "lob", "sling", "fling")
 CONTAINER_RELATIONS = ("inside", "to", "on")
 
 
@@ -63,6 +64,8 @@ class StatementReader:
             raise RefusedClause(f'"{text}" says what not to do; say what to do')
         if sentence.verb == "ignore":
             return self._leave(sentence)
+        if sentence.verb_text in THROWN and any(t.has("addressee") for t in sentence.body):
+            raise RefusedClause(f'the robot cannot "{sentence.verb_text}": it only picks objects up and puts them down')
         kept = self.phrases.kept
         sentence = self._without_exception(sentence)
         try:
