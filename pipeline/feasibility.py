@@ -61,36 +61,48 @@ def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tupl
     return tuple(sorted(tasks, key=lambda task: bool(read_feasibility(task, project_dir, robot))))
 
 
-def choose(
-    candidates: Sequence[Task], count: int, project_dir: Path, sandbox: ProgramRunner, robot: str
+def plan_candidates(
+    candidates: Sequence[Task], project_dir: Path, sandbox: ProgramRunner, robot: str
 ) -> Iterator[Feasibility]:
-    """Yield at most `count` tasks, best first among those that the robot can do, the others last.
+    """Plan candidates one after the other: of each kind until one is feasible, then others while too few are.
 
-    Of each kind the first feasible candidate is taken, and a second one only where fewer than SHOWN_FIRST are feasible.
     Raises SandboxError.
     """
-    kinds: dict[str, list[Task]] = {}
-    for task in candidates:
-        kinds.setdefault(task.kind or task.name, []).append(task)
-    able: list[Task] = []
-    unable: list[Feasibility] = []
+    able = 0
     spare: list[Task] = []
-    for of_kind in kinds.values():
-        results = []
-        for task in of_kind:
-            results.append(Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot)))
-            if not results[-1].reason:
-                able.append(task)
-                spare += of_kind[len(results) :]
+    for of_kind in _by_kind(candidates).values():
+        for number, task in enumerate(of_kind, 1):
+            result = Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot))
+            yield result
+            if not result.reason:
+                able += 1
+                spare += of_kind[number:]
                 break
-        else:
-            unable.append(results[0])
     for task in spare:
-        if len(able) >= SHOWN_FIRST:
-            break
-        if not why_not_feasible(task, project_dir, sandbox, robot):
-            able.append(task)
-    yield from [*(Feasibility(task, "") for task in able), *unable][:count]
+        if able >= SHOWN_FIRST:
+            return
+        result = Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot))
+        able += not result.reason
+        yield result
+
+
+def best_first(results: Sequence[Feasibility], count: int) -> tuple[Feasibility, ...]:
+    """Return at most `count` planned tasks: the feasible ones, then the first of each kind that has none."""
+    able = [result for result in results if not result.reason]
+    done = {_kind(result.task) for result in able}
+    unable = {_kind(result.task): result for result in reversed(results) if _kind(result.task) not in done}
+    return (*able, *reversed(unable.values()))[:count]
+
+
+def _by_kind(tasks: Sequence[Task]) -> dict[str, list[Task]]:
+    kinds: dict[str, list[Task]] = {}
+    for task in tasks:
+        kinds.setdefault(_kind(task), []).append(task)
+    return kinds
+
+
+def _kind(task: Task) -> str:
+    return task.kind or task.name
 
 
 def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> str:

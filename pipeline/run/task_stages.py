@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.feasibility import choose
+from pipeline.feasibility import best_first, plan_candidates
 from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
 from pipeline.planner import PlannerModel
@@ -77,13 +77,14 @@ def _chosen(
     candidates: tuple[Task, ...], project: Project, services: Services
 ) -> Generator[Progress, None, tuple[Task, ...]]:
     """Return the proposals, those first that the robot in use can do by a dry run, and save them."""
-    chosen = []
-    for result in choose(candidates, PROPOSALS, project.folder, services.sandbox, project_robot(project, services)):
-        if result.reason:
-            yield Progress("task", f"not with this robot: {result.task.instruction} {result.reason}")
-        chosen.append(result.task)
+    robot, results = project_robot(project, services), []
+    for result in plan_candidates(candidates, project.folder, services.sandbox, robot):
+        results.append(result)
+        if not robot_kind(robot).floats:
+            yield Progress("task", f"planned for the robot: {result.task.instruction} {result.reason}".strip())
+    chosen = tuple(result.task for result in best_first(results, PROPOSALS))
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in chosen])
-    return tuple(chosen)
+    return chosen
 
 
 def _proposals(

@@ -15,7 +15,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from pipeline.feasibility import choose
+from pipeline.feasibility import best_first, plan_candidates
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
@@ -66,7 +66,7 @@ def proposals_for(folder: Path, robot: str, sandbox: Sandbox) -> tuple[tuple[Tas
         scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=cut_off_objects(project),
         alternatives=True,
     ).tasks  # fmt: skip
-    results = list(choose(candidates, 12, folder, sandbox, robot))
+    results = best_first(list(plan_candidates(candidates, folder, sandbox, robot)), 12)
     able = tuple(result.task for result in results if not result.reason)
     return able, len(results) - len(able)
 

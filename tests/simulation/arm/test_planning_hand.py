@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.feasibility import choose, feasible_first, read_feasibility, why_not_feasible
+from pipeline.feasibility import best_first, feasible_first, plan_candidates, read_feasibility, why_not_feasible
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.simulation import kit
@@ -65,7 +65,7 @@ def test_of_each_kind_a_feasible_candidate_is_chosen(table, sandbox, monkeypatch
     candidates = ask_for_proposals(kit.Scene.load(table), PlannerModel(), alternatives=True).tasks
     reasons = {task.instruction: "too wide" for task in candidates if "red" in task.instruction}
     monkeypatch.setattr("pipeline.feasibility.why_not_feasible", lambda task, *_: reasons.get(task.instruction, ""))
-    chosen = list(choose(candidates, 99, table, sandbox, "arm"))
+    chosen = best_first(list(plan_candidates(candidates, table, sandbox, "arm")), 99)
     assert len({one.task.instruction for one in chosen}) == len(chosen)
     assert [bool(one.reason) for one in chosen] == sorted(bool(one.reason) for one in chosen)
     kinds_able = {task.kind for task in candidates if task.instruction not in reasons}
