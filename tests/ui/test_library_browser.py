@@ -11,6 +11,7 @@ import trimesh
 from app_page import LONG, OpenProject, rows, screenshot, undo_button, wait_until_idle
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 from studio_process import Studio
+from watched_page import wait_for_requests
 
 SCENE, UID = "sizes", "0123456789abcdef0123456789abcdef"
 
@@ -247,6 +248,7 @@ def test_an_asset_similar_to_an_object_is_used_for_it(project: OpenProject):
     open_library(page)
     library.get_by_role("button", name="Similar to").click()
     expect(library.locator(".image-query")).to_be_visible()
+    wait_for_requests(page, seconds=30)  # results that replace a card swallow its click
     cards(page).nth(1).click(timeout=LONG)
     chosen = cards(page).nth(1).get_attribute("data-id")
     library.locator("[data-act=use]").click()

@@ -175,7 +175,7 @@ def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     expect(left.locator("#caption")).to_have_text(re.compile("layout as photographed"), timeout=LONG)
     expect(right.locator("#caption")).to_have_text(re.compile("layout 2"), timeout=LONG)
     expect(shown.locator(".outcomes")).to_contain_text("Reward")
-    shown.get_by_role("button", name="Replay").first.click()  # ends the comparison, as Close does
+    shown.locator(".comparison").get_by_role("button", name="Close").click()
     expect(shown.locator(".comparison")).to_have_count(0)
     expect(page.locator("#beside")).to_be_hidden()
     shown.locator("[data-round='1']").click()

@@ -60,12 +60,17 @@ def open_page(browser: Browser, **screen: Any) -> Iterator[Page]:
     assert not log.errors
 
 
+def wait_for_requests(page: Page, seconds: float) -> None:
+    """Wait until no request of the page is open, so many seconds at most."""
+    deadline = time.monotonic() + seconds
+    while PAGE_LOGS[page].open_requests and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+
+
 def close_app(page: Page) -> None:
     """Leave the studio, once no request is open or after some seconds. What Gradio reports of it is no error."""
     log = PAGE_LOGS[page]
-    deadline = time.monotonic() + 2
-    while log.open_requests and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
+    wait_for_requests(page, seconds=2)
     before = log.take_errors()
     page.goto("about:blank")
     log.errors = before

@@ -63,7 +63,7 @@ class _Strip:
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
+class _GraspCandidate:
     """A run of points between the fingers, before its flanks are measured."""
 
     strip: _Strip
@@ -89,11 +89,11 @@ def find_grasps(physics: Physics, target: Object, max_grasps: int = 16) -> Grasp
     Measuring flanks takes most of the time: it goes in the order of the least cost until there are enough grasps.
     """
     heights = measure_heights(physics, target)
-    candidates: list[_Candidate] = []
+    candidates: list[_GraspCandidate] = []
     widths, blockers, sloped = [np.inf], Counter[str](), False
     for yaw in _closing_directions(target):
         for result in _candidates_along(heights, target, yaw):
-            if isinstance(result, _Candidate):
+            if isinstance(result, _GraspCandidate):
                 candidates.append(result)
             else:
                 widths.append(result)
@@ -123,7 +123,7 @@ def _closing_directions(target: Object) -> np.ndarray:
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(GRASP_DIRECTIONS) + 0.5) / GRASP_DIRECTIONS])
 
 
-def _candidates_along(heights: SurfaceHeights, target: Object, yaw: float) -> Iterator[_Candidate | float]:
+def _candidates_along(heights: SurfaceHeights, target: Object, yaw: float) -> Iterator[_GraspCandidate | float]:
     """Yield grasps that close in one direction, and widths that are too large."""
     local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
     extent = local[heights.own, 1] if heights.own.any() else np.zeros(1)
@@ -141,7 +141,7 @@ def _candidates_along(heights: SurfaceHeights, target: Object, yaw: float) -> It
                 break
 
 
-def _candidates_at(heights: SurfaceHeights, strip: _Strip, tips: float) -> Iterator[_Candidate | float]:
+def _candidates_at(heights: SurfaceHeights, strip: _Strip, tips: float) -> Iterator[_GraspCandidate | float]:
     """Yield the results of `_candidates_along` for one strip with the fingertips at the height `tips`."""
     high = strip.inside & heights.own & (heights.heights > tips + 0.003)
     if not high.any() or strip.top - tips < 0.008:
@@ -150,7 +150,7 @@ def _candidates_at(heights: SurfaceHeights, strip: _Strip, tips: float) -> Itera
         if up - low > MAX_OBJECT_WIDTH_M + 2.5 * heights.pitch:
             yield float(up - low)
         else:
-            yield _Candidate(strip, tips, low, up, _cost(strip, tips, low, up - heights.pitch))
+            yield _GraspCandidate(strip, tips, low, up, _cost(strip, tips, low, up - heights.pitch))
 
 
 def _cost(strip: _Strip, tips: float, low: float, up: float, slant: float = 0.0) -> float:
@@ -160,7 +160,9 @@ def _cost(strip: _Strip, tips: float, low: float, up: float, slant: float = 0.0)
     return off_centre + SLANT_COST_M * slant + 0.6 * (0.037 - hold) + 0.1 * max(0.0, up - low - 0.07)
 
 
-def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candidate) -> Grasp | float | int | str | None:
+def _measured_grasp(
+    heights: SurfaceHeights, target: Object, candidate: _GraspCandidate
+) -> Grasp | float | int | str | None:
     """Return a grasp with the width between its flanks; the width that is too large, or the label of what blocks it.
 
     SLOPED if the flanks slant more than friction holds, None if the object itself is in the way.
@@ -199,7 +201,7 @@ def _measured_grasp(heights: SurfaceHeights, target: Object, candidate: _Candida
 
 
 def _contact_slope(
-    heights: SurfaceHeights, target: Object, candidate: _Candidate, low: float, up: float
+    heights: SurfaceHeights, target: Object, candidate: _GraspCandidate, low: float, up: float
 ) -> tuple[float, float]:
     """Return the slope of the faces against the vertical where the pads touch, and the contacts' offset in height.
 
