@@ -249,8 +249,10 @@ def test_an_asset_similar_to_an_object_is_used_for_it(project: OpenProject):
     library.get_by_role("button", name="Similar to").click()
     expect(library.locator(".image-query")).to_be_visible()
     wait_for_requests(page, seconds=30)  # results that replace a card swallow its click
-    cards(page).nth(1).click(timeout=LONG)
-    chosen = cards(page).nth(1).get_attribute("data-id")
+    expect(cards(page).first).to_be_visible(timeout=LONG)
+    used = {match["asset_id"] for match in project.json("matches.json")}
+    chosen = next(tile for tile in cards(page).evaluate_all("all => all.map((t) => t.dataset.id)") if tile not in used)
+    library.locator(f".grid .tile[data-id='{chosen}']").click()
     library.locator("[data-act=use]").click()
     expect(library.locator("p.message")).to_contain_text("now uses")
     page.keyboard.press("Escape")

