@@ -32,7 +32,7 @@ class Trial:
     measured: np.ndarray
     """Of shape (T, C): joint positions, then three coordinates and three rotations an object."""
     controls: np.ndarray
-    """Of shape (steps, nu): the mean over each step of the actions, each of which holds until the next sample."""
+    """Mean action over each time step, of shape (steps, nu). An action holds until the next sample."""
     actions: np.ndarray
     """At the samples, of shape (T, nu)."""
     qpos: np.ndarray

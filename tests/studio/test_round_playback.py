@@ -106,6 +106,7 @@ def test_a_replay_that_a_person_asks_for_plays_from_its_start_wherever_it_was(vi
     view.enqueue({"op": "seek", "time": 2.5})
     view.present(Presentation((), start=0.5))
     wait_until(lambda: 0.5 < view.time < 2.5, "a recording that plays")
+    assert view.playing
 
 
 def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(view):

@@ -8,7 +8,7 @@ from pipeline.planner.language.tokens import COMMA, Token
 
 LEAVE = Token("leave", {"verbs": "ignore"})
 STATING = ("verbs", "relations", "places", "arrangements", "gerunds")
-"""Tags of words of which a statement has at least one."""
+"""Tags: a statement has a word with at least one of them."""
 
 
 @dataclass(frozen=True)

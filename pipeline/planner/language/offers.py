@@ -124,7 +124,7 @@ def _read_windows(tokens: list[Token], reader: InstructionReader, budget: int) -
 
 
 def _readable(tokens: Sequence[Token], reader: InstructionReader) -> TaskPlan | None:
-    """Return the plan of tokens of which all content is read; None for others."""
+    """Return the plan of the tokens, or None if a content word among them is not understood."""
     saved = reader.saved_state()
     try:
         plan = reader.plan(tokens)

@@ -65,7 +65,7 @@ def stripped(tokens: Sequence[Token]) -> list[Token]:
 
 
 def take_apart(tokens: list[Token]) -> Sentence:
-    """Return the verb, the objects and what is said of them."""
+    """Split a statement into its verb and the words after it."""
     first, *rest = tokens
     verb = first.value("verbs") or first.value("gerunds")
     noun_like = (
