@@ -1,6 +1,7 @@
 """The panel that adjusts one object of the twin, beside the viewer in which it is dragged."""
 
 from collections.abc import Callable
+from typing import Any
 
 from components.component import Component
 
@@ -21,6 +22,6 @@ class Adjuster(Component):
     folder, event_names = "adjuster", ("decide", "weigh")
     patterns = ("form_field",)
 
-    def __init__(self, answer: Callable[[dict], dict], viewer: str):
-        """`viewer` is the elem_id of the Viewer in which the objects are dragged."""
-        super().__init__(answer=answer, viewer=viewer)
+    def __init__(self, answer: Callable[[dict], dict], viewer: str, **settings: Any):
+        """`viewer` is the elem_id of the Viewer in which the objects are dragged; Gradio adds settings at updates."""
+        super().__init__(answer=answer, viewer=viewer, **settings)
