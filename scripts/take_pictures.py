@@ -35,7 +35,7 @@ def take_all(page: Page, address: str) -> None:
     """Go through the six steps of a sample scene."""
     page.goto(address)
     page.locator(f".gallery [data-name={SCENE}]").first.click()
-    expect(page.get_by_role("tab", name=re.compile("^Scene"))).to_contain_text("done", timeout=LONG)
+    expect(page.get_by_role("tab", name=re.compile("^Scene"))).to_contain_text("Done", timeout=LONG)
     wait_until_idle(page)
     open_step(page, "Frame")
     page.locator(".frame-view canvas").nth(1).hover(position={"x": 150, "y": 175})

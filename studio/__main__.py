@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return _fail(f"our fault: {type(error).__name__}: {error} ({where}; GRS_DEBUG=1 shows more)", OUR_FAULT)
+        return _fail(f"internal error: {type(error).__name__}: {error} ({where}; GRS_DEBUG=1 shows more)", OUR_FAULT)
 
 
 def parser() -> argparse.ArgumentParser:

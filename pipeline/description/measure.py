@@ -47,7 +47,7 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
     doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
-        doubts = (*doubts, f"It seems to be two things, one on the other from {step * 100:.0f} cm up: split its mask?")
+        doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
     noun = NOUNS.get(fit.shape, fit.shape)
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
@@ -131,24 +131,27 @@ def _find_doubts(
     hull = cv2.contourArea(cv2.convexHull(cv2.findNonZero(mask.astype(np.uint8))))
     thin = mask.sum() < 0.35 * hull and size[2] < 0.03
     against = [
-        (size.max() > MAX_SIZE, f"{size.max():.2f} m is larger than what stands on a table."),
-        (size.max() < MIN_SIZE, f"{size.max() * 100:.1f} cm is too small to be told from noise."),
+        (size.max() > MAX_SIZE, f"{size.max():.2f} m is too large for an object on a table."),
+        (size.max() < MIN_SIZE, f"{size.max() * 100:.1f} cm is too small to distinguish from noise."),
         (size[2] < MIN_HEIGHT, f"It rises only {size[2] * 1000:.0f} mm above the table: print, a shadow or noise."),
         (
             measured > 0 and float(np.percentile(points[:, 2], 80)) < FLAT_HEIGHT,
             "Most of it lies flat on the table: print, a shadow or noise.",
         ),
         (thin, "It is long and thin and lies flat: a cable?"),
-        (bottom == 0 and low > 0.25, f"It hangs {low * 100:.0f} cm above the table: a robot or something it holds?"),
+        (
+            bottom == 0 and low > 0.25,
+            f"It hangs {low * 100:.0f} cm above the table: a robot or an object in its gripper?",
+        ),
     ]
     unsure = [
-        (measured == 0, "No depth was measured on it: position and size are guessed from its outline."),
+        (measured == 0, "No depth was measured: position and size are estimated from its outline."),
         (0 < measured < MIN_POINTS, f"Only {measured} points were measured."),
         (
             bottom == 0 and 0.03 < low <= 0.25,
-            f"Its lowest {low * 100:.0f} cm are hidden; it was taken to stand on the table.",
+            f"Its lowest {low * 100:.0f} cm are hidden; it is assumed to stand on the table.",
         ),
-        (bottom > 0, f"It rests on something {bottom * 100:.0f} cm high."),
+        (bottom > 0, f"It rests on an object {bottom * 100:.0f} cm high."),
     ]
     doubts = tuple(sentence for applies, sentence in against + unsure if applies)
     return doubts, not any(applies for applies, _ in against)

@@ -205,8 +205,8 @@ def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collecti
     first = candidates[0]
     if first.score >= min_score or first.asset_id in proved:
         return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
-    nearest = f"the nearest, {first.asset_id.replace('_', ' ')}, is not it: {first.reason}"
-    return Match(segment_id, None, 1.0, f"nothing fits well enough; {nearest}", candidates)
+    nearest = f"closest (rejected): {first.asset_id.replace('_', ' ')}, {first.reason}"
+    return Match(segment_id, None, 1.0, f"no match; {nearest}", candidates)
 
 
 def _decide_without_encoder(

@@ -185,7 +185,7 @@ class _Decider:
         if this.report.clean:
             return replace(this, route="done", reason="every check passes and every goal is met"), None
         if is_last:
-            cause = "repairs are off" if self.mode == "none" else f"{len(self.rounds)} rounds were run"
+            cause = "repair is off" if self.mode == "none" else f"{len(self.rounds)} rounds were run"
             return replace(this, route="give_up", reason=f"{cause}: {first_failure(this.report)}"), None
         base = self._base(this)
         answer = self._answer(base)

@@ -181,10 +181,10 @@ def _rivals(match: Match | None, placed: str | None) -> tuple[float, str]:
     first = match.candidates[0]
     if match.asset_id is None:
         closeness = min(first.score / MIN_PROBABILITY, 1.0)
-        nearest = f"the library's nearest, {_readable(first.asset_id)}, scores {first.score:.0%}"
+        nearest = f"the closest asset, {_readable(first.asset_id)}, scores {first.score:.0%}"
         return 1 - MAX_RIVAL_PENALTY * closeness, nearest
     if placed is None:
-        rejected = f"{_readable(match.asset_id)}, which it was matched to, does not fit what was measured"
+        rejected = f"{_readable(match.asset_id)}, the matched asset, does not fit what was measured"
         return 1 - MAX_RIVAL_PENALTY, rejected
     score = next((c.score for c in match.candidates if c.asset_id == match.asset_id), first.score)
     rival = next((c for c in match.candidates if c.asset_id != match.asset_id), None)
@@ -208,8 +208,8 @@ def _weakest_term(
         "rivals": rival,
         "outline": f"{outline:.0%} of its outline agrees with the mask",
         "depth": misfit if p.misfit > depth_error else f"it is {depth_error * 100:.1f} cm off in depth",
-        "visibility": f"{1 - terms.visibility:.0%} of it is hidden by what stands in front of it",
-        "shape": "its far side is guessed, because it was reconstructed from the view",
+        "visibility": f"{1 - terms.visibility:.0%} of it is hidden by other objects",
+        "shape": "its hidden side is estimated, because it was reconstructed from the view",
         "points": f"only {point_count} points of it were measured",
     }
     weakest = min(clauses, key=lambda name: getattr(terms, name))
@@ -225,13 +225,13 @@ def _reason_if_sure(
         if match.asset_id is not None:
             why = rival
         else:
-            why = "no asset fits" if match.source != "human" else "reconstructed from the view, as a person chose"
-        return f"Sure of its place; {why}: {agreement}."
+            why = "no asset fits" if match.source != "human" else "reconstructed from the view, chosen by a person"
+        return f"Position certain; {why}: {agreement}."
     doubt = _match_doubt(match, p.asset_id)
     if doubt:
-        return f"Sure of its place, less of what it is: {doubt}."
+        return f"Position certain, identity less so: {doubt}."
     if terms.rivals < 1 - 0.8 * MAX_RIVAL_PENALTY:
-        return f"Its place agrees with the photograph, but {rival}."
+        return f"Position agrees with the photograph, but {rival}."
     return f"Everything agrees: {agreement}."
 
 

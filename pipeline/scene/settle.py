@@ -135,7 +135,7 @@ def _report(before: Placement, after: Placement) -> SettleReport | None:
         message = f"{name} would not rest on the table and was fixed where the photograph shows it"
         return SettleReport(name, 0.0, 0.0, f"{message}; move it, or choose another asset", held=True)
     if after.foot and not before.foot:
-        return SettleReport(name, moved, turned, f"{name} would have toppled, so it was given a flat foot")
+        return SettleReport(name, moved, turned, f"{name} would topple; a flat foot was added")
     fell = float(a.pos[2] - b.pos[2])
     if fell > REPORTED_SHIFT_M and fell > 0.7 * moved and turned < TOPPLE_ANGLE_RAD:
         advice = "no support was found under it; add a mask for its support, or split a mask"

@@ -243,13 +243,13 @@ export default function mount({ element, trigger, server }) {
       matcherName = { measured: "matcher", human: "you" }[machine.source] ?? machine.source;
     const matcherText = machine.asset_id
       ? `${matcherName} chose ${machine.name}`
-      : `${matcherName} chose none of the library's`;
+      : `${matcherName} found no match`;
     return match.source === "human"
       ? [h("span.tag.good", {}, "Chosen by you"), " ", `${matcherText[0].toUpperCase()}${matcherText.slice(1)}.`]
       : machine.asset_id
         ? h("span.tag", {}, `Chosen by ${matcherName}`)
         : [
-            h("span.tag", {}, `${matcherName} chose none`),
+            h("span.tag", {}, "No match"),
             " ",
             `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`,
           ];
@@ -289,7 +289,7 @@ export default function mount({ element, trigger, server }) {
         {},
         chosen && h("span.tag.good", {}, "✓ Chosen"),
         !chosen && isMatcherChoice(object, option) && h("span.tag", {}, "Matcher's choice"),
-        object.match.asset_id === null && option === object.match.candidates[0] && h("span.tag", {}, "Closest"),
+        object.match.asset_id === null && option === object.match.candidates[0] && h("span.tag", {}, "Closest (rejected)"),
       ),
       scoreBars(option.scores),
       h("p.reason", {}, option.reason),

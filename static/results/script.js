@@ -1,6 +1,6 @@
 import { fill, h } from "/static/studio/dom.js";
 
-const BUTTONS = { zip: "Download zip", html: "Share as web page", mp4: "Share as film" };
+const BUTTONS = { zip: "Download zip", html: "Share as web page", mp4: "Share as video" };
 
 function formatMenu(formats, chosen, choose) {
   const about = formats.find((format) => format.name === chosen) ?? formats[0];
@@ -16,8 +16,8 @@ function formatMenu(formats, chosen, choose) {
     about.missing
       ? h("button.studio-button", { disabled: true, title: about.missing }, `Download ${about.name}`)
       : h("a.studio-button", { href: about.address, download: "" }, `Download ${about.name}`),
-    h("p.faint", {}, h("strong", {}, "Holds: "), about.holds || "see its package"),
-    about.lacks ? h("p.faint", {}, h("strong", {}, "Leaves out: "), about.lacks) : null,
+    h("p.faint", {}, h("strong", {}, "Contains: "), about.holds || "see its package"),
+    about.lacks ? h("p.faint", {}, h("strong", {}, "Not included: "), about.lacks) : null,
     about.missing ? h("p.faint", {}, h("strong", {}, "Not available: "), about.missing) : null,
   );
 }
@@ -138,7 +138,7 @@ export default function mount({ element, trigger }) {
             "p.faint",
             {},
             value.exports.length
-              ? "The zip holds MJCF, meshes, task, code, solution and a README on how to run it."
+              ? "The zip contains MJCF, meshes, task, code, solution and a README on how to run it."
               : "Available when the twin is ready.",
           ),
         ),

@@ -7,7 +7,7 @@ const MUTATIONS = {
   "another object": "Moves another object",
   "another part": "Uses another drawer or door",
   misplaced: "Misplaces an object",
-  "half done": "Does half of it",
+  "half done": "Partially completed",
   order: "Order off by one",
   displaced: "Ends with an object elsewhere",
 };
@@ -30,7 +30,7 @@ export function mutationTable(round) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Mutation"), h("th", { scope: "col" }, "Caught by"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Injected fault"), h("th", { scope: "col" }, "Detected by"))),
       h(
         "tbody",
         {},

@@ -13,7 +13,7 @@ const ROUTES = {
   fix_simulation: "repair the simulation",
   fix_checks: "repair the checks",
   done: "done",
-  give_up: "give up",
+  give_up: "stopped",
   ask: "ask you",
 };
 
@@ -88,7 +88,7 @@ export default function mount({ element, trigger }) {
         h(
           "span.branch",
           {},
-          parent === null || parent === undefined ? (index ? "New start" : "First") : `↳ from ${parent}`,
+          parent === null || parent === undefined ? (index ? "New task" : "First") : `↳ from ${parent}`,
         ),
       h(
         "div.rounds",

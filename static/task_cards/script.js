@@ -57,17 +57,17 @@ export default function mount({ element, trigger }) {
           )
         : task.feasible === false
           ? h("span.tag.bad", { title: task.why }, "✕ Not solved")
-          : h("span.tag", { title: task.why }, "? Not tried")
+          : h("span.tag", { title: task.why }, "? Not tested")
       : task.instruction === value.current_trial
-        ? h("span.tag", {}, h("i.spin"), " Trying …")
+        ? h("span.tag", {}, h("i.spin"), " Testing …")
         : task.refusal
           ? h("span.tag.bad", { title: task.refusal }, "✕ Not with this robot")
-          : h("span.tag", {}, "Not tried yet");
+          : h("span.tag", {}, "Not tested");
   const picture = (task) =>
     task.picture
       ? h("img", {
           src: task.picture,
-          alt: `The table ${task.feasible ? "when solved" : "after the trial"}`,
+          alt: `The table ${task.feasible ? "when solved" : "after the test"}`,
           loading: "lazy",
         })
       : h("span.blank", {}, task.tried ? "No picture" : "");
@@ -142,7 +142,7 @@ export default function mount({ element, trigger }) {
           ),
         ),
       ),
-      tickBox("Solved only", feasibleOnly, (checked) => {
+      tickBox("Solvable only", feasibleOnly, (checked) => {
         feasibleOnly = checked;
         draw();
       }),
@@ -152,7 +152,7 @@ export default function mount({ element, trigger }) {
         value.current_trial
           ? [
               h("i.spin"),
-              ` Trying tasks in the twin: ${tried} of ${tasks.length} `,
+              ` Testing tasks: ${tried} of ${tasks.length} `,
               h(
                 "button.studio-button.plain",
                 {
@@ -161,7 +161,7 @@ export default function mount({ element, trigger }) {
                     trigger("stop_trials", {});
                   },
                 },
-                "Stop trials",
+                "Stop",
               ),
             ]
           : tried < tasks.length
@@ -173,7 +173,7 @@ export default function mount({ element, trigger }) {
                     startTrials();
                   },
                 },
-                `Try ${tried ? "remaining" : "all"} tasks`,
+                `Test ${tried ? "remaining" : "all"} tasks`,
               )
             : `${feasible} of ${tasks.length} solved`,
       ),

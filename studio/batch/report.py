@@ -144,7 +144,7 @@ def _section(frame: FrameReport, width: int) -> Iterator[str]:
     fit = f"{np.mean(frame.overlap):.2f} mean IoU of {frame.objects} objects" if frame.overlap else ""
     rows = {
         "Frame": item.frame, "Last stage": item.stage, "Time": f"{item.seconds:g} s", "Fit": fit, "Task": frame.task,
-        "Result": frame.solved, "Changed by a person": ", ".join(frame.decisions), "Failed": frame.problem,
+        "Result": frame.solved, "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
     }  # fmt: skip
     yield from (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in rows.items() if value)
     yield "</dl></section>"

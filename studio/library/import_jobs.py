@@ -212,7 +212,7 @@ class ImportJobs:
     def _get(self, name: object) -> ImportJob:
         job = self._jobs.get(str(name))
         if job is None:
-            raise RequestError("That import has ended.")
+            raise RequestError("That import has already ended.")
         return job
 
 

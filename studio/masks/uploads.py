@@ -119,7 +119,9 @@ def recording_in(files: Sequence[Path], folder: Path) -> Recording:
     if len(files) > 2:
         return open_recording(_copy_together(files, folder))
     names = ", ".join(file.name for file in files[:6])
-    raise FrameError(f"These files make no frame: {names}. Drop {ACCEPTED}; the depth picture's name must say depth.")
+    raise FrameError(
+        f"These files are not a frame: {names}. Drop {ACCEPTED}; the depth picture's name must contain depth."
+    )
 
 
 def _copy_together(files: Sequence[Path], folder: Path) -> Path:

@@ -26,8 +26,8 @@ from studio.server.errors import RequestError
 from studio.sessions.session import Session
 
 REMEDIES = {
-    "retry": ("Retry", "Ask the same again"),
-    "edit": ("Edit and retry", "Change the prompt, then ask again"),
+    "retry": ("Retry", "Send the same request again"),
+    "edit": ("Edit and retry", "Change the prompt, then send the request again"),
     "measured": ("Use the measured answer", "Continue with what depth and colour say; undo asks the model again"),
     "skip": ("Skip this object", "Leave it out of the twin; undo brings it back"),
 }

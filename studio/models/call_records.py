@@ -15,19 +15,19 @@ from studio.sessions.session import Session
 from studio.task.text_diff import diff_rows
 
 CALL_TITLES = {
-    "describe_segment": "What is it?",
+    "describe_segment": "Describe the object",
     "describe_asset": "Describe the asset",
-    "choose_match": "Which asset is it?",
-    "match_text": "Which asset is it, by words?",
-    "match_image": "Which asset is it, by pictures?",
-    "match_image_text": "Which asset is it, by both?",
-    "match_paper": "Which asset is it, among all?",
-    "weigh_object": "What does it weigh?",
+    "choose_match": "Match the object",
+    "match_text": "Match the object by text",
+    "match_image": "Match the object by pictures",
+    "match_image_text": "Match the object by pictures and text",
+    "match_paper": "Match the object among all assets",
+    "weigh_object": "Estimate mass and friction",
     "propose_tasks": "Propose tasks",
-    "judge_task": "Which scene is the task for?",
+    "judge_task": "Find the scene of the task",
     "understand_task": "Understand the task",
     "write_program": "Write the program",
-    "route": "Which side is wrong?",
+    "route": "Choose the side to repair",
     "repair_simulation": "Repair the simulation",
     "repair_checks": "Repair the checks",
 }
@@ -138,7 +138,7 @@ def cost_summary(session: Session) -> str:
     """Return a sentence on what the project's calls cost so far."""
     sums = totals(call for call in session.calls.read() if not call.offline)
     if not sums.calls:
-        return "No language model was asked yet."
+        return "No model calls yet."
     tokens = f"{sums.tokens.sum:,.0f} tokens" if sums.tokens.reported else "tokens unknown"
     cost = f"${sums.cost.sum:.4f}" if sums.cost.reported else "cost unknown"
     missing = f" ({sums.cost.missing} of unknown cost)" if sums.cost.reported and sums.cost.missing else ""

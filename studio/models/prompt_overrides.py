@@ -38,7 +38,7 @@ def save_prompt(folder: Path, name: object, text: object) -> dict[str, Any]:
     """Save the user's own copy, which is used from the next question on. Raises ModelError if it cannot work."""
     kind = _kind(name)
     if not isinstance(text, str) or not text.strip():
-        raise ModelError("The prompt is empty; write one, or reset it to ours.")
+        raise ModelError("The prompt is empty; write one, or reset it to the built-in prompt.")
     if len(text) > MAX_PROMPT_LENGTH:
         raise ModelError(f"The prompt has {len(text):,} characters; at most {MAX_PROMPT_LENGTH:,} are possible.")
     ours, own = load_prompt(kind), PromptTemplate(kind, text)
@@ -57,7 +57,7 @@ def reset_prompt(folder: Path, name: object) -> dict[str, Any]:
     """Delete the user's copy and return our prompt. Raises ModelError."""
     kind = _kind(name)
     (folder / f"{kind}.md").unlink(missing_ok=True)
-    return prompt_record(folder, kind, "Our prompt is used again.")
+    return prompt_record(folder, kind, "The built-in prompt is used again.")
 
 
 def _kinds() -> list[str]:

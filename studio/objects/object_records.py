@@ -61,7 +61,7 @@ def object_list(session: Session | None) -> dict[str, Any]:
     return {
         "token": session.token if session else "",
         "objects": object_records(session),
-        "waiting": "Looking for objects …",
+        "waiting": "Segmenting …",
     }
 
 
@@ -80,7 +80,7 @@ def object_cards(session: Session | None) -> dict[str, Any]:
         "token": session.token if session else "",
         "objects": sorted(object_records(session), key=lambda record: not record["is_object"]),
         "methods": [{"method": method, "title": title} for method, title in titles.items() if title],
-        "waiting": "Nothing has been found yet. Objects show here as soon as the masks are done.",
+        "waiting": "No objects yet. They show here when the masks are done.",
     }
 
 

@@ -23,11 +23,11 @@ STEPS = (
 )
 
 STATE_LABELS = {
-    "todo": "○ to do",
-    "running": "◐ running",
-    "done": "✓ done",
-    "attention": "! check",
-    "stale": "↻ out of date",
+    "todo": "○ Not started",
+    "running": "◐ Running",
+    "done": "✓ Done",
+    "attention": "! Needs attention",
+    "stale": "↻ Out of date",
 }
 """A glyph and a word each, so that no state is shown by colour alone."""
 

@@ -182,7 +182,7 @@ def settling_note(chosen: Pose, settled: Pose) -> str:
         changes.append(f"{_length(sideways)} sideways")
     if angle >= math.radians(1):
         changes.append(f"turned it {math.degrees(angle):.0f}°")
-    return f"Settling moved it {', '.join(changes)} from where you put it." if changes else ""
+    return f"Settling moved it {', '.join(changes)} from your pose." if changes else ""
 
 
 def _angle(a: Pose, b: Pose) -> float:

@@ -7,7 +7,7 @@ from pipeline.scene.articulation import moving_parts
 from studio.objects.object_records import object_records
 from studio.sessions.session import Session
 
-NOT_COMPARED = {"iou": None, "depth_error": None, "verdict": "not compared yet", "ok": True}
+NOT_COMPARED = {"iou": None, "depth_error": None, "verdict": "Not compared", "ok": True}
 
 
 def fit_table(session: Session | None) -> dict[str, Any]:
@@ -39,9 +39,9 @@ def _notes(placement: Placement) -> list[str]:
     name = placement.name
     notes = []
     if placement.foot:
-        notes.append(f"{name} would have toppled; it was given a flat foot.")
+        notes.append(f"{name} would topple; a flat foot was added.")
     if placement.prop:
         notes.append(
-            f"Nothing was found under {name}: a fixed block holds it up. Add a mask for what holds it, or split one."
+            f"No support found under {name}; a fixed block holds it up. Add a mask for its support, or split a mask."
         )
     return notes

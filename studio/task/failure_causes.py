@@ -53,11 +53,11 @@ def widened(simulation: str) -> str:
 def _facts(shown: Round) -> Iterator[dict[str, Any]]:
     """Yield findings, the most telling first."""
     report, evidence = shown.report, shown.report.evidence
-    for title, text in (("It was refused", report.violation), ("It crashed", report.crash)):
+    for title, text in (("Refused", report.violation), ("Crashed", report.crash)):
         if text:
             yield _fact(f"{title}: {text}")
     if report.timed_out:
-        yield _fact(str(evidence.get("stopped") or "It ran out of time"))
+        yield _fact(str(evidence.get("stopped") or "Timed out"))
     for event in evidence.get("events") or ():
         if not event.get("ok") and event.get("message"):
             gave_up = event.get("verb") == "give up"

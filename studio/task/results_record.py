@@ -10,7 +10,7 @@ from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_source
 from studio.sessions.session import Session
 
-STATE_LABELS = {"done": "✓ done", "failed": "✕ failed", "stale": "↻ out of date", "todo": "○ to do"}
+STATE_LABELS = {"done": "✓ Done", "failed": "✕ Failed", "stale": "↻ Out of date", "todo": "○ Not started"}
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "segments": ("mask", "delete_segment", "merge_segments"),
@@ -65,7 +65,7 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
 
 def _summary(solution: Solution) -> str:
     titles = [kind.title for kind in ROBOTS.values() if kind.source == solution.source]
-    robot = titles[0] if titles else "The robot"
+    robot = titles[0] if titles else "Robot"
     crashed = sum(bool(crash) for crash in solution.crashes)
     crashes = f"; {crashed} crashed and count as failed" if crashed else ""
     return (
@@ -106,7 +106,7 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
     project, state = session.project, session.project.stages()[stage]
     kinds = STAGE_DECISIONS.get(stage, ())
     count = len(project.active_decisions(*kinds)) if kinds else 0
-    decided = f"{count} {'decision' if count == 1 else 'decisions'} by a person" if count else ""
+    decided = f"{count} manual {'edit' if count == 1 else 'edits'}" if count else ""
     return {
         "stage": STAGE_TITLES[stage],
         "state": STATE_LABELS[state],

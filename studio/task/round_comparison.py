@@ -28,7 +28,7 @@ def layout_title(layout: RoundLayout, with_layout: bool = False) -> str:
     title = f"Round {layout.number}"
     if layout.seed != PHOTOGRAPHED_LAYOUT:
         return f"{title}, layout {layout.seed}"
-    return f"{title}, layout as photographed" if with_layout else title
+    return f"{title}, photographed layout" if with_layout else title
 
 
 def comparison_record(session: Session, by_number: Mapping[int, Round]) -> dict[str, Any] | None:

@@ -138,7 +138,7 @@ def test_without_a_fitting_asset_only_the_place_is_sure(tmp_path):
     frame, _, segments = make.photograph(scene)
     unmatched = replace(match_with(0.05), asset_id=None)
     by_person = replace(unmatched, source="human")
-    for match, why in ((unmatched, "no asset fits"), (by_person, "as a person chose")):
+    for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):
         confidence = object_confidences(frame, segments, reconstructed(scene), [match])[0]
         assert confidence.level == "sure"
-        assert confidence.reason.startswith("Sure of its place") and why in confidence.reason
+        assert confidence.reason.startswith("Position certain") and why in confidence.reason

@@ -27,7 +27,7 @@ def test_one_object_on_another_in_one_mask_is_flagged(tmp_path):
     height = stacking_height(frame, support, both.mask)
     assert height == pytest.approx(0.06, abs=0.004)
     warnings = " ".join(describe(frame, support, both).warnings)
-    assert "It seems to be two things, one on the other from 6 cm up: split its mask?" in warnings
+    assert "It may be two objects, one on the other from 6 cm up: split its mask?" in warnings
 
 
 @pytest.mark.parametrize("which", [0, 1])

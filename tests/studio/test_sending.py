@@ -108,7 +108,7 @@ def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(
     with pytest.raises(ModelError, match="not allowed for this project"):
         tracing_model(session.project, session.services)
     session.decisions.record("matcher", name="image+text")
-    session.decisions.record("ask_again", kind="describe_segment", about=f"object {one}", wording="What is it?")
+    session.decisions.record("ask_again", kind="describe_segment", about=f"object {one}", wording="Describe the object")
     session.decisions.record("rename", id=one, name="tower")
     wait(session)
     list(run_stages(session.project, session.services, "task"))

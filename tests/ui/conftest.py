@@ -77,7 +77,7 @@ def run_stages(studio: Studio, page: Page, scene: str) -> None:
     page.goto(studio.address)
     page.locator(f".gallery [data-name={scene}]").first.click()
     expect(rows(page).first).to_be_visible(timeout=LONG)
-    expect(tab(page, "Scene")).to_contain_text("done", timeout=LONG)
+    expect(tab(page, "Scene")).to_contain_text("Done", timeout=LONG)
     wait_until_idle(page)
     close_app(page)
 

@@ -191,7 +191,7 @@ def test_a_call_is_shown_with_its_pictures_and_compared(described: OpenProject):
     page = described.page
     page.locator(".status-bar .calls").click()
     view = calls(page)
-    questions = view.locator(".call", has_text="What is it?")
+    questions = view.locator(".call", has_text="Describe the object")
     questions.first.click()
     expect(view.locator(".facts")).to_contain_text("30 in, 4 out")
     expect(view.locator(".facts")).to_contain_text("unknown")
@@ -208,11 +208,11 @@ def test_a_call_is_shown_with_its_pictures_and_compared(described: OpenProject):
 def test_a_prompt_is_edited_and_sent_again(described: OpenProject, server: HostileServer):
     page = described.page
     page.locator(".status-bar .calls").click()
-    before = calls(page).locator(".call", has_text="What is it?").count()
+    before = calls(page).locator(".call", has_text="Describe the object").count()
     page.keyboard.press("Escape")
-    resend(page, "What is it?", "Say what this is, in my own words.")
-    expect(calls(page).locator(".call", has_text="What is it?")).to_have_count(before + 1)
-    expect(calls(page).locator(".call", has_text="What is it? retry")).to_have_count(1)
+    resend(page, "Describe the object", "Say what this is, in my own words.")
+    expect(calls(page).locator(".call", has_text="Describe the object")).to_have_count(before + 1)
+    expect(calls(page).locator(".call", has_text="Describe the object retry")).to_have_count(1)
     expect(calls(page).locator(".heading .tag")).to_contain_text("answered")
     assert any("in my own words" in json.dumps(body["messages"]) for body in server.requests)
     page.keyboard.press("Escape")

@@ -49,9 +49,9 @@ def test_a_sample_scene_opens_and_its_frame_is_read_under_the_cursor(studio: Stu
     expect(cloud.locator("#readout")).to_contain_text(re.compile(r"x -?\d\.\d{3} "))
     expect(rows(page).nth(3)).to_be_visible(timeout=LONG)
     screenshot(page, "1_frame")
-    expect(tab(page, "Task")).to_contain_text("to do")
+    expect(tab(page, "Task")).to_contain_text("Not started")
     wait_until_idle(page)
-    expect(tab(page, "Scene")).to_contain_text("done")
+    expect(tab(page, "Scene")).to_contain_text("Done")
     assert page.url.endswith(f"?project={SCENE}")
 
 
@@ -63,7 +63,7 @@ def test_a_mask_is_deleted_and_undone_and_a_click_is_answered(project: OpenProje
     expect(rows(page).first).to_have_class(re.compile("selected"))
     canvas(page).press("Delete")
     expect(rows(page)).to_have_count(count - 1)
-    expect(tab(page, "Scene")).to_contain_text("done", timeout=LONG)
+    expect(tab(page, "Scene")).to_contain_text("Done", timeout=LONG)
     undo_button(page).click()
     expect(rows(page)).to_have_count(count)
     box = canvas(page).bounding_box()

@@ -85,8 +85,8 @@ def test_cards_show_the_goal_its_difficulty_and_the_trial(tasks: OpenProject):
     expect(first.locator(".verdict")).to_contain_text(re.compile(r"✓ \d+ move|✕"), timeout=LONG)
     expect(first.locator("img")).to_be_visible()
     expect(first.locator("img")).to_have_js_property("naturalWidth", 360)
-    cards(page).get_by_role("button", name="Stop trials").click()
-    expect(cards(page).get_by_role("button", name="Try remaining tasks")).to_be_visible(timeout=LONG)
+    cards(page).get_by_role("button", name="Stop").click()
+    expect(cards(page).get_by_role("button", name="Test remaining tasks")).to_be_visible(timeout=LONG)
     screenshot(page, "tasks_1_cards")
 
 
@@ -204,7 +204,7 @@ def test_a_failed_branch_says_so_and_which_round_is_shown_in_its_place(rounds: O
     expect(shown.locator(".causes")).to_contain_text("Why it failed")
     wait_until_idle(page)
     expect(page.locator(".status-bar .message")).to_contain_text("Round 1 failed; showing round 0, solved on")
-    expect(tab(page, "Task")).to_contain_text("check")
+    expect(tab(page, "Task")).to_contain_text("Needs attention")
     screenshot(page, "tasks_8_failed")
     page.locator("#steps > .tabitem").evaluate_all("pages => pages.forEach(page => page.scrollBy(0, 400))")
     expect(page.locator("#round")).to_be_in_viewport(ratio=0.8)  # beside what is read of its round

@@ -39,7 +39,7 @@ def _section(chapter: Chapter) -> Iterator[str]:
     yield from (f"<p>{html.escape(line)}</p>" for line in chapter.lines)
     if chapter.diff:
         rows = "".join(f'<span class="{_kind(line)}">{html.escape(line)}\n</span>' for line in chapter.diff)
-        yield f"<details open><summary>What was changed</summary><pre>{rows}</pre></details>"
+        yield f"<details open><summary>Changes</summary><pre>{rows}</pre></details>"
     yield "</section>"
 
 

@@ -86,7 +86,7 @@ def _canvas(chapter: Chapter, frame: np.ndarray) -> np.ndarray:
 def _diff_card(chapter: Chapter) -> np.ndarray:
     canvas = Image.new("RGB", (WIDTH_PX, _height() + BAND_PX), (24, 26, 30))
     draw = ImageDraw.Draw(canvas)
-    draw.text((10, 8), f"{chapter.title.split(':')[0]}: what was changed", TITLE, _font(17))
+    draw.text((10, 8), f"{chapter.title.split(':')[0]}: changes", TITLE, _font(17))
     lines = [line for line in chapter.diff if not line.startswith(("---", "+++"))]
     for number, line in enumerate(lines[:MAX_DIFF_LINES]):
         draw.text((10, 40 + 19 * number), line[:66], DIFF_COLOURS.get(line[:1], TEXT), _font(12))

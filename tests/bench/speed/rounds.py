@@ -94,7 +94,7 @@ def open_task_page(page: Page, address: str) -> None:
     page.get_by_role("tab", name="Task").click()
     page.locator(".task-cards .task").nth(7).wait_for()
     page.locator(".status-bar .spin").wait_for(state="detached")
-    expect(page.locator(".task-cards")).not_to_contain_text("Stop trials")  # the machine is quiet
+    expect(page.locator(".task-cards")).not_to_contain_text("Testing tasks")  # the machine is quiet
 
 
 def generate(page: Page) -> float:

@@ -105,7 +105,7 @@ def sample_masks(page: Page, address: str) -> None:
     page.locator(f".gallery [data-name={SCENE.name}]").first.click()
     page.locator(".object-list .row").first.wait_for()
     page.get_by_role("tab", name="Masks").click()
-    page.get_by_role("tab", name=re.compile("^Scene")).filter(has_text="done").wait_for()
+    page.get_by_role("tab", name=re.compile("^Scene")).filter(has_text="Done").wait_for()
     page.locator(".status-bar .spin").wait_for(state="detached")
     page.locator(".mask-canvas canvas").evaluate(WATCH)
 
