@@ -19,6 +19,7 @@ import uvicorn
 import websockets
 from fastapi import FastAPI
 from playwright.sync_api import Browser, Page, sync_playwright
+from websockets.typing import Origin
 
 from pipeline.evaluation import predict_from_last_click, simulate_clicks
 from pipeline.segmentation import DepthSegmenter
@@ -119,8 +120,8 @@ def by_mouse(page: Page, clicks: tuple[tuple[int, int, int], ...]) -> None:
     left, top = (box["width"] - width * scale) / 2, (box["height"] - height * scale) / 2
     for x, y, label in clicks:
         before = page.evaluate("painted.length")
-        place = {"x": left + (x + 0.5) * scale, "y": top + (y + 0.5) * scale}
-        canvas.click(position=place, button="left" if label else "right")
+        place = left + (x + 0.5) * scale, top + (y + 0.5) * scale
+        canvas.click(position={"x": place[0], "y": place[1]}, button="left" if label else "right")
         page.wait_for_function("before => painted.length > before", arg=before)
     canvas.press("Escape")
 
@@ -220,7 +221,7 @@ def streaming() -> list[Measurement]:
 
 async def watched(address: str, token: str, now, seconds: float = 3.0) -> tuple[float, float, float]:
     """Simulated seconds, pictures and bytes, each per second of wall clock."""
-    async with websockets.connect(f"ws://{address}/viewer/{token}/ws", origin=f"http://{address}") as socket_:
+    async with websockets.connect(f"ws://{address}/viewer/{token}/ws", origin=Origin(f"http://{address}")) as socket_:
         for command in ('{"op":"step","count":200}', '{"op":"speed","value":1000}', '{"op":"play"}'):
             await socket_.send(command)
         await asyncio.sleep(0.3)
