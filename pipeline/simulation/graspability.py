@@ -1,9 +1,11 @@
 """Which objects of a scene a robot can pick up where they stand, so that no task is proposed that it cannot begin."""
 
+from dataclasses import replace
+
 from pipeline.simulation.objects import Scene
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.world import Simulation, set_robot
+from pipeline.simulation.world import Simulation
 
 
 def why_not_picked(scene: Scene, robot: str) -> dict[str, str]:
@@ -15,8 +17,7 @@ def why_not_picked(scene: Scene, robot: str) -> dict[str, str]:
     kind = robot_kind(robot)
     if kind.floats:
         return {}
-    simulation = Simulation(scene)
-    set_robot(simulation, kind.make(False))
+    simulation = Simulation(replace(scene, robot=kind.make(False)))
     physics = Physics(simulation.bench())
     physics.settle(0.5)
     hand = physics.world.robot.hand(physics)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -15,6 +15,9 @@ from scipy.spatial.transform import Rotation
 from pipeline.errors import StudioError
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.articulated_parts import ArticulatedPart
+
+if TYPE_CHECKING:
+    from pipeline.simulation.oracle.robot import Robot
 
 ROUND_SHAPES = ("cylinder", "sphere", "bowl")
 
@@ -176,6 +179,8 @@ class Scene:
     """Unit vector on the table away from the camera, of shape (2,)."""
     folder: Path
     """Folder of scene.xml and its meshes."""
+    robot: "Robot | None" = None
+    """Robot that will act; layouts are drawn within its reach. None: one that floats."""
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects, name)

@@ -8,18 +8,17 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import planar_rotation, quat_about_z, rotation_about_z
+from pipeline.simulation import bodies, layouts
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import KitError, Object, Region, Scene, find_object, hull, outline
 from pipeline.simulation.oracle import free_space
 from pipeline.simulation.oracle.oracle import FloatingGripper
-from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.oracle.robot import Mount, Robot
 from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
 from pipeline.simulation.recipe import recorded
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.state import State, Zone
 
-WALL = 0.004
-"""Thickness of an added container's walls and floor, in metres."""
 ZONE_COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
 
 
@@ -48,7 +47,8 @@ class Simulation:
         self._stages: list[tuple[str, tuple[Goal, ...]]] = []
         self._bench: CompiledWorld | None = None
         self._run: Run | None = None
-        self._robot: Robot = FloatingGripper()
+        self._robot: Robot = scene.robot or FloatingGripper()
+        self._mount: Mount | None = None
         self._calls: list[tuple[str, tuple, dict[str, Any]]] | None = []
 
     @property
@@ -152,32 +152,60 @@ class Simulation:
     def scatter(self, *names: str, gap: float = 0.03, within: str = "") -> None:
         """Draw new places and yaws from the seed, gap metres apart, on the table. Seed 0: as photographed.
 
-        `within` is a zone in which the centres then lie.
+        `within` is a zone in which the centres then lie. All places are within the robot's reach. On a crowded table
+        the objects move one by one into gaps between the others, and one without any stays where it is.
         """
         self._require_open()
-        largest_first = sorted((self[name] for name in names if not self[name].fixed), key=lambda o: -o.reach)
-        if self.seed == 0:
-            return
-        standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
-        for placed in largest_first:
-            places = self._places(placed, standing, gap, within)
-            xy = places[self._rng.integers(len(places))]
-            self.move(placed.name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
-            standing.append(self[placed.name])
-
-    def _places(self, placed: Object, standing: list[Object], gap: float, within: str) -> np.ndarray:
         if within and within not in self._zones:
             raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
-        for room in (gap, gap / 2, 0.01, 0.004):
-            places = free_space.free_places(self.scene.table, standing, placed.reach, min(room, gap))
-            if within:
-                places = places[self._zones[within].outside(places) <= 0]
-            if len(places):
-                return places
-        width = placed.reach * 200
-        raise KitError(
-            f"scatter finds no free place of {width:.0f} cm for {placed.name}: keep or scatter fewer objects"
-        )
+        largest_first = [o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach) if not o.fixed]
+        mount = self._mounted()
+        if self.seed == 0:
+            return
+
+        def allowed(points: np.ndarray) -> np.ndarray:
+            inside = self._zones[within].outside(points) <= 0 if within else np.ones(len(points), bool)
+            return inside & mount.reaches(points) if mount else inside
+
+        before = dict(self._objects), dict(self._carriers)
+        if not self._scatter_all(largest_first, gap, allowed):
+            self._objects, self._carriers = before
+            self._scatter_one_by_one(largest_first, allowed)
+
+    def _scatter_all(self, names: list[str], gap: float, allowed: layouts.Allowed) -> bool:
+        """Take the objects off the table and draw a place for each; return whether there was one for all."""
+        standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
+        for name in names:
+            places = layouts.places_at_any_yaw(self[name], standing, self.scene.table, gap, allowed)
+            if not len(places):
+                return False
+            xy = places[self._rng.integers(len(places))]
+            self.move(name, xy, yaw=float(self._rng.uniform(-np.pi, np.pi)))
+            standing.append(self[name])
+        return True
+
+    def _scatter_one_by_one(self, names: list[str], allowed: layouts.Allowed) -> None:
+        """Move one object at a time to where the others leave room; one without a free place stays where it is."""
+        for name in names:
+            placed, load = self[name], [rider for rider, carrier in self._carriers.items() if carrier == name]
+            others = [o for o in self.objects if o.name not in (name, *load)]
+            if drawn := layouts.place_between(self._rng, placed, others, self.scene.table, allowed):
+                self.move(name, drawn[0], yaw=drawn[1])
+            elif not (self._as_photographed(name) or free_space.fits(placed.position[None, :2], placed, others, 0)[0]):
+                width = placed.reach * 200
+                raise KitError(
+                    f"scatter finds no free place of {width:.0f} cm for {name}: keep or scatter fewer objects"
+                )
+
+    def _as_photographed(self, name: str) -> bool:
+        photographed = {o.name: o for o in self.scene.objects}.get(name)
+        return photographed is not None and np.allclose(photographed.position, self[name].position)
+
+    def _mounted(self) -> Mount | None:
+        """Return where the robot stands, chosen once for all layouts; None for one that floats."""
+        if self._mount is None:
+            self._mount = self._robot.mount(self.objects, self.scene.table, self.scene.away)
+        return self._mount
 
     def mirrored(self, *names: str) -> dict[str, np.ndarray]:
         """Return by name the place (2,) of each with left and right exchanged about their middle."""
@@ -273,15 +301,15 @@ class Simulation:
             spec.delete(key)
         for name, origin in self._origins.items():
             if origin.source != name and name in self._objects:
-                _duplicate(spec, self.scene.spec, origin.source, name)
+                bodies.duplicate(spec, self.scene.spec, origin.source, name)
         for photographed in self.scene.objects:
             if photographed.name not in self._objects:
                 spec.delete(spec.body(photographed.name))
         for placed in self.objects:
             self._place(spec, placed)
         for zone, rgb in zip(self._zones.values(), ZONE_COLOURS * 20, strict=False):
-            _add_zone_geom(spec, zone, rgb)
-        home = self._robot.add(spec, self.objects, self.scene.table, self.scene.away)
+            bodies.add_zone_geom(spec, zone, rgb)
+        home = self._robot.add(spec, self.objects, self.scene.table, self._mounted())
         spec.option.timestep = TIMESTEP
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
@@ -294,17 +322,17 @@ class Simulation:
 
     def _place(self, spec: mujoco.MjSpec, placed: Object) -> None:
         if placed.name not in self._origins:
-            _add_open_box(spec, placed)
+            bodies.add_open_box(spec, placed)
             return
         body = spec.body(placed.name)
         body.pos, body.quat = placed.position, placed.quat_wxyz
         if self._origins[placed.name].factor != 1:
-            _scale(spec, body, self._origins[placed.name].factor)
+            bodies.scale(spec, body, self._origins[placed.name].factor)
 
 
 def set_robot(simulation: Simulation, robot: Robot) -> None:
     """Use another robot; discard the run of an earlier one."""
-    simulation._robot, simulation._bench, simulation._run = robot, None, None
+    simulation._robot, simulation._mount, simulation._bench, simulation._run = robot, None, None, None
 
 
 def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
@@ -326,63 +354,3 @@ def _xy(xy: Any) -> np.ndarray:
     if point.shape != (2,) or not np.isfinite(point).all():
         raise KitError(f"xy is two numbers in metres, such as (0.1, 0.2), not {xy!r}")
     return point
-
-
-def _duplicate(spec: mujoco.MjSpec, scene: mujoco.MjSpec, source: str, name: str) -> None:
-    other = scene.copy()
-    for element in [*other.worldbody.geoms, *other.worldbody.cameras, *other.worldbody.lights, *other.keys]:
-        other.delete(element)
-    for body in [b for b in other.worldbody.bodies if b.name != source]:
-        other.delete(body)
-    spec.attach(other, prefix=f"{name}/", frame=spec.worldbody.add_frame())
-    spec.body(f"{name}/{source}").name = name
-
-
-def _scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
-    """Scale a body and the parts that its joints move."""
-    for geom in body.geoms:
-        geom.pos, geom.size = geom.pos * factor, geom.size * factor
-        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
-            mesh, name = spec.mesh(geom.meshname), f"{body.name}/{geom.meshname}"
-            if not spec.mesh(name):
-                spec.add_mesh(name=name, file=mesh.file, scale=mesh.scale * factor, inertia=mesh.inertia)
-            geom.meshname = name
-        if np.isfinite(geom.mass):
-            geom.mass *= factor**3
-    if body.explicitinertial:
-        body.mass, body.ipos, body.inertia = body.mass * factor**3, body.ipos * factor, body.inertia * factor**5
-    for joint in body.joints:
-        joint.pos = joint.pos * factor
-        if joint.type == mujoco.mjtJoint.mjJNT_SLIDE:
-            joint.range = joint.range * factor
-    for part in body.bodies:
-        part.pos = part.pos * factor
-        _scale(spec, part, factor)
-
-
-def _add_zone_geom(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) -> None:
-    turn = float(np.arctan2(zone.right[1], zone.right[0]))
-    kind = mujoco.mjtGeom.mjGEOM_CYLINDER if zone.disc else mujoco.mjtGeom.mjGEOM_BOX
-    size = [zone.size[0] / 2, 0.0005, 0] if zone.disc else [zone.size[0] / 2, zone.size[1] / 2, 0.0005]
-    spec.worldbody.add_geom(
-        name=zone.name, type=kind, size=size, pos=[*zone.xy, 0.0005], quat=quat_about_z(turn),
-        contype=0, conaffinity=0, group=2, rgba=[*np.array(rgb) / 255, 0.55],
-    )  # fmt: skip
-
-
-def _add_open_box(spec: mujoco.MjSpec, placed: Object) -> None:
-    body = spec.worldbody.add_body(name=placed.name, pos=placed.position, quat=placed.quat_wxyz)
-    x, y, z = placed.size / 2
-    t = WALL / 2
-    walls = {
-        "floor": ((0, 0, t - z), (x, y, t)),
-        "left": ((t - x, 0, 0), (t, y, z)),
-        "right": ((x - t, 0, 0), (t, y, z)),
-        "front": ((0, t - y, 0), (x, t, z)),
-        "back": ((0, y - t, 0), (x, t, z)),
-    }
-    for side, (pos, size) in walls.items():
-        body.add_geom(
-            name=f"{placed.name}/{side}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, group=0,
-            rgba=[*np.array(placed.rgb) / 255, 1],
-        )  # fmt: skip

@@ -1,5 +1,6 @@
 """Programs arrange the table, and every arrangement is physically possible."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.simulation import kit
-from pipeline.simulation.objects import Region
+from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.oracle.free_space import fits
 from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots import ROBOTS, robot_kind
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,33 @@ def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way(scene):
     assert np.allclose(layout(0), [o.position for o in scene.objects])
     assert np.allclose(layout(3), layout(3))
     assert not np.allclose(layout(3), layout(4))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(1, 10_000), robot=st.sampled_from([name for name, kind in ROBOTS.items() if not kind.floats]))
+def test_an_arm_reaches_all_that_is_scattered_for_it_and_a_seed_is_one_layout(scene, seed, robot):
+    arm = robot_kind(robot).make(True)
+    wide = scene.table.centre + 2.5 * (scene.table.polygon - scene.table.centre)  # most of it out of reach
+    layouts = []
+    for _ in range(2):
+        sim = kit.Simulation(replace(scene, table=Region(wide), robot=arm), seed)
+        mount = sim._mounted()
+        sim.scatter(*names(sim))
+        assert mount and mount.reaches(np.array([o.position[:2] for o in sim.objects])).all()
+        assert sim._mounted() is mount, "the robot does not move between photograph and layout"
+        layouts.append([o.position.tobytes() + o.quat_wxyz.tobytes() for o in sim.objects])
+    assert layouts[0] == layouts[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(1, 10_000))
+def test_a_crowded_table_is_scattered_without_a_collision(scene, seed):
+    crowded = replace(scene, table=Region(hull(np.concatenate([o.outline for o in scene.objects]))))
+    sim = kit.Simulation(crowded, seed)
+    sim.scatter(*names(sim))
+    for a, b in combinations(sim.objects, 2):
+        met = fits(scene[a.name].position[None, :2], scene[a.name], [scene[b.name]], 0)[0]
+        assert fits(a.position[None, :2], a, [b], -1e-9)[0] or not met, f"{a.name} meets {b.name}"
 
 
 def test_a_full_table_names_the_object_that_did_not_fit(scene):
@@ -129,7 +158,7 @@ MISUSES = {
     "no free place of 200 cm": lambda sim: sim.free_spot(1.0),
     "two different objects": lambda sim: sim.goal(kit.on("red_cube", "red_cube")),
     "zero or more, not -1": lambda sim: sim.goal(kit.near("red_cube", "blue_cube", distance=-1)),
-    'it may be "right" or "away"': lambda sim: sim.goal(kit.in_row(["red_cube", "blue_cube"], along="up")),
+    'it may be "right" or "away"': lambda sim: sim.goal(kit.in_row(["red_cube", "blue_cube"], along="up")),  # pyright: ignore[reportArgumentType]
 }
 
 

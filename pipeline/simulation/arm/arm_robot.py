@@ -15,6 +15,7 @@ from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.arm.tools.finger_tool import FingerTool
 from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.oracle.robot import Mount
 from pipeline.simulation.physics import Physics
 
 BASE_HEIGHT_M = 0.02
@@ -33,10 +34,14 @@ class Arm:
         self.moves = moves
         self.base, self.yaw = np.zeros(3), 0.0
 
-    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
-        """Add the arm beside the table. Return the gripper's home position, world, of shape (3,)."""
-        place, self.yaw = place_base(objects, table, away)
-        self.base = np.array([*place, BASE_HEIGHT_M])
+    def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount:
+        """Return the place beside the table from which the arm reaches these objects."""
+        return place_base(objects, table, away)
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, mount: Mount | None) -> np.ndarray:
+        """Add the arm on its mount. Return the gripper's home position, world, of shape (3,)."""
+        assert mount is not None
+        self.base, self.yaw = np.array([*mount.base, BASE_HEIGHT_M]), mount.yaw
         robot_model.add_arm(spec, self.base, self.yaw, hand=self.tool_specification())
         return self._home_pose()[:3, 3]
 

@@ -31,6 +31,8 @@ FEEL_SPEED_M_S = 0.03
 """Speed while the cup feels for contact."""
 DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
 """Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
+PLACE_REACH_M = 0.2, 0.82
+"""Distances from the base between which objects held up to 15 cm above their foot can be set down and lifted over."""
 REACH_CHECKS = 6
 """Grasps whose reach is checked before a task is proposed."""
 EASY_LOAD_KG_M = 0.02
@@ -65,6 +67,11 @@ class ArmHand:
         self._drop = 0.0
 
     # ------------------------------------------------------------------ actions of the oracle
+
+    def reaches(self, points: np.ndarray) -> np.ndarray:
+        """Return at which points (N, 2) it can set an object of usual height down, of shape (N,)."""
+        distance = np.linalg.norm(points - self.kinematics.base[:2], axis=-1)
+        return (distance > PLACE_REACH_M[0]) & (distance < PLACE_REACH_M[1])
 
     def why_not_picked(self, name: str) -> str:
         """Return why there is no grasp of an object within reach; empty if there is, or if others are in its way."""

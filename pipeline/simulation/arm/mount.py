@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.oracle.robot import Mount
 
 MIN_REACH_M, MAX_REACH_M = 0.30, 0.74
 """Distances from the base at which the gripper can easily look straight down."""
@@ -12,8 +13,8 @@ BASE_CLEARANCE_M = 0.17
 """Free distance around the base."""
 
 
-def place_base(objects: Sequence[Object], table: Region, away: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the base's position (2,) and its yaw, facing the table.
+def place_base(objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount:
+    """Return a mount beside the table that faces it.
 
     Chooses the place around the table from which the objects and most of the table are in reach, preferably not between
     camera and table. `away` is the camera's viewing direction on the table, of shape (2,).
@@ -32,7 +33,7 @@ def place_base(objects: Sequence[Object], table: Region, away: np.ndarray) -> tu
         costs.append(float(_reach_error(ground, place).mean()) + 4 * worst + blocks_view)
     best = places[int(np.argmin(costs))]
     direction = (positions.mean(0) if len(positions) else table.centre) - best
-    return best, float(np.arctan2(direction[1], direction[0]))
+    return Mount(best, float(np.arctan2(direction[1], direction[0])), MIN_REACH_M, MAX_REACH_M)
 
 
 def _candidate_places(objects: Sequence[Object], table: Region) -> np.ndarray:

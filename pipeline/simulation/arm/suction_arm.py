@@ -11,6 +11,7 @@ from pipeline.simulation.arm.tools import vacuum
 from pipeline.simulation.arm.tools.suction_tool import SuctionTool
 from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.oracle.robot import Mount
 from pipeline.simulation.physics import Physics
 
 
@@ -19,9 +20,9 @@ class SuctionArm(Arm):
 
     source = "oracle, UR5e with a vacuum gripper"
 
-    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, mount: Mount | None) -> np.ndarray:
         """Add the arm and an open weld for each object. Return the gripper's home position, world, of shape (3,)."""
-        home = super().add(spec, objects, table, away)
+        home = super().add(spec, objects, table, mount)
         vacuum.add_welds(spec, [o.name for o in objects if not o.fixed])
         vacuum.add_joints(spec, [part.body for o in objects for part in o.parts])
         return home

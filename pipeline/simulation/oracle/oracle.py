@@ -16,7 +16,7 @@ from pipeline.simulation.oracle import articulation, placement, suction_grasp
 from pipeline.simulation.oracle.gripper import SuctionGripper, add_gripper
 from pipeline.simulation.oracle.moves import Move, PartMotion, Refusal
 from pipeline.simulation.oracle.planning import GAP, MovePlanner
-from pipeline.simulation.oracle.robot import Hand
+from pipeline.simulation.oracle.robot import Hand, Mount
 from pipeline.simulation.physics import Physics
 
 CARRY_CLEARANCE = 0.04
@@ -48,7 +48,10 @@ class FloatingGripper:
 
     source = "oracle, floating gripper"
 
-    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
+    def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> None:
+        """Return None: it reaches everything."""
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, mount: Mount | None) -> np.ndarray:
         """Add the gripper above the table's centre and a weld for each object and part; return its home (3,)."""
         home = np.array([*table.centre, max([o.top for o in objects], default=0.0) + 0.15])
         bodies = {o.name: o.name for o in objects if not o.fixed}
@@ -67,6 +70,9 @@ class SuctionHand(SuctionGripper):
     """The floating gripper as the oracle's hand."""
 
     gap = GAP
+
+    def reaches(self, points: np.ndarray) -> np.ndarray:
+        return np.ones(len(points), bool)
 
     def why_not_picked(self, name: str) -> str:
         reach = suction_grasp.reachable_contacts(self.physics, self.physics.state()[name])
@@ -90,7 +96,7 @@ class SuctionHand(SuctionGripper):
 def act(physics: Physics, stages: Sequence[tuple[str, tuple[Goal, ...]]]) -> Iterator[Event]:
     """Pursue the stages in order, keep what was met, and yield each event."""
     hand = physics.world.robot.hand(physics)
-    planner = MovePlanner(physics, hand.gap)
+    planner = MovePlanner(physics, hand.gap, hand.reaches)
     goals: list[Goal] = []
     for _, stage in stages:
         goals += [step for goal in stage for step in goal.steps]

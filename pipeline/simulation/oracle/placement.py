@@ -1,6 +1,6 @@
 """Places where an object can be set down: on top of another, in a container, in a row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -109,12 +109,18 @@ def spacing_conflict(state: State, goal: InRow) -> str:
 
 
 def row_places(
-    state: State, goal: InRow, obstacles: list[Object], gap: float, required: Sequence[Goal] = (), margin: float = 0.01
+    state: State,
+    goal: InRow,
+    obstacles: list[Object],
+    gap: float,
+    required: Sequence[Goal] = (),
+    margin: float = 0.01,
+    reaches: Callable[[np.ndarray], np.ndarray] = lambda points: np.ones(len(points), bool),
 ) -> dict[str, np.ndarray] | None:
     """Return places (2,) on the table for the members of a row, by name, with the shortest way to carry.
 
-    Members stand gap metres apart and margin metres from the obstacles, and the required goals hold. None where there
-    is no such place.
+    Members stand gap metres apart and margin metres from the obstacles, and the required goals hold; where the robot
+    reaches them if there is such a place. None where there is no place at all.
     """
     members, half = [state[name] for name in goal.names], _half_extents(state, goal)
     axis = state.right if goal.along == "right" else state.away
@@ -122,11 +128,13 @@ def row_places(
     offsets = np.concatenate([[0], np.cumsum(steps)])
     offsets = offsets - (offsets[0] + offsets[-1]) / 2
     centres = np.concatenate([state.table.centre[None], free_space.grid(state.table, 0.02)])
-    good = np.ones(len(centres), bool)
+    good, reached = np.ones((2, len(centres)), bool)
     for member, offset in zip(members, offsets, strict=True):
         places = centres + offset * axis
         good &= free_space.inside_region(places, member, state.table, 0.0)
         good[good] = free_space.fits(places[good], member, obstacles, margin)
+        reached &= reaches(places)
+    good = good & reached if (good & reached).any() else good
     present = np.array([m.position[:2] for m in members])
     distances = np.linalg.norm(centres[:, None] + offsets[:, None] * axis - present, axis=-1).sum(1)
     for i in np.argsort(distances + 1e3 * ~good, kind="stable")[: int(good.sum())]:

@@ -1,6 +1,6 @@
 """Next move of the oracle: from the goals and the present state to one move, or the reason why there is none."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -51,6 +51,8 @@ class MovePlanner:
     physics: Physics
     gap: float = GAP
     """Kept free around what is set down on the table, in metres."""
+    reaches: Callable[[np.ndarray], np.ndarray] = field(default=lambda points: np.ones(len(points), bool))
+    """Returns at which points (N, 2) the robot can set an object down, of shape (N,)."""
     tries: dict[tuple[Goal, str], int] = field(default_factory=dict)
     """Attempts so far, by goal and object."""
     refused: set[Goal] = field(default_factory=set)
@@ -203,7 +205,7 @@ class MovePlanner:
         related = [g for g in goals if g is not goal and set(g.objects) & set(goal.names) and not g.rests]
         for required, obstacles in product((related, []) if related else ([],), (others, fixed)):
             for gap, margin in self._row_gaps():
-                if places := placement.row_places(state, goal, obstacles, gap, required, margin):
+                if places := placement.row_places(state, goal, obstacles, gap, required, margin, self.reaches):
                     return places
         length = sum(float(state[n].radius) * 2 for n in goal.names) * 100
         along = "to the right" if goal.along == "right" else "away from the camera"
@@ -238,6 +240,7 @@ class MovePlanner:
             points = points[free_space.inside_region(points, carried, state.table)]
         if not len(points):
             return None
+        points = self._reached(points)
         ignored = {name, *riders(state, name)}
         others = [o for o in state.objects.values() if o.name not in ignored]
         if goal.fills_zone:
@@ -284,7 +287,7 @@ class MovePlanner:
             raise BlockedError(f"{top} is in the way and stands fast")
         moved = state[top]
         points = free_space.grid(state.table)
-        points = points[free_space.inside_region(points, moved, state.table)]
+        points = self._reached(points[free_space.inside_region(points, moved, state.table)])
         others = [*(o for o in state.objects.values() if o.name != top), *keep_clear]
         taken = [state[n].moved(xy) for n, xy in (reserved or {}).items()]
         taken += [state[g.objects[0]].moved(g.fixed_place) for g in goals if g.fixed_place and g.objects[0] != top]
@@ -299,6 +302,11 @@ class MovePlanner:
             if zones_free and all(g.met(after) for g in met if not g.rests):
                 return Move(top, xy, None, "move aside", "a free place", goal)
         raise BlockedError(f"no free place of {_cm(moved)} on the table to move {top} out of the way")
+
+    def _reached(self, points: np.ndarray) -> np.ndarray:
+        """Return those of points (N, 2) that the robot reaches; all where it reaches none."""
+        reached = points[self.reaches(points)]
+        return reached if len(reached) else points
 
     def _make_room_above(self, state: State, walls: list[str], goal: On, goals: list[Goal]) -> Move:
         """Carry away neighbours that are higher than a base and leave no room above it, or else the base."""

@@ -1,6 +1,7 @@
 """Protocols of the robots that the oracle can use."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import mujoco
@@ -13,12 +14,34 @@ if TYPE_CHECKING:
     from pipeline.simulation.physics import Physics
 
 
+@dataclass(frozen=True, eq=False)
+class Mount:
+    """Where a robot stands beside the table, and the ring around it in which its hand works easily."""
+
+    base: np.ndarray
+    """World x and y in metres, of shape (2,)."""
+    yaw: float
+    """Direction in which it faces, in radians."""
+    near: float
+    far: float
+    """Inner and outer radius of the ring, in metres."""
+
+    def reaches(self, points: np.ndarray) -> np.ndarray:
+        """Return which points (N, 2) lie in the ring, of shape (N,)."""
+        distance = np.linalg.norm(points - self.base, axis=-1)
+        return (distance >= self.near) & (distance <= self.far)
+
+
 class Hand(Protocol):
     """Carries one object at a time in a running world."""
 
     physics: "Physics"
     gap: float
     """Kept free around what it sets down on the table, in metres."""
+
+    def reaches(self, points: np.ndarray) -> np.ndarray:
+        """Return at which points (N, 2) it can set an object down, of shape (N,)."""
+        ...
 
     def why_not_picked(self, name: str) -> str:
         """Return why it cannot pick up an object where it stands; empty if it can, or if only others are in its way."""
@@ -47,8 +70,18 @@ class Robot(Protocol):
     source: str
     """Name in a solution's `source`."""
 
-    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, away: np.ndarray) -> np.ndarray:
-        """Add itself to a world with these objects. Return the home position of its tip, world, of shape (3,)."""
+    def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount | None:
+        """Return where it stands for these objects; None if it floats and reaches everything.
+
+        `away` is the camera's viewing direction on the table, of shape (2,).
+        """
+        ...
+
+    def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, mount: Mount | None) -> np.ndarray:
+        """Add itself to a world with these objects, on a mount that it chose (None if it floats).
+
+        Return the home position of its tip, world, of shape (3,).
+        """
         ...
 
     def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:

@@ -16,7 +16,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,7 +31,6 @@ from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.rollout import SOLVED, Run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
-from pipeline.simulation.world import set_robot
 
 Send = Callable[..., None]
 MAX_OVERHANG_M = 0.03
@@ -60,7 +59,7 @@ def run_job(job: dict, out: BinaryIO) -> None:
     interpreter = RestrictedInterpreter(readable, report=lambda text: send(refused=text))
     try:
         if job["part"] == "arrange":
-            _arrange(job, project, interpreter, send)
+            _arrange(job, project, interpreter, send, robot)
         else:
             _perform(job, project, interpreter, send, robot)
     except ProgramViolation as violation:
@@ -74,7 +73,7 @@ def run_job(job: dict, out: BinaryIO) -> None:
     send(finished=True)
 
 
-def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send) -> None:
+def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send, robot: Robot) -> None:
     """Let generated code build the simulation of each seed, and send its calls as data."""
     send(doing="reading simulation.py")
     build = interpreter.execute("simulation.py", job["simulation"]).get("build")
@@ -83,7 +82,7 @@ def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     for seed in job["seeds"]:
         send(doing=f"building the simulation, seed {seed}")
         np.random.seed(seed)
-        sim = build(kit.Scene.load(project), seed)
+        sim = build(replace(kit.Scene.load(project), robot=robot), seed)
         if type(sim) is not kit.Simulation:
             raise kit.KitError(f"build returned {type(sim).__name__}; return the kit.Simulation it made")
         interpreter.require_unmodified(sim)
@@ -96,9 +95,8 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     """Roll out the oracle on the arranged simulation, then run the checks, if any."""
     send(doing=f"rolling out the oracle, seed {job['seed']}")
     arranged = Recipe.model_validate(job["recipe"])
-    sim = kit.Simulation(kit.Scene.load(project), arranged.seed)
+    sim = kit.Simulation(replace(kit.Scene.load(project), robot=robot), arranged.seed)
     replay(sim, arranged)
-    set_robot(sim, robot)
     task_checks = TaskChecks(interpreter, job.get("reference", ""))
     if job["mutation"] == DISPLACED:
         return _check_displaced(job, sim, interpreter, task_checks, send)

@@ -147,7 +147,8 @@ def test_grasps_close_on_both_sides_of_the_object(stacked):
 
 def test_the_base_is_clear_of_the_objects_it_reaches(table):
     scene = kit.Scene.load(table)
-    base, turn = place_base(scene.objects, scene.table, scene.away)
+    mount = place_base(scene.objects, scene.table, scene.away)
+    base, turn = mount.base, mount.yaw
     far = [np.linalg.norm(o.position[:2] - base) for o in scene.objects]
     assert max(far) < 0.8 and min(Region(o.outline).distance(base) for o in scene.objects) > BASE_CLEARANCE_M
     assert scene.table.depth(base) < 0
