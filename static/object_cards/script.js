@@ -241,18 +241,12 @@ export default function mount({ element, trigger, server }) {
     const { match } = object,
       { machine } = match,
       matcherName = { measured: "matcher", human: "you" }[machine.source] ?? machine.source;
-    const matcherText = machine.asset_id
-      ? `${matcherName} chose ${machine.name}`
-      : `${matcherName} found no match`;
+    const matcherText = machine.asset_id ? `${matcherName} chose ${machine.name}` : `${matcherName} found no match`;
     return match.source === "human"
       ? [h("span.tag.good", {}, "Chosen by you"), " ", `${matcherText[0].toUpperCase()}${matcherText.slice(1)}.`]
       : machine.asset_id
         ? h("span.tag", {}, `Chosen by ${matcherName}`)
-        : [
-            h("span.tag", {}, "No match"),
-            " ",
-            `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`,
-          ];
+        : [h("span.tag", {}, "No match"), " ", `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`];
   };
   // For the option the twin uses, shows the same numbers as the other pages.
   const fitLine = (object, option, facts) => {
@@ -289,7 +283,9 @@ export default function mount({ element, trigger, server }) {
         {},
         chosen && h("span.tag.good", {}, "✓ Chosen"),
         !chosen && isMatcherChoice(object, option) && h("span.tag", {}, "Matcher's choice"),
-        object.match.asset_id === null && option === object.match.candidates[0] && h("span.tag", {}, "Closest (rejected)"),
+        object.match.asset_id === null &&
+          option === object.match.candidates[0] &&
+          h("span.tag", {}, "Closest (rejected)"),
       ),
       scoreBars(option.scores),
       h("p.reason", {}, option.reason),

@@ -30,7 +30,11 @@ export function mutationTable(round) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Injected fault"), h("th", { scope: "col" }, "Detected by"))),
+      h(
+        "thead",
+        {},
+        h("tr", {}, h("th", { scope: "col" }, "Injected fault"), h("th", { scope: "col" }, "Detected by")),
+      ),
       h(
         "tbody",
         {},
