@@ -1,12 +1,13 @@
 // Fields for an object's mass and friction, each with its plausible range and where the value comes from.
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const SOURCES = {
-  asset: "from the asset",
-  "category table": "typical of its category",
-  size: "from its size",
-  "": "computing …",
-  person: "set by you",
+  asset: t("from the asset"),
+  "category table": t("typical of its category"),
+  size: t("from its size"),
+  "": t("computing …"),
+  person: t("set by you"),
 };
 
 export function physicsFields(object, decide) {
@@ -15,10 +16,14 @@ export function physicsFields(object, decide) {
   const override = (field) => (isOverridden(field) ? object[field].value : null);
   const hasOverride = isOverridden("mass") || isOverridden("friction");
   return [
-    numberField("Mass", object.mass, 1000, "g", 0, (value) => save(value, override("friction"))),
-    numberField("Friction", object.friction, 1, "", 2, (value) => save(override("mass"), value)),
+    numberField(t("Mass"), object.mass, 1000, "g", 0, (value) => save(value, override("friction"))),
+    numberField(t("Friction"), object.friction, 1, "", 2, (value) => save(override("mass"), value)),
     hasOverride &&
-      h("button.studio-button", { onclick: () => save(null, null), title: "Discard your mass and friction" }, "Reset"),
+      h(
+        "button.studio-button",
+        { onclick: () => save(null, null), title: t("Discard your mass and friction") },
+        t("Reset"),
+      ),
   ];
 }
 
@@ -26,9 +31,9 @@ export const inertia = (object) =>
   h(
     "div.inertia",
     {
-      title: "Principal moments about the centre of mass, computed by MuJoCo from the collision geoms",
+      title: t("Principal moments about the centre of mass, computed by MuJoCo from the collision geoms"),
     },
-    h("span.label", {}, "Inertia"),
+    h("span.label", {}, t("Inertia")),
     h(
       "span",
       {},
@@ -40,7 +45,9 @@ function numberField(name, { value, range: [low, high], source }, factor, unit, 
   const hasRange = high > low,
     isOutside = hasRange && (value < low * 0.999 || value > high * 1.001);
   const format = (metric) => (digits ? (metric * factor).toFixed(digits) : significant(metric * factor));
-  const plausible = hasRange ? `Plausible: ${format(low)} to ${format(high)} ${unit}`.trim() : "";
+  const plausible = hasRange
+    ? t("Plausible: {low} to {high} {unit}", { low: format(low), high: format(high), unit }).trim()
+    : "";
   return h(
     "div.property",
     {},
@@ -53,7 +60,7 @@ function numberField(name, { value, range: [low, high], source }, factor, unit, 
         min: 0,
         step: "any",
         value: format(value),
-        "aria-label": unit ? `${name} in ${unit}` : name,
+        "aria-label": unit ? t("{name} in {unit}", { name, unit }) : name,
         onkeydown: (event) => {
           event.stopPropagation();
           if (event.key === "Enter") event.target.blur();
@@ -70,7 +77,7 @@ function numberField(name, { value, range: [low, high], source }, factor, unit, 
       "span.source",
       { title: plausible },
       isOutside
-        ? h("span.tag.warn", {}, `! Outside ${format(low)}–${format(high)}`)
+        ? h("span.tag.warn", {}, t("! Outside {low}–{high}", { low: format(low), high: format(high) }))
         : `${format(low)}–${format(high)} ${unit} · `,
       isOutside && source === "person" ? "" : (SOURCES[source] ?? source),
     ),

@@ -4,11 +4,12 @@ import { onSelect, selected } from "/static/studio/selection.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { angles, halfHeight, quaternion } from "./euler_angles.js";
 import { inertia, physicsFields } from "./physics_fields.js";
+import { t } from "/static/studio/texts.js";
 
 const CHANGE_TAGS = {
-  better: () => h("span.tag.good", { title: "Compared with the automatic pose" }, "✓ better"),
-  worse: () => h("span.tag.warn", { title: "Compared with the automatic pose" }, "! worse"),
-  "the same": () => h("span.tag", { title: "Compared with the automatic pose" }, "≈ same fit"),
+  better: () => h("span.tag.good", { title: t("Compared with the automatic pose") }, t("✓ better")),
+  worse: () => h("span.tag.warn", { title: t("Compared with the automatic pose") }, t("! worse")),
+  "the same": () => h("span.tag", { title: t("Compared with the automatic pose") }, t("≈ same fit")),
 };
 
 export default function mount({ element, props, trigger, server }) {
@@ -74,7 +75,7 @@ export default function mount({ element, props, trigger, server }) {
     fitRequest.cancel();
     if (!value.objects?.length) return fill(panel);
     if (!object)
-      return fill(panel, h("div.muted", {}, "Select an object to move, rotate, resize, weigh or export it."));
+      return fill(panel, h("div.muted", {}, t("Select an object to move, rotate, resize, weigh or export it.")));
     poseFields = h(
       "div.pose",
       {},
@@ -84,15 +85,15 @@ export default function mount({ element, props, trigger, server }) {
         ["z", 2],
       ].map(([name, i]) => field(name, "cm", i)),
       [
-        ["yaw", 3],
-        ["pitch", 4],
-        ["roll", 5],
+        [t("yaw"), 3],
+        [t("pitch"), 4],
+        [t("roll"), 5],
       ].map(([name, i]) => field(name, "°", i)),
-      field("size", "%", 6),
+      field(t("size"), "%", 6),
     );
     poseFields.lastChild.title = object.reconstructed
-      ? "100 %: as reconstructed from the view"
-      : "100 %: the asset's size in the library";
+      ? t("100 %: as reconstructed from the view")
+      : t("100 %: the asset's size in the library");
     fitLine = h("div.fit", { "aria-live": "polite" });
     fill(
       panel,
@@ -107,14 +108,17 @@ export default function mount({ element, props, trigger, server }) {
         h("span.grow"),
         object.settle_note
           ? h("span.settled", { title: object.settle_note, role: "status" }, shortSettleText(object.settle_note))
-          : h("span.label", {}, "Export"),
+          : h("span.label", {}, t("Export")),
         ["URDF", "MJCF"].map((form) =>
           h(
             "a.studio-button",
             {
               href: `${object.files}_${form.toLowerCase()}.zip`,
               download: "",
-              title: `${object.name} as ${form}: a zip with its meshes, mass and inertia that loads alone`,
+              title: t("{name} as {form}: a zip with its meshes, mass and inertia that loads alone", {
+                name: object.name,
+                form,
+              }),
             },
             `↓ ${form}`,
           ),
@@ -128,8 +132,7 @@ export default function mount({ element, props, trigger, server }) {
   }
 
   // Shortened to fit its row, so that the panel keeps its height.
-  const shortSettleText = (sentence) =>
-    sentence.replace(/^Settling moved it /, "Settling: ").replace(/ from where you put it\.$/, "");
+  const shortSettleText = (sentence) => `${t("Settling:")} ${sentence}`;
 
   function buttons(object) {
     const currentPose = () => {
@@ -140,27 +143,27 @@ export default function mount({ element, props, trigger, server }) {
       h(
         "button.studio-button",
         {
-          title: "Fit its pose to the measured points again; keeps its size",
+          title: t("Fit its pose to the measured points again; keeps its size"),
           onclick: () => decide("refit", { ...currentPose(), free: false }),
         },
-        "Refit",
+        t("Refit"),
       ),
       h(
         "button.studio-button",
         {
-          title: "Fit pose and size again",
+          title: t("Fit pose and size again"),
           onclick: () => decide("refit", { ...currentPose(), free: true }),
         },
-        "Refit with size",
+        t("Refit with size"),
       ),
       h(
         "button.studio-button",
         {
           disabled: !object.adjusted,
-          title: "Discard every manual change of its pose and size",
+          title: t("Discard every manual change of its pose and size"),
           onclick: () => decide("refit", { id: object.id }),
         },
-        "Reset pose",
+        t("Reset pose"),
       ),
     ];
   }
@@ -168,8 +171,8 @@ export default function mount({ element, props, trigger, server }) {
   function askModelButton(object) {
     const pending = (value.pending ?? []).includes(`object ${object.id}`);
     const title = value.model
-      ? `${value.model} estimates mass and friction. You can undo it.`
-      : "No language model in use. Choose one in the top bar.";
+      ? t("{model} estimates mass and friction. You can undo it.", { model: value.model })
+      : t("No language model in use. Choose one in the top bar.");
     return h(
       "button.studio-button",
       {
@@ -180,7 +183,7 @@ export default function mount({ element, props, trigger, server }) {
           trigger("weigh", { id: object.id });
         },
       },
-      pending ? "Asking the model …" : "Ask the model",
+      pending ? t("Asking the model …") : t("Ask the model"),
     );
   }
 
@@ -210,7 +213,7 @@ export default function mount({ element, props, trigger, server }) {
       h("input.number", {
         type: "number",
         step: { cm: 0.1, "°": 1, "%": 1 }[unit],
-        "aria-label": `${name} in ${unit}`,
+        "aria-label": t("{name} in {unit}", { name, unit }),
         "data-index": index,
         oninput: onInput,
         onchange: () => onInput() && commitPose(),
@@ -240,7 +243,7 @@ export default function mount({ element, props, trigger, server }) {
     const object = currentObject();
     if (!object || !fitLine) return;
     if (value.busy || (pendingVersion && pendingVersion === value.version))
-      return fill(fitLine, h("span.muted", {}, object.changed ? "computing … settling" : "settling …"));
+      return fill(fitLine, h("span.muted", {}, object.changed ? t("computing … settling") : t("settling …")));
     if (trialFit?.error) return fill(fitLine, h("span.tag.bad", {}, trialFit.error));
     const fit = trialFit ?? object.fit;
     if (!fit) return fill(fitLine);
@@ -257,14 +260,17 @@ export default function mount({ element, props, trigger, server }) {
     fill(
       fitLine,
       isChanged && changeTag ? [changeTag, " "] : "",
-      `outline ${percent} %`,
+      t("outline {percent} %", { percent }),
       overlapChange ? h("b", {}, ` (${signed(overlapChange)})`) : "",
-      depth === null ? "" : ` · depth ${centimetres(depth)}`,
+      depth === null ? "" : ` ${t("· depth {depth}", { depth: centimetres(depth) })}`,
       depthChange ? h("b", {}, ` (${signed((depthChange / 10).toFixed(1))})`) : "",
     );
     fitLine.title = fitLine.textContent;
     if (trialFit && trialPose)
-      postToViewer({ type: "note", text: `outline ${percent} %${overlapChange ? ` (${signed(overlapChange)})` : ""}` });
+      postToViewer({
+        type: "note",
+        text: t("outline {percent} %", { percent }) + (overlapChange ? ` (${signed(overlapChange)})` : ""),
+      });
   }
 
   const signed = (number) => (Number(number) > 0 ? `+${number}` : `−${Math.abs(number)}`);

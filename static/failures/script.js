@@ -1,5 +1,6 @@
-import { fill, h, plural } from "/static/studio/dom.js";
+import { fill, h } from "/static/studio/dom.js";
 import { openCalls } from "/static/studio/drawer.js";
+import { t } from "/static/studio/texts.js";
 
 // Failed model calls that wait for a decision, one line each.
 export default function mount({ element, trigger }) {
@@ -17,8 +18,8 @@ export default function mount({ element, trigger }) {
         {},
         h(
           "button.studio-button.plain",
-          { title: "Show the unparsed response", onclick: () => openCalls({ id: failure.id, tab: "Response" }) },
-          "Show response",
+          { title: t("Show the unparsed response"), onclick: () => openCalls({ id: failure.id, tab: t("Response") }) },
+          t("Show response"),
         ),
         failure.remedies.map((remedy) =>
           h(
@@ -51,9 +52,9 @@ export default function mount({ element, trigger }) {
             },
           },
           h("i", {}, "!"),
-          h("b", {}, `${plural(failures.length, "model call")} failed`),
-          h("span.muted", {}, "Other objects are not affected."),
-          h("span.more", {}, open ? "Hide" : "Show"),
+          h("b", {}, t("{n} model call failed|{n} model calls failed", { n: failures.length })),
+          h("span.muted", {}, t("Other objects are not affected.")),
+          h("span.more", {}, open ? t("Hide") : t("Show")),
         ),
       (!isList || open) && h("div.rows", { role: "list" }, failures.map(row)),
     );

@@ -1,6 +1,7 @@
 import { centimetres, chip, fill, h } from "/static/studio/dom.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
+import { t } from "/static/studio/texts.js";
 
 export default function mount({ element }) {
   const table = element.querySelector(".fit-table");
@@ -23,7 +24,7 @@ export default function mount({ element }) {
           h(
             "tr",
             {},
-            ["Object", "Confidence", "Outline", "Depth", "Verdict"].map((name) => h("th", {}, name)),
+            [t("Object"), t("Confidence"), t("Outline"), t("Depth"), t("Verdict")].map((name) => h("th", {}, name)),
           ),
         ),
         h(
@@ -35,8 +36,12 @@ export default function mount({ element }) {
               { "data-id": row.id, onclick: () => select(row.id) },
               h("td", {}, chip(row), " ", row.name),
               h("td", {}, row.confidence ? confidenceBadge(row.confidence) : ""),
-              h("td", {}, row.iou === null ? "" : `${Math.round(row.iou * 100)} % IoU`),
-              h("td", {}, row.depth_error === null ? "" : `${centimetres(row.depth_error)} error`),
+              h("td", {}, row.iou === null ? "" : t("{iou} % IoU", { iou: Math.round(row.iou * 100) })),
+              h(
+                "td",
+                {},
+                row.depth_error === null ? "" : t("{depth_error} error", { depth_error: centimetres(row.depth_error) }),
+              ),
               h(
                 "td",
                 {},

@@ -1,12 +1,13 @@
 // Browses a recording's frames to open one of them. A recording with one frame opens at once.
 import { fill, h } from "/static/studio/dom.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
+import { t } from "/static/studio/texts.js";
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".frame-picker");
   let value = null,
     index = 0;
-  const image = h("img", { alt: "Frame preview" }),
+  const image = h("img", { alt: t("Frame preview") }),
     facts = h("span.faint", { role: "status" }),
     title = h("strong"),
     position = h("span");
@@ -14,7 +15,7 @@ export default function mount({ element, trigger, server }) {
     type: "range",
     min: "0",
     step: "1",
-    "aria-label": "Frame",
+    "aria-label": t("Frame"),
     oninput: () => showFrame(Number(slider.value)),
   });
   const frameRequest = new LatestRequest(
@@ -35,8 +36,13 @@ export default function mount({ element, trigger, server }) {
     slider.value = String(index);
     const time = value.times[index];
     const seconds = time === undefined ? "" : `, ${time.toFixed(2)} s`;
-    position.textContent = `Frame ${index} of 0–${value.names.length - 1}: ${value.names[index]}${seconds}`;
-    facts.textContent = "Reading …";
+    position.textContent = t("Frame {index} of 0–{last}: {file}{seconds}", {
+      index,
+      last: value.names.length - 1,
+      file: value.names[index],
+      seconds,
+    });
+    facts.textContent = t("Reading …");
     frameRequest.send({ token: value.token, index });
   };
   const stepButton = (offset, text, label) =>
@@ -52,15 +58,15 @@ export default function mount({ element, trigger, server }) {
   };
   fill(
     root,
-    h("div.head", {}, title, h("button.studio-button", { onclick: close, "data-act": "close" }, "Close")),
+    h("div.head", {}, title, h("button.studio-button", { onclick: close, "data-act": "close" }, t("Close"))),
     h("div.preview", {}, image),
-    h("div.row", {}, stepButton(-1, "‹", "Previous frame"), slider, stepButton(1, "›", "Next frame")),
+    h("div.row", {}, stepButton(-1, "‹", t("Previous frame")), slider, stepButton(1, "›", t("Next frame"))),
     h(
       "div.row",
       {},
       position,
       facts,
-      h("button.studio-button.primary", { onclick: openFrame, "data-act": "open" }, "Open this frame"),
+      h("button.studio-button.primary", { onclick: openFrame, "data-act": "open" }, t("Open this frame")),
     ),
   );
   root.hidden = true;
@@ -76,7 +82,11 @@ export default function mount({ element, trigger, server }) {
     root.hidden = false;
     image.hidden = true;
     const name = value.name.replaceAll("_", " ");
-    title.textContent = `${name}: ${value.kind}, ${value.names.length} frames. Choose one to open.`;
+    title.textContent = t("{name}: {kind}, {count} frames. Choose one to open.", {
+      name,
+      kind: value.kind,
+      count: value.names.length,
+    });
     slider.max = String(value.names.length - 1);
     showFrame(0);
     slider.focus();

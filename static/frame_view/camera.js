@@ -1,11 +1,12 @@
 // Form to correct the camera's intrinsics. It shows how wide the picture and the table would be with the typed values.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const FIELDS = [
-  ["fx", "Focal length x"],
-  ["fy", "Focal length y"],
-  ["cx", "Principal point x"],
-  ["cy", "Principal point y"],
+  ["fx", t("Focal length x")],
+  ["fy", t("Focal length y")],
+  ["cx", t("Principal point x")],
+  ["cy", t("Principal point y")],
 ];
 const degrees = (side, focal) => (2 * Math.atan(side / 2 / focal) * 180) / Math.PI;
 
@@ -18,7 +19,7 @@ export function cameraForm(value, onUse) {
     step: "0.1",
     min: "5",
     max: "160",
-    "aria-label": "Field of view",
+    "aria-label": t("Field of view"),
     oninput: () => {
       const focal = width / 2 / Math.tan((fieldOfView.valueAsNumber * Math.PI) / 360);
       if (focal > 0) {
@@ -39,7 +40,7 @@ export function cameraForm(value, onUse) {
       },
     });
   const estimate = h("p.estimate"),
-    useButton = h("button.studio-button.primary", { onclick: () => onUse(intrinsics()) }, "Apply");
+    useButton = h("button.studio-button.primary", { onclick: () => onUse(intrinsics()) }, t("Apply"));
   const intrinsics = () => Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber]));
   const showFieldOfView = () => {
     fieldOfView.value = degrees(width, inputs.fx.valueAsNumber).toFixed(1);
@@ -50,10 +51,15 @@ export function cameraForm(value, onUse) {
     useButton.disabled = isUnchanged || !Object.values(intrinsics()).every(Number.isFinite);
     const depth = camera.median_depth,
       sides = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2));
-    const pictureSize = depth && `The picture is ${sides.join(" × ")} m at the median depth of ${depth.toFixed(2)} m. `;
+    const pictureSize =
+      depth &&
+      `${t("The picture is {sides} m at the median depth of {depth} m.", { sides: sides.join(" × "), depth: depth.toFixed(2) })} `;
     const scale = Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
       tableSides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
-      table = tableSides && `Visible table: ${isUnchanged ? "" : "about "}${tableSides} m.`;
+      table =
+        tableSides && isUnchanged
+          ? t("Visible table: {sides} m.", { sides: tableSides })
+          : t("Visible table: about {sides} m.", { sides: tableSides });
     fill(estimate, pictureSize, table);
   };
   showFieldOfView();
@@ -61,20 +67,20 @@ export function cameraForm(value, onUse) {
   return h(
     "details.camera",
     { "data-edit": "camera" },
-    h("summary", {}, "Correct the camera"),
+    h("summary", {}, t("Correct the camera")),
     h(
       "div.numbers",
       {},
       FIELDS.map(([name, title]) => h("label", {}, title, inputs[name])),
-      h("label", {}, "Field of view, °", fieldOfView),
+      h("label", {}, t("Field of view, °"), fieldOfView),
     ),
     estimate,
     h(
       "div.row",
       {},
       useButton,
-      camera.changed && h("button.studio-button", { onclick: () => onUse(camera.original) }, "Reset"),
-      h("span.faint", {}, "Recomputes every measurement. You can undo this."),
+      camera.changed && h("button.studio-button", { onclick: () => onUse(camera.original) }, t("Reset")),
+      h("span.faint", {}, t("Recomputes every measurement. You can undo this.")),
     ),
   );
 }

@@ -1,8 +1,9 @@
 import { fill, h, tickBox } from "/static/studio/dom.js";
 import { cameraForm } from "/static/frame_view/camera.js";
 import { turbo } from "/static/frame_view/turbo.js";
+import { t } from "/static/studio/texts.js";
 
-const metres = (z) => (z ? `${z.toFixed(3)} m` : "no depth");
+const metres = (z) => (z ? `${z.toFixed(3)} m` : t("no depth"));
 
 export default function mount({ element, trigger }) {
   const view = element.querySelector(".frame-view");
@@ -10,8 +11,8 @@ export default function mount({ element, trigger }) {
     depth = null,
     showTable = true,
     lastPointer = null; // the last pointer position, so that depth is shown there as soon as it has loaded
-  const colourCanvas = h("canvas", { "aria-label": "Colour" }),
-    depthCanvas = h("canvas", { "aria-label": "Depth" }),
+  const colourCanvas = h("canvas", { "aria-label": t("Colour") }),
+    depthCanvas = h("canvas", { "aria-label": t("Depth") }),
     readout = h("div.readout", { role: "status" });
   const image = new Image();
 
@@ -71,7 +72,7 @@ export default function mount({ element, trigger }) {
       h("span", {}, `${near.toFixed(2)} m`),
       h("i"),
       h("span", {}, `${far.toFixed(2)} m`),
-      h("span.faint", {}, "Black: no depth"),
+      h("span.faint", {}, t("Black: no depth")),
     );
   };
   const readPixel = ({ currentTarget: canvas, clientX, clientY }) => {
@@ -88,7 +89,7 @@ export default function mount({ element, trigger }) {
     if (z && frame.plane) {
       const [a, b, c, d] = frame.plane;
       const above = ((a * (x - cx)) / fx) * z + ((b * (y - cy)) / fy) * z + c * z + d;
-      height = `${(above * 100).toFixed(1).replace(/^-0\.0$/, "0.0")} cm above the table`;
+      height = t("{height} cm above the table", { height: (above * 100).toFixed(1).replace(/^-0\.0$/, "0.0") });
     }
     fill(readout, h("span", {}, `x ${x}  y ${y}`), h("strong", {}, metres(z)), h("span", {}, height));
   };
@@ -96,7 +97,7 @@ export default function mount({ element, trigger }) {
     lastPointer = null;
     drawPicture();
     drawDepth();
-    fill(readout, h("span.faint", {}, "Hover over a picture to read depth and height above the table."));
+    fill(readout, h("span.faint", {}, t("Hover over a picture to read depth and height above the table.")));
   };
   for (const canvas of [colourCanvas, depthCanvas]) {
     canvas.addEventListener("pointermove", readPixel);
@@ -123,14 +124,14 @@ export default function mount({ element, trigger }) {
           h(
             "figcaption",
             {},
-            "Colour",
-            tickBox("Table outline", showTable, (checked) => {
+            t("Colour"),
+            tickBox(t("Table outline"), showTable, (checked) => {
               showTable = checked;
               drawPicture();
             }),
           ),
         ),
-        h("figure", {}, depthCanvas, h("figcaption.scale", {}, "Depth")),
+        h("figure", {}, depthCanvas, h("figcaption.scale", {}, t("Depth"))),
       ),
       readout,
       h(

@@ -1,4 +1,5 @@
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // milliseconds
 
@@ -17,7 +18,7 @@ export default function mount({ element, trigger }) {
       h(
         "span.picture",
         { style: one.image ? `background-image:url("${one.image}")` : "" },
-        kind === "sample" && h("span.label", {}, "Synthetic"),
+        kind === "sample" && h("span.label", {}, t("Synthetic")),
       ),
       h("strong", {}, one.title),
       h("span.about", {}, one.about),
@@ -36,7 +37,7 @@ export default function mount({ element, trigger }) {
         ? h(
             "section",
             {},
-            h("h3", {}, "Projects"),
+            h("h3", {}, t("Projects")),
             h(
               "div.cards",
               {},
@@ -47,14 +48,14 @@ export default function mount({ element, trigger }) {
       h(
         "section",
         {},
-        h("h3", {}, "Sample scenes", h("span.faint", {}, " rendered with simulated camera noise")),
+        h("h3", {}, t("Sample scenes"), h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`)),
         samples.length
           ? h(
               "div.cards",
               {},
               samples.map((one) => card("sample", one)),
             )
-          : h("p.muted", {}, "No sample scenes installed."),
+          : h("p.muted", {}, t("No sample scenes installed.")),
       ),
     );
   };

@@ -1,8 +1,9 @@
 // Collapses the inspector on steps that are not about single objects, until a person opens or collapses it there.
 import { h } from "/static/studio/dom.js";
 import { onTab, openTabText } from "/static/studio/gradio_tabs.js";
+import { t } from "/static/studio/texts.js";
 
-const COLLAPSED_STEPS = ["Task", "Review"];
+const COLLAPSED_STEPS = [t("Task and simulation"), t("Review and export")];
 window.studioInspector ??= {};
 const choices = window.studioInspector;
 
@@ -21,7 +22,7 @@ export function collapseButton(element, panel) {
     column.classList.toggle("collapsed", isCollapsed());
     panel.classList.toggle("collapsed", isCollapsed());
     button.textContent = isCollapsed() ? "‹" : "›";
-    button.title = isCollapsed() ? "Show the inspector" : "Hide the inspector";
+    button.title = isCollapsed() ? t("Show the inspector") : t("Hide the inspector");
     button.setAttribute("aria-label", button.title);
     button.setAttribute("aria-expanded", String(!isCollapsed()));
   };

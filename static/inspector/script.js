@@ -3,8 +3,9 @@ import { confidenceBadge } from "/static/studio/confidence.js";
 import { collapseButton } from "./collapse.js";
 import { openTab } from "/static/studio/gradio_tabs.js";
 import { onSelect, selected } from "/static/studio/selection.js";
+import { t } from "/static/studio/texts.js";
 
-const SOURCES = { measured: "measured in the frame", human: "set by you", rules: "rules" };
+const SOURCES = { measured: t("measured in the frame"), human: t("set by you"), rules: "rules" };
 
 export default function mount({ element, trigger }) {
   const panel = element.querySelector(".inspector");
@@ -25,7 +26,7 @@ export default function mount({ element, trigger }) {
         h(
           "div.empty",
           {},
-          objects.length ? "Select an object in the list, the image or the viewer." : "No objects yet.",
+          objects.length ? t("Select an object in the list, the image or the viewer.") : t("No objects yet."),
         ),
       );
     fill(
@@ -37,8 +38,8 @@ export default function mount({ element, trigger }) {
         chip(object),
         h("input.name", {
           value: object.name,
-          "aria-label": "Name",
-          title: "Rename (Enter to save)",
+          "aria-label": t("Name"),
+          title: t("Rename (Enter to save)"),
           spellcheck: false,
           onkeydown: (event) => {
             if (event.key === "Enter") event.target.blur();
@@ -54,18 +55,16 @@ export default function mount({ element, trigger }) {
             decide("rename", { id: object.id, name: event.target.value.trim() }),
         }),
       ),
-      object.crop && h("img.crop", { src: object.crop, alt: `The photograph of ${object.name}` }),
+      object.crop && h("img.crop", { src: object.crop, alt: t("The photograph of {name}", { name: object.name }) }),
       h(
         "p.caption",
         {},
         object.asset_label ? [h("strong", {}, object.asset_label), " · "] : "",
-        hasMeasuredName(object)
-          ? `measured as ${/^[aeiou]/.test(caption(object)) ? "an" : "a"} ${caption(object)}`
-          : caption(object),
+        hasMeasuredName(object) ? t("measured as: {caption}", { caption: caption(object) }) : caption(object),
       ),
       object.confidence && h("p.sure", {}, confidenceBadge(object.confidence), " ", object.confidence.reason),
       object.size && [
-        h("h4", {}, "Measured"),
+        h("h4", {}, t("Measured")),
         fact("size", sizeText(object.size)),
         fact("shape", object.shape),
         fact("colour", h("i.swatch", { style: `background:rgb(${object.rgb})` }), object.colour_name),
@@ -73,30 +72,31 @@ export default function mount({ element, trigger }) {
       ],
       (object.warnings ?? []).map((text) => h("p.warning", {}, text)),
       object.match && [
-        h("h4", {}, "In the twin"),
-        fact("asset", object.match.asset_id ? object.match.asset_name : "reconstructed from the view"),
+        h("h4", {}, t("In the twin")),
+        fact("asset", object.match.asset_id ? object.match.asset_name : t("reconstructed from the view")),
         fact("reason", object.match.reason),
         object.match.asset_id &&
           object.placed &&
           Math.abs(object.placed.scale - 1) > 0.005 &&
-          fact("size", `${(object.placed.scale * 100).toFixed(0)} % of the asset`),
+          fact("size", t("{scale} % of the asset", { scale: (object.placed.scale * 100).toFixed(0) })),
       ],
       object.placed && [
         fact("mass", `${(object.placed.mass * 1000).toFixed(0)} g`),
-        h("h4", {}, "Pose"),
+        h("h4", {}, t("Pose")),
         fact("x · y", `${(object.placed.pos[0] * 100).toFixed(1)} · ${centimetres(object.placed.pos[1])}`),
         fact("yaw", `${((object.placed.yaw * 180) / Math.PI).toFixed(0)}°`),
-        object.moved && h("p.note", {}, "moved by you"),
+        object.moved && h("p.note", {}, t("moved by you")),
         h(
           "button.studio-button.adjust",
-          { onclick: () => openTab("Scene"), title: "Move, rotate and resize it on the Scene page" },
-          "Adjust in Scene",
+          { onclick: () => openTab(t("Scene")), title: t("Move, rotate and resize it on the Scene page") },
+          t("Adjust in Scene"),
         ),
       ],
       object.fit && [
-        h("h4", {}, "Compared with the photograph"),
-        fact("outline", `${Math.round(object.fit.iou * 100)} % IoU`),
-        object.fit.depth_error !== null && fact("depth", `${centimetres(object.fit.depth_error)} error`),
+        h("h4", {}, t("Compared with the photograph")),
+        fact("outline", t("{iou} % IoU", { iou: Math.round(object.fit.iou * 100) })),
+        object.fit.depth_error !== null &&
+          fact("depth", t("{depth_error} error", { depth_error: centimetres(object.fit.depth_error) })),
         fact("verdict", object.fit.short),
       ],
       h(
@@ -105,9 +105,9 @@ export default function mount({ element, trigger }) {
         h(
           "button.studio-button",
           { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
-          object.is_object ? "Mark as not an object" : "Mark as object",
+          object.is_object ? t("Mark as not an object") : t("Mark as object"),
         ),
-        h("button.studio-button", { onclick: () => decide("delete_segment", { id: object.id }) }, "Delete"),
+        h("button.studio-button", { onclick: () => decide("delete_segment", { id: object.id }) }, t("Delete")),
       ),
     );
   };

@@ -1,6 +1,7 @@
 // Panel with one asset: 3D preview, properties with their sources, and fields to edit them.
-import { chip, fact, fill, h, plural, sizeText } from "/static/studio/dom.js";
+import { chip, fact, fill, h, sizeText } from "/static/studio/dom.js";
 import { collectionName, describerName, inertia, mass, sourceName, travel } from "/static/library/formatting.js";
+import { t } from "/static/studio/texts.js";
 
 const BODY_NAME = "asset"; // name of its body in the preview model
 
@@ -8,7 +9,7 @@ export class AssetPanel {
   // `ask` sends a request, `onEdited` gets the answer to an edit, `onClose` closes, `onUse` assigns it to an object.
   constructor({ ask, onEdited, onClose, onUse }) {
     Object.assign(this, { ask, onEdited, onClose, onUse, asset: null, target: null });
-    this.frame = h("iframe.preview", { title: "3D preview" });
+    this.frame = h("iframe.preview", { title: t("3D preview") });
     this.overlay = h("p.overlay");
     this.scene = h("div.scene", {}, this.frame, this.overlay);
     this.head = h("div.asset-head");
@@ -44,7 +45,7 @@ export class AssetPanel {
 
   showMissing(text) {
     this.asset = this.token = null;
-    fill(this.head, h("strong", {}, "Asset not found"), this.closeButton());
+    fill(this.head, h("strong", {}, t("Asset not found")), this.closeButton());
     fill(this.facts, h("p.fault", {}, text));
     fill(this.actions);
     this.scene.hidden = true;
@@ -54,7 +55,7 @@ export class AssetPanel {
     this.scene.hidden = false;
     this.scene.classList.toggle("articulated", this.asset.joints.length > 0); // makes room for the joint sliders
     this.overlay.hidden = false;
-    this.overlay.textContent = "Loading preview …";
+    this.overlay.textContent = t("Loading preview …");
     const preview = await this.ask({ kind: "preview", id });
     if (this.asset?.id !== id) return;
     this.token = preview.view ?? null;
@@ -86,7 +87,9 @@ export class AssetPanel {
     this.element.classList.add("busy");
     const answer = await this.ask({ ...request, id: this.asset.id });
     if (request.kind === "remove" && !answer.error) {
-      answer.note = [`${this.asset.name} removed. You can undo it.`, answer.note].filter(Boolean).join(" ");
+      answer.note = [t("{name} removed. You can undo it.", { name: this.asset.name }), answer.note]
+        .filter(Boolean)
+        .join(" ");
       this.onClose();
     }
     await this.onEdited(answer);
@@ -98,7 +101,7 @@ export class AssetPanel {
   closeButton() {
     return h(
       "button.studio-button.plain",
-      { "aria-label": "Close the asset", title: "Close", onclick: () => this.onClose() },
+      { "aria-label": t("Close the asset"), title: t("Close"), onclick: () => this.onClose() },
       "✕",
     );
   }
@@ -119,22 +122,22 @@ export class AssetPanel {
       });
     fill(
       this.head,
-      text("name", "Name", { class: "name" }),
-      h("span.busy-note", { role: "status" }, h("i.spin"), "Saving …"),
+      text("name", t("Name"), { class: "name" }),
+      h("span.busy-note", { role: "status" }, h("i.spin"), t("Saving …")),
       this.closeButton(),
     );
     fill(
       this.facts,
       h("input.caption", {
         value: asset.caption,
-        "aria-label": "Caption",
-        title: "One sentence; read by language models",
+        "aria-label": t("Caption"),
+        title: t("One sentence; read by language models"),
         spellcheck: false,
         onkeydown: onKeyDown,
         onchange: saveField("caption"),
       }),
       fact("description", this.descriptionField()),
-      fact("category", text("category", "Category")),
+      fact("category", text("category", t("Category"))),
       fact(
         "size",
         sizeText(asset.size),
@@ -142,8 +145,8 @@ export class AssetPanel {
           h(
             "span",
             {},
-            h("span.source", {}, "longest side "),
-            this.numberInput(100 * Math.max(...asset.size), "cm", "Longest side in cm", 0.1, (value) =>
+            h("span.source", {}, `${t("longest side")} `),
+            this.numberInput(100 * Math.max(...asset.size), "cm", t("Longest side in cm"), 0.1, (value) =>
               this.change({ kind: "scale", longest: value / 100 }),
             ),
           ),
@@ -154,7 +157,7 @@ export class AssetPanel {
           h(
             "button.studio-button",
             {
-              title: `Rotate 90° about ${axis}`,
+              title: t("Rotate 90° about {axis}", { axis }),
               onclick: () => this.change({ kind: "turn", axis }),
             },
             `↻ ${axis}`,
@@ -165,7 +168,7 @@ export class AssetPanel {
         h(
           "p.warning",
           {},
-          `Its opening faces ${asset.tipped_over.faces}. Tipped over? `,
+          `${t("Its opening faces {faces}. Tipped over?", { faces: asset.tipped_over.faces })} `,
           h(
             "button.studio-button",
             {
@@ -173,12 +176,12 @@ export class AssetPanel {
               onclick: () =>
                 this.change({ kind: "turn", axis: asset.tipped_over.axis, quarters: asset.tipped_over.quarters }),
             },
-            "Set upright",
+            t("Set upright"),
           ),
         ),
       fact(
         "mass",
-        this.numberInput(1000 * asset.mass, "g", "Mass in g", 1, (value) =>
+        this.numberInput(1000 * asset.mass, "g", t("Mass in g"), 1, (value) =>
           this.change({ kind: "change", values: { mass: value / 1000 } }),
         ),
         range(asset.mass, asset.mass_range, mass),
@@ -186,14 +189,18 @@ export class AssetPanel {
       ),
       fact(
         "friction",
-        this.numberInput(asset.friction, "", "Sliding friction", 0.05, (value) =>
+        this.numberInput(asset.friction, "", t("Sliding friction"), 0.05, (value) =>
           this.change({ kind: "change", values: { friction: value } }),
         ),
         range(asset.friction, asset.friction_range, (value) => value.toFixed(2)),
         h("span.source", {}, sourceName(asset.friction_source)),
       ),
       fact("inertia", this.inertia),
-      fact("collision", `${plural(asset.convex_parts, "convex part")}${asset.container ? ", open at the top" : ""}`),
+      fact(
+        "collision",
+        t("{n} convex part|{n} convex parts", { n: asset.convex_parts }) +
+          (asset.container ? t(", open at the top") : ""),
+      ),
       asset.joints.length > 0 &&
         fact(
           "joints",
@@ -204,21 +211,21 @@ export class AssetPanel {
               h(
                 "li",
                 {},
-                `${joint.part.replaceAll("_", " ")}: ${joint.kind === "hinge" ? "rotates" : "slides"} ${travel(joint)}`,
+                `${joint.part.replaceAll("_", " ")}: ${joint.kind === "hinge" ? t("rotates") : t("slides")} ${travel(joint)}`,
               ),
             ),
           ),
         ),
-      fact("licence", text("licence", "Licence", { placeholder: "unknown" })),
-      fact("source", asset.provenance || "unknown"),
+      fact("licence", text("licence", t("Licence"), { placeholder: t("unknown") })),
+      fact("source", asset.provenance || t("unknown")),
       fact(
         "collection",
         collectionName(asset.collection),
-        !asset.own && h("span.source", {}, "edits are saved as your own version"),
-        asset.version && h("span.source", {}, "your version of this asset"),
+        !asset.own && h("span.source", {}, t("edits are saved as your own version")),
+        asset.version && h("span.source", {}, t("your version of this asset")),
       ),
       asset.warnings.length > 0 && [
-        h("h4", {}, "Import warnings"),
+        h("h4", {}, t("Import warnings")),
         h(
           "ul.warnings",
           {},
@@ -242,8 +249,8 @@ export class AssetPanel {
         {
           rows: 3,
           maxLength: 600,
-          "aria-label": "Description",
-          placeholder: "Not described yet. Models read the caption instead.",
+          "aria-label": t("Description"),
+          placeholder: t("Not described yet. Models read the caption instead."),
           onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
           onchange: ({ target }) => save(target.value.trim()),
         },
@@ -253,8 +260,8 @@ export class AssetPanel {
       source === "human" &&
         h(
           "button.studio-button.plain",
-          { title: "Remove your description; the model's or the measured one is back", onclick: () => save("") },
-          "Remove",
+          { title: t("Remove your description; the model's or the measured one is back"), onclick: () => save("") },
+          t("Remove"),
         ),
     );
   }
@@ -265,7 +272,7 @@ export class AssetPanel {
     fill(
       this.inertia,
       preview ? inertia(preview.inertia) : "…",
-      preview && h("span.source", {}, " about its centre of mass, from MuJoCo"),
+      preview && h("span.source", {}, ` ${t("about its centre of mass, from MuJoCo")}`),
       preview?.doubt && h("p.warning", {}, preview.doubt),
     );
   }
@@ -276,11 +283,11 @@ export class AssetPanel {
       this.actions,
       target &&
         (target.asset_id === asset.id
-          ? h("span.muted", {}, "Used for ", chip(target), ` ${target.name}`)
+          ? h("span.muted", {}, `${t("Used for")} `, chip(target), ` ${target.name}`)
           : h(
               "button.studio-button.primary",
               { "data-act": "use", onclick: () => this.onUse(target, asset) },
-              "Use for ",
+              `${t("Use for")} `,
               chip(target),
               ` ${target.name}`,
             )),
@@ -289,10 +296,10 @@ export class AssetPanel {
           "button.studio-button",
           {
             "data-act": "remove",
-            title: "Remove from the library. You can undo it.",
+            title: t("Remove from the library. You can undo it."),
             onclick: () => this.change({ kind: "remove" }),
           },
-          asset.version ? "Remove my version" : "Remove from library",
+          asset.version ? t("Remove my version") : t("Remove from library"),
         ),
     );
   }
@@ -328,9 +335,9 @@ function range(value, [low, high], format) {
   const position = Math.min(100, Math.max(0, (100 * Math.log(value / low)) / Math.log(high / low)));
   return h(
     `span.range${isPlausible ? "" : ".out"}`,
-    { title: `Plausible: ${format(low)} to ${format(high)}` },
+    { title: t("Plausible: {low} to {high}", { low: format(low), high: format(high) }) },
     h("i", { style: `left:${Number.isFinite(position) ? position : 50}%` }),
     h("span.ends", {}, h("span", {}, format(low)), h("span", {}, format(high))),
-    !isPlausible && h("span.sr", {}, "Outside the plausible range"),
+    !isPlausible && h("span.sr", {}, t("Outside the plausible range")),
   );
 }

@@ -1,6 +1,7 @@
 // Filters: category, collection, licence, size, joints.
 import { fill, h } from "/static/studio/dom.js";
 import { collectionName } from "/static/library/formatting.js";
+import { t } from "/static/studio/texts.js";
 
 const NO_FILTER = { category: "", licence: "", collection: "", smallest: "", largest: "", articulated: false };
 
@@ -13,8 +14,8 @@ export class Filters {
       category: select("Category"),
       collection: select("Collection"),
       licence: select("Licence"),
-      smallest: number("Longest side from, in cm", "0"),
-      largest: number("Longest side to, in cm", "any"),
+      smallest: number(t("Longest side from, in cm"), "0"),
+      largest: number(t("Longest side to, in cm"), "any"),
       articulated: h("input", { type: "checkbox", onchange: onChange }),
     };
     const { category, collection, licence, smallest, largest, articulated } = this.fields;
@@ -26,18 +27,18 @@ export class Filters {
           onChange();
         },
       },
-      "Clear filters",
+      t("Clear filters"),
     );
     this.element = h(
       "div.filters",
       {},
-      h("label", {}, h("span", {}, "Category"), category),
-      h("label", {}, h("span", {}, "Collection"), collection),
-      h("label", {}, h("span", {}, "Licence"), licence),
-      h("div.label", {}, h("span", {}, "Longest side, cm"), h("span.pair", {}, smallest, h("i", {}, "to"), largest)),
-      h("label.tick", {}, articulated, "Articulated only"),
+      h("label", {}, h("span", {}, t("Category")), category),
+      h("label", {}, h("span", {}, t("Collection")), collection),
+      h("label", {}, h("span", {}, t("Licence")), licence),
+      h("div.label", {}, h("span", {}, t("Longest side, cm")), h("span.pair", {}, smallest, h("i", {}, "to"), largest)),
+      h("label.tick", {}, articulated, t("Articulated only")),
       this.clear,
-      h("p.hint", {}, "Drop a model, folder or zip here to import it, or a picture to search by it."),
+      h("p.hint", {}, t("Drop a model, folder or zip here to import it, or a picture to search by it.")),
     );
   }
 
@@ -54,11 +55,11 @@ export class Filters {
     };
     fillSelect(
       this.fields.category,
-      "All categories",
+      t("All categories"),
       [...categories].sort(([a], [b]) => a.localeCompare(b)),
     );
-    fillSelect(this.fields.licence, "All licences", licences);
-    fillSelect(this.fields.collection, "All collections", places, collectionName);
+    fillSelect(this.fields.licence, t("All licences"), licences);
+    fillSelect(this.fields.collection, t("All collections"), places, collectionName);
   }
 
   reset() {

@@ -1,21 +1,23 @@
 // Formats masses, lengths, inertias and joint limits, and names sources.
+import { t } from "/static/studio/texts.js";
+
 export const mass = (kg) =>
   kg >= 1 ? `${kg.toFixed(kg < 10 ? 2 : 0)} kg` : `${(kg * 1000).toFixed(kg < 0.01 ? 1 : 0)} g`;
 export const length = (m) =>
   m >= 1 ? `${m.toFixed(2)} m` : m >= 0.01 ? `${(m * 100).toFixed(1)} cm` : `${(m * 1000).toFixed(1)} mm`;
-export const COLLECTIONS = { own: "My assets", studio: "Built-in" };
+export const COLLECTIONS = { own: t("My assets"), studio: t("Built-in") };
 export const collectionName = (name) => COLLECTIONS[name] ?? name;
 
 const SOURCES = {
-  asset: "from its file",
-  "category table": "typical of its category",
-  size: "estimated from its size",
-  person: "set by you",
+  asset: t("from its file"),
+  "category table": t("typical of its category"),
+  size: t("estimated from its size"),
+  person: t("set by you"),
 };
 export const sourceName = (source) => SOURCES[source] ?? source;
 
-const DESCRIBERS = { human: "by hand", measured: "measured words" };
-export const describerName = (source) => DESCRIBERS[source] ?? (source ? `by ${source}` : "");
+const DESCRIBERS = { human: t("by hand"), measured: t("measured words") };
+export const describerName = (source) => DESCRIBERS[source] ?? (source ? t("by {source}", { source }) : "");
 
 export function inertia(values) {
   const power = Math.floor(Math.log10(Math.max(...values, 1e-12)));
@@ -29,8 +31,8 @@ export function inertia(values) {
 
 // A joint's range, in degrees or centimetres.
 export function travel({ kind, range: [low, high] }) {
-  if (low === null || high === null) return "no limits";
+  if (low === null || high === null) return t("no limits");
   return kind === "hinge"
-    ? `${Math.round((low * 180) / Math.PI)}° to ${Math.round((high * 180) / Math.PI)}°`
-    : `${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)} cm`;
+    ? t("{_p_i}° to {_p_i2}°", { _p_i: Math.round((low * 180) / Math.PI), _p_i2: Math.round((high * 180) / Math.PI) })
+    : t("{low} to {high} cm", { low: (low * 100).toFixed(1), high: (high * 100).toFixed(1) });
 }

@@ -1,5 +1,6 @@
 // Virtual grid of the search results. Only cards near the viewport are in the page; pictures load as they come near.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const CARD_WIDTH = 160,
   CARD_HEIGHT = 196,
@@ -28,7 +29,7 @@ export class Grid {
       "div.grid",
       {
         tabindex: "0",
-        "aria-label": "Assets",
+        "aria-label": t("Assets"),
         onscroll: () => this.scheduleDraw(),
         onkeydown: (event) => this.onKeyDown(event),
       },
@@ -118,9 +119,9 @@ export class Grid {
       h(
         "span.tags",
         {},
-        h("span.tag", {}, asset.licence.replace(/ \(.*/, "") || "Unknown licence"),
-        asset.articulated && h("span.tag.articulated", { title: "Articulated" }, "⟲ Joints"),
-        asset.collection === "own" && h("span.tag.good", {}, "Mine"),
+        h("span.tag", {}, asset.licence.replace(/ \(.*/, "") || t("Unknown licence")),
+        asset.articulated && h("span.tag.articulated", { title: t("Articulated") }, t("⟲ Joints")),
+        asset.collection === "own" && h("span.tag.good", {}, t("Mine")),
       ),
     );
     if (url !== undefined) this.showPicture(picture, url);
@@ -130,7 +131,7 @@ export class Grid {
 
   showPicture(picture, url) {
     if (url) picture.style.backgroundImage = `url("${url}")`;
-    else picture.textContent = "No picture";
+    else picture.textContent = t("No picture");
     picture.classList.add("drawn");
   }
 

@@ -1,14 +1,15 @@
 // Lists running imports with their results, and asks for a file's units or for consent to a licence where needed.
-import { fill, h, plural } from "/static/studio/dom.js";
+import { fill, h } from "/static/studio/dom.js";
 import { length } from "/static/library/formatting.js";
+import { t } from "/static/studio/texts.js";
 
 const POLL_MS = 500,
   CREEP_MS = 12000,
   MUG_HEIGHT_M = 0.095,
   DRAWING_PX = 64,
   USUAL_SIZE_M = 0.12;
-const UP_AXES = { z: "z, as in CAD and robotics", y: "y, as in games and films", x: "x" };
-const UNIT_NAMES = { m: "metres", cm: "centimetres", mm: "millimetres", in: "inches" };
+const UP_AXES = { z: t("z, as in CAD and robotics"), y: t("y, as in games and films"), x: "x" };
+const UNIT_NAMES = { m: t("metres"), cm: t("centimetres"), mm: t("millimetres"), in: t("inches") };
 const STATE_MARKS = { done: ["good", "✓"], stopped: ["warn", "■"], questions: ["warn", "?"] };
 
 export class ImportJobs {
@@ -60,7 +61,7 @@ export class ImportJobs {
       [kind, mark] = STATE_MARKS[
         job.errors.length && !job.added.length && job.state === "done" ? "stopped" : job.state
       ] ?? ["", ""];
-    const summary = `${plural(job.added.length, "asset")} imported`;
+    const summary = t("{n} asset imported|{n} assets imported", { n: job.added.length });
     return h(
       "section.job",
       { "data-state": job.state },
@@ -81,13 +82,13 @@ export class ImportJobs {
           ? h(
               "button.studio-button.stop",
               { disabled: job.stopping, onclick: () => this.send({ kind: "stop", job: job.name }) },
-              job.stopping ? "Stopping …" : "■ Stop",
+              job.stopping ? t("Stopping …") : t("■ Stop"),
             )
           : h(
               "button.studio-button.plain",
               {
-                title: "Remove from the list",
-                "aria-label": "Dismiss",
+                title: t("Remove from the list"),
+                "aria-label": t("Dismiss"),
                 onclick: () => this.send({ kind: "stop", job: job.name }),
               },
               "✕",
@@ -118,15 +119,15 @@ export class ImportJobs {
                   "button.link",
                   {
                     disabled: !asset.available,
-                    title: asset.available ? "" : "Available when the import has finished",
+                    title: asset.available ? "" : t("Available when the import has finished"),
                     onclick: () => this.onOpen(asset.id),
                   },
                   asset.id.replaceAll("_", " "),
                 ),
-                h("span.muted", {}, asset.warnings.length ? `  ${asset.warnings.join("; ")}` : "  no problems"),
+                h("span.muted", {}, asset.warnings.length ? `  ${asset.warnings.join("; ")}` : `  ${t("no problems")}`),
               ),
             ),
-          job.added.length > 6 && h("li.muted", {}, `and ${job.added.length - 6} more`),
+          job.added.length > 6 && h("li.muted", {}, t("and {count} more", { count: job.added.length - 6 })),
         ),
     );
   }
@@ -156,15 +157,15 @@ export class ImportJobs {
         {},
         h("strong", {}, question.name),
         question.size > 0 && `, ${(question.size / 1e6).toFixed(1)} MB`,
-        ". Licence: ",
+        `${t(". Licence:")} `,
         h("span.tag", {}, question.licence),
-        question.terms ? ` ${question.terms}.` : " Unknown terms: read them on its page.",
+        question.terms ? ` ${question.terms}.` : ` ${t("Unknown terms: read them on its page.")}`,
       ),
       h(
         "div.options",
         {},
-        h("button.studio-button.primary", { "data-act": "accept", onclick: () => reply(true) }, "Import"),
-        h("button.studio-button.plain", { onclick: () => reply(false) }, "Skip"),
+        h("button.studio-button.primary", { "data-act": "accept", onclick: () => reply(true) }, t("Import")),
+        h("button.studio-button.plain", { onclick: () => reply(false) }, t("Skip")),
       ),
     );
   }
@@ -196,8 +197,8 @@ export class ImportJobs {
       h(
         "p",
         {},
-        h("strong", {}, `How large is ${question.source}?`),
-        ` Its longest side is ${question.longest.toPrecision(3)}, unit unknown. Drawn beside a mug:`,
+        h("strong", {}, t("How large is {source}?", { source: question.source })),
+        ` ${t("Its longest side is {longest}, unit unknown. Drawn beside a mug:", { longest: question.longest.toPrecision(3) })}`,
       ),
       h(
         "div.options",
@@ -206,14 +207,14 @@ export class ImportJobs {
           h(
             "fieldset.up-axes",
             {},
-            h("legend", {}, "Up axis"),
+            h("legend", {}, t("Up axis")),
             Object.entries(UP_AXES).map(([axis, axisLabel]) =>
               h(
                 "button.tile.up",
                 {
                   "aria-pressed": String(axis === up),
-                  "aria-label": `${axis} is up`,
-                  title: `Up axis: ${axisLabel}`,
+                  "aria-label": t("{axis} is up", { axis }),
+                  title: t("Up axis: {axis_label}", { axis_label: axisLabel }),
                   onclick: () => chooseUp(axis),
                 },
                 outline(question.shapes[axis], 34 / Math.max(question.shapes[axis].wide, question.shapes[axis].tall)),
@@ -224,14 +225,18 @@ export class ImportJobs {
         options.map(({ unit, size, likely }) =>
           h(
             `button.tile.option${likely ? "" : ".unlikely"}`,
-            { "data-unit": unit, title: likely ? "" : "Unlikely for an object on a table", onclick: () => send(unit) },
+            {
+              "data-unit": unit,
+              title: likely ? "" : t("Unlikely for an object on a table"),
+              onclick: () => send(unit),
+            },
             scene(size),
             h("strong", {}, length(size)),
             h("span", {}, UNIT_NAMES[unit]),
             !likely && h("em", {}, "unlikely"),
           ),
         ),
-        h("button.studio-button.plain", { onclick: () => send(null) }, "Skip"),
+        h("button.studio-button.plain", { onclick: () => send(null) }, t("Skip")),
       ),
     );
   }

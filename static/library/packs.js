@@ -1,5 +1,6 @@
 // Asset packs: contents, download size, licences, and the button that installs one.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 export class Packs {
   constructor({ ask, onStarted }) {
@@ -15,8 +16,8 @@ export class Packs {
       h(
         "div.packs-head",
         {},
-        h("h3", {}, "Packs"),
-        h("button.studio-button.plain", { "aria-label": "Close the packs", onclick: () => this.hide() }, "✕"),
+        h("h3", {}, t("Packs")),
+        h("button.studio-button.plain", { "aria-label": t("Close the packs"), onclick: () => this.hide() }, "✕"),
       ),
       error && h("p.fault", {}, error),
       packs.map((pack) => this.packCard(pack)),
@@ -42,29 +43,32 @@ export class Packs {
         h(
           "p.muted",
           {},
-          `${pack.count} assets, `,
-          pack.download ? `${Math.round(pack.download / 1e6)} MB to download with pip` : "already downloaded",
-          ". The import takes minutes and runs in the background.",
+          `${t("{count} assets,", { count: pack.count })} `,
+          pack.download
+            ? t("{size} MB to download with pip", { size: Math.round(pack.download / 1e6) })
+            : t("already downloaded"),
+          t(". The import takes minutes and runs in the background."),
         ),
         h(
           "p.muted",
           {},
-          "Licences (stored with each asset): ",
+          `${t("Licences (stored with each asset):")} `,
           pack.licences.map((licence) => h("span.tag", {}, licence)),
-          " Read them before you share your results.",
+          ` ${t("Read them before you share your results.")}`,
         ),
       ),
       h(
         "div.install",
         {},
         isComplete
-          ? h("span.tag.good", {}, `✓ All ${pack.installed} installed`)
+          ? h("span.tag.good", {}, t("✓ All {installed} installed", { installed: pack.installed }))
           : h(
               "button.studio-button.primary",
               { onclick: () => this.install(pack.name) },
-              isPartial ? "Resume" : "Install",
+              isPartial ? t("Resume") : t("Install"),
             ),
-        isPartial && h("span.muted", {}, `${pack.installed} of ${pack.count} installed`),
+        isPartial &&
+          h("span.muted", {}, t("{installed} of {count} installed", { installed: pack.installed, count: pack.count })),
       ),
     );
   }
@@ -72,8 +76,8 @@ export class Packs {
   // Looks up one object of Objaverse by its id; nothing is downloaded before its licence is accepted.
   objaverseForm() {
     const id = h("input", {
-      "aria-label": "Objaverse id",
-      placeholder: "Objaverse id or URL",
+      "aria-label": t("Objaverse id"),
+      placeholder: t("Objaverse id or URL"),
       spellcheck: false,
       onkeydown: (event) => {
         if (event.key === "Enter") lookUp();
@@ -84,7 +88,11 @@ export class Packs {
       },
     });
     const problem = h("p.fault", { role: "alert", hidden: true });
-    const button = h("button.studio-button.primary", { "data-act": "objaverse", onclick: () => lookUp() }, "Look up");
+    const button = h(
+      "button.studio-button.primary",
+      { "data-act": "objaverse", onclick: () => lookUp() },
+      t("Look up"),
+    );
     const lookUp = async () => {
       button.disabled = true;
       const answer = await this.ask({ kind: "objaverse", id: id.value });
@@ -101,12 +109,12 @@ export class Packs {
       h(
         "div",
         {},
-        h("strong", {}, "Objaverse object"),
+        h("strong", {}, t("Objaverse object")),
         h(
           "p",
           {},
-          "800,000 objects, each with its own author and licence. Needs the network. ",
-          "Nothing is downloaded before you accept the licence.",
+          `${t("800,000 objects, each with its own author and licence. Needs the network.")} `,
+          t("Nothing is downloaded before you accept the licence."),
         ),
         h("div.objaverse-id", {}, id, button),
         problem,

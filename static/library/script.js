@@ -1,5 +1,5 @@
 // The library page: search, inspect, edit and import assets. See components/library_page.py.
-import { chip, fill, h, plural } from "/static/studio/dom.js";
+import { chip, fill, h } from "/static/studio/dom.js";
 import { asker } from "/static/studio/server.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 import { AssetPanel } from "/static/library/asset_panel.js";
@@ -10,6 +10,7 @@ import { ImportJobs } from "/static/library/import_jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/library_state.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { Packs } from "/static/library/packs.js";
+import { t } from "/static/studio/texts.js";
 
 const SEARCH_DELAY_MS = 120,
   FIRST_PAGE = 100,
@@ -66,7 +67,7 @@ export default function mount({ element, trigger, server, upload }) {
   };
   const searchLikePicture = async (file) => {
     const { path } = await upload(file).catch(() => ({}));
-    if (!path) return showNote(`${file.name} could not be uploaded.`, true);
+    if (!path) return showNote(t("{name} could not be uploaded.", { name: file.name }), true);
     searchByImage({ request: { picture: path }, image: URL.createObjectURL(file), text: file.name });
   };
 
@@ -78,7 +79,9 @@ export default function mount({ element, trigger, server, upload }) {
     if (picture) return searchLikePicture(picture);
     isUploading = true;
     try {
-      const uploaded = await uploadFiles(files, upload, (done, of) => showNote(`Uploading ${done} of ${of} files …`));
+      const uploaded = await uploadFiles(files, upload, (done, of) =>
+        showNote(t("Uploading {done} of {of} files …", { done, of })),
+      );
       showNote("");
       const answer = await ask({ kind: "import", files: uploaded });
       answer.error ? showNote(answer.error, true) : jobs.update(answer);
@@ -120,7 +123,9 @@ export default function mount({ element, trigger, server, upload }) {
       results.undo = answer.undo;
       draw();
     } // at once, before the library has been searched again
-    showNote([answer.undone && `Undone: ${answer.undone}.`, answer.note].filter(Boolean).join(" "));
+    showNote(
+      [answer.undone && t("Undone: {undone}.", { undone: answer.undone }), answer.note].filter(Boolean).join(" "),
+    );
     trigger("changed");
     const openId = panel.id;
     await search(true);
@@ -131,8 +136,8 @@ export default function mount({ element, trigger, server, upload }) {
 
   const searchInput = h("input.search", {
     type: "search",
-    placeholder: "Search: red mug, bottle, cabinet with drawers …",
-    "aria-label": "Search assets",
+    placeholder: t("Search: red mug, bottle, cabinet with drawers …"),
+    "aria-label": t("Search assets"),
     oninput: scheduleSearch,
     onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
   });
@@ -157,7 +162,7 @@ export default function mount({ element, trigger, server, upload }) {
     onUse: (object, asset) => {
       canUndoHere = false;
       trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id });
-      showNote(`${object.name} now uses ${asset.name}. Ctrl Z undoes this.`);
+      showNote(t("{object} now uses {asset}. Ctrl Z undoes this.", { object: object.name, asset: asset.name }));
     },
   });
   const jobs = new ImportJobs({
@@ -179,7 +184,7 @@ export default function mount({ element, trigger, server, upload }) {
     emptyElement = h("div.empty"),
     hintElement = h("p.hint-line"),
     undoElement = h("span");
-  const pictureChooser = chooser("Search by picture …", "PNG or JPEG of one object. You can also drop it here.", {
+  const pictureChooser = chooser(t("Search by picture …"), t("PNG or JPEG of one object. You can also drop it here."), {
     accept: "image/*",
     onchange: (event) => {
       const [file] = event.target.files;
@@ -194,21 +199,23 @@ export default function mount({ element, trigger, server, upload }) {
     fill(
       noteElement,
       note,
-      h("button.studio-button.plain", { "aria-label": "Dismiss", onclick: () => showNote("") }, "✕"),
+      h("button.studio-button.plain", { "aria-label": t("Dismiss"), onclick: () => showNote("") }, "✕"),
     );
   };
   const draw = () => {
     countElement.textContent = results
       ? results.total === results.all
-        ? plural(results.all, "asset")
-        : `${results.total} of ${results.all} assets`
+        ? t("{n} asset|{n} assets", { n: results.all })
+        : t("{total} of {all} assets", { total: results.total, all: results.all })
       : "";
-    countElement.title = results?.skipped.length ? `Left out: ${results.skipped.join("; ")}` : "";
+    countElement.title = results?.skipped.length
+      ? t("Left out: {skipped}", { skipped: results.skipped.join("; ") })
+      : "";
     filters.clear.hidden = !filters.active;
     hintElement.hidden = !(results?.total && (!results.every_word || results.indexing));
     hintElement.textContent = results?.indexing
-      ? "New assets are still being indexed; more may be found in a minute."
-      : "No asset matches all words; showing partial matches.";
+      ? t("New assets are still being indexed; more may be found in a minute.")
+      : t("No asset matches all words; showing partial matches.");
     const target = (value.objects ?? []).find((one) => one.id === selected());
     fill(
       imageQueryElement,
@@ -217,14 +224,14 @@ export default function mount({ element, trigger, server, upload }) {
             "span.image-query",
             {},
             h("img", { src: imageQuery.image, alt: "" }),
-            `Similar to ${imageQuery.text}`,
-            h("button", { "aria-label": "Clear picture", onclick: () => searchByImage(null) }, "✕"),
+            t("Similar to {picture}", { picture: imageQuery.text }),
+            h("button", { "aria-label": t("Clear picture"), onclick: () => searchByImage(null) }, "✕"),
           )
         : target &&
             h(
               "button.studio-button",
               { onclick: () => searchLikeObject(target.id) },
-              "Similar to ",
+              `${t("Similar to")} `,
               chip(target),
               ` ${target.name}`,
             ),
@@ -234,8 +241,8 @@ export default function mount({ element, trigger, server, upload }) {
       results?.undo &&
         h(
           "button.studio-button.plain",
-          { title: `Undo: ${results.undo}`, "data-act": "undo", onclick: undoLast },
-          "↶ Undo",
+          { title: t("Undo: {undo}", { undo: results.undo }), "data-act": "undo", onclick: undoLast },
+          t("↶ Undo"),
         ),
     );
     const empty = results && !results.total;
@@ -245,7 +252,7 @@ export default function mount({ element, trigger, server, upload }) {
         emptyElement,
         results.all
           ? [
-              "No assets match. ",
+              `${t("No assets match.")} `,
               filters.active || imageQuery || searchInput.value
                 ? h(
                     "button.studio-button",
@@ -256,11 +263,13 @@ export default function mount({ element, trigger, server, upload }) {
                         searchByImage(null);
                       },
                     },
-                    "Show all",
+                    t("Show all"),
                   )
                 : "",
             ]
-          : "No assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.",
+          : t(
+              "No assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.",
+            ),
       );
     updateTarget();
   };
@@ -270,7 +279,7 @@ export default function mount({ element, trigger, server, upload }) {
     h(
       "div.library-head",
       {},
-      h("h2", {}, "Library"),
+      h("h2", {}, t("Library")),
       countElement,
       searchInput,
       imageQueryElement,
@@ -279,14 +288,14 @@ export default function mount({ element, trigger, server, upload }) {
         "span.right",
         {},
         undoElement,
-        fileChooser("Import files …", {
+        fileChooser(t("Import files …"), {
           accept: ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin",
         }),
-        fileChooser("Import folder …", { webkitdirectory: true }),
-        h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, "Packs …"),
+        fileChooser(t("Import folder …"), { webkitdirectory: true }),
+        h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, t("Packs …")),
         h(
           "button.studio-button.plain",
-          { title: "Close (Esc)", "aria-label": "Close the library", onclick: closeLibrary },
+          { title: t("Close (Esc)"), "aria-label": t("Close the library"), onclick: closeLibrary },
           "✕",
         ),
       ),
@@ -301,7 +310,7 @@ export default function mount({ element, trigger, server, upload }) {
       h("div.middle", {}, hintElement, grid.element, emptyElement),
       panel.element,
     ),
-    h("div.drop-target", {}, h("p", {}, "Drop a model to import it, or a picture to search by it")),
+    h("div.drop-target", {}, h("p", {}, t("Drop a model to import it, or a picture to search by it"))),
   );
   emptyElement.hidden = true;
 

@@ -1,4 +1,6 @@
 // Collects files from a drop (folders included) or a file dialogue, and uploads them.
+import { t } from "/static/studio/texts.js";
+
 const MAX_FILE_BYTES = 400 * 2 ** 20,
   PICTURE = /\.(png|jpe?g|webp)$/i,
   MODEL = /\.(glb|gltf|obj|stl|ply|urdf|xml|mjcf|zip)$/i;
@@ -31,15 +33,18 @@ export const singlePicture = (files) => (files.length === 1 && PICTURE.test(file
 export async function uploadFiles(files, upload, onProgress) {
   if (!files.some(({ name }) => MODEL.test(name)))
     throw new Error(
-      "None of these files is a model. Drop .glb, .obj, .stl, .ply, .urdf, MJCF .xml, a folder or a .zip of them.",
+      t("None of these files is a model. Drop .glb, .obj, .stl, .ply, .urdf, MJCF .xml, a folder or a .zip of them."),
     );
   const tooLarge = files.find(({ file }) => file.size > MAX_FILE_BYTES);
-  if (tooLarge) throw new Error(`${tooLarge.name} is larger than 0.4 GB. Reduce it, or run: grs-studio library add`);
+  if (tooLarge)
+    throw new Error(
+      t("{name} is larger than 0.4 GB. Reduce it, or run: grs-studio library add", { name: tooLarge.name }),
+    );
   const uploaded = [];
   for (const { file, name } of files) {
     onProgress(uploaded.length, files.length);
     const { path } = await upload(file).catch(() => {
-      throw new Error(`${name} could not be uploaded. Try again.`);
+      throw new Error(t("{name} could not be uploaded. Try again.", { name }));
     });
     uploaded.push({ path, name });
   }

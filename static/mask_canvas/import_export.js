@@ -1,12 +1,13 @@
 // Exports masks as files and imports them.
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const FORMATS = [
-  ["coco", "COCO", "one JSON file with run lengths"],
-  ["cvat", "CVAT", 'zip for "COCO 1.0"'],
-  ["label-studio", "Label Studio", "zip: tasks with brush masks, labels"],
-  ["labels", "Label image", "one PNG, 16 bit, value = number"],
-  ["images", "One image per object", "zip of black and white PNGs"],
+  ["coco", "COCO", t("one JSON file with run lengths")],
+  ["cvat", "CVAT", t('zip for "COCO 1.0"')],
+  ["label-studio", "Label Studio", t("zip: tasks with brush masks, labels")],
+  ["labels", t("Label image"), t("one PNG, 16 bit, value = number")],
+  ["images", t("One image per object"), t("zip of black and white PNGs")],
 ];
 
 // `ask(request)` returns the answer, `showMessage(text, isError)` shows a text, `onImported()` follows an import.
@@ -15,12 +16,12 @@ export function importExportMenu(ask, showMessage, onImported) {
     type: "file",
     hidden: true,
     accept: ".json,.zip,.png,.tif,.tiff",
-    "aria-label": "Mask file",
+    "aria-label": t("Mask file"),
   });
   const element = h(
     "details.menu",
     { "data-menu": "files" },
-    h("summary.studio-button", { title: "Export or import masks" }, "Export / import"),
+    h("summary.studio-button", { title: t("Export or import masks") }, t("Export / import")),
   );
   const exportMasks = async (format) => {
     element.open = false;
@@ -29,14 +30,14 @@ export function importExportMenu(ask, showMessage, onImported) {
     const url = URL.createObjectURL(new Blob([bytes(data)]));
     h("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    showMessage(`${name} downloaded.`);
+    showMessage(t("{name} downloaded.", { name }));
   };
   input.addEventListener("change", async () => {
     const [file] = input.files;
     input.value = "";
     if (!file) return;
     element.open = false;
-    showMessage(`Reading ${file.name} …`);
+    showMessage(t("Reading {name} …", { name: file.name }));
     const { message, error } = await ask({ kind: "import", data: await base64(file) });
     showMessage(error ?? message, Boolean(error));
     if (!error) onImported();
@@ -45,7 +46,7 @@ export function importExportMenu(ask, showMessage, onImported) {
     h(
       "div.sheet",
       {},
-      h("p.title", {}, "Export masks as"),
+      h("p.title", {}, t("Export masks as")),
       FORMATS.map(([format, name, note]) =>
         h(
           "button.list-row.choice",
@@ -53,9 +54,9 @@ export function importExportMenu(ask, showMessage, onImported) {
           h("span", {}, h("strong", {}, name), h("span.note", {}, note)),
         ),
       ),
-      h("p.title", {}, "Import masks"),
-      h("button.studio-button", { "data-act": "import", onclick: () => input.click() }, "Choose a file …"),
-      h("p.note", {}, "Any of these formats. Replaces all masks of this frame; you can undo it."),
+      h("p.title", {}, t("Import masks")),
+      h("button.studio-button", { "data-act": "import", onclick: () => input.click() }, t("Choose a file …")),
+      h("p.note", {}, t("Any of these formats. Replaces all masks of this frame; you can undo it.")),
       input,
     ),
   );

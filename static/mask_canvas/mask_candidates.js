@@ -1,7 +1,8 @@
 // Candidate masks of a click, or one of each segmenter, side by side to choose from.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
-const SIZE_NAMES = ["whole", "part", "smaller part"];
+const SIZE_NAMES = ["whole", "part", t("smaller part")];
 export const qualityWord = (value) =>
   value === null || value === undefined ? null : value >= 0.9 ? "good" : value >= 0.75 ? "fair" : "poor";
 
@@ -12,7 +13,7 @@ export function qualityMeter(value) {
     word &&
     h(
       `span.quality.${word}`,
-      { title: `Predicted quality: ${value.toFixed(2)}` },
+      { title: t("Predicted quality: {value}", { value: value.toFixed(2) }) },
       word,
       h("span.track", {}, h("span.fill", { style: `width:${Math.round(100 * value)}%` })),
     )
@@ -49,7 +50,7 @@ export function drawCandidates(element, viewport, edit, onChoose) {
         `button.candidate${i === step.chosen ? ".on" : ""}`,
         {
           "aria-pressed": String(i === step.chosen),
-          title: candidate.title ? `Use the mask of ${candidate.title}` : "Use this mask",
+          title: candidate.title ? t("Use the mask of {title}", { title: candidate.title }) : t("Use this mask"),
           onclick: () => onChoose(i),
         },
         candidate.picture,

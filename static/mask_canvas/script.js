@@ -11,14 +11,22 @@ import { Viewport } from "/static/mask_canvas/viewport.js";
 import { qualityMeter, drawCandidates } from "/static/mask_canvas/mask_candidates.js";
 import { Segmenters } from "/static/mask_canvas/segmenters.js";
 import { button, groups, TOOLS } from "/static/mask_canvas/toolbar.js";
+import { t } from "/static/studio/texts.js";
 
 const PREVIEW_DELAY_MS = 70; // time the pointer rests before a mask is previewed
-const DISCARD_HINT = "Press Esc to discard.";
-const SOURCES = { human: "accepted by you", depth: "segmented by depth and colour", sam2: "segmented by SAM 2" };
+const DISCARD_HINT = t("Press Esc to discard.");
+const SOURCES = {
+  human: t("accepted by you"),
+  depth: t("segmented by depth and colour"),
+  sam2: t("segmented by SAM 2"),
+};
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".mask-canvas");
-  const canvas = h("canvas", { tabIndex: 0, "aria-label": "Masks: click to add, right-click to remove, drag a box" });
+  const canvas = h("canvas", {
+    tabIndex: 0,
+    "aria-label": t("Masks: click to add, right-click to remove, drag a box"),
+  });
   const photo = h("img.photo", { alt: "" });
   const toolbar = h("div.tools", { role: "toolbar" }),
     hintElement = h("div.hint", { role: "status" }),
@@ -29,10 +37,10 @@ export default function mount({ element, trigger, server }) {
     min: "1",
     max: "60",
     value: "12",
-    "aria-label": "Brush size",
+    "aria-label": t("Brush size"),
     oninput: () => redraw(),
   });
-  const brushSizeLabel = h("label.brush-size", { hidden: true }, "Size", brushSize, h("output"));
+  const brushSizeLabel = h("label.brush-size", { hidden: true }, t("Size"), brushSize, h("output"));
   const viewport = new Viewport(canvas, photo);
   let value = null,
     picked = new Set(),
@@ -61,7 +69,9 @@ export default function mount({ element, trigger, server }) {
         problem = answer.error;
       } else {
         const candidates = answer.candidates.map(({ rle, ...rest }) => ({ ...rest, mask: Mask.decode(rle) }));
-        edit.addStep(request.kind === "compare" ? [{ title: "Current", mask: edit.mask }, ...candidates] : candidates);
+        edit.addStep(
+          request.kind === "compare" ? [{ title: t("Current"), mask: edit.mask }, ...candidates] : candidates,
+        );
         info = (answer.missing ?? []).join(" ");
       }
       if (acceptNow) actions.accept();
@@ -94,7 +104,7 @@ export default function mount({ element, trigger, server }) {
     find: (name, settings) => {
       discardEdit();
       select(null);
-      info = "Segmenting the frame. The status bar shows progress and can stop it.";
+      info = t("Segmenting the frame. The status bar shows progress and can stop it.");
       trigger("find", { name, settings });
       syncSelection();
     },
@@ -175,7 +185,7 @@ export default function mount({ element, trigger, server }) {
       const mask = edit?.isChanged ? edit.mask : object && object.source !== "human" && viewport.mask(object.id);
       if (!mask) return edit ? undefined : pick(0);
       if (!mask.area) {
-        problem = "The mask is empty. Paint or click first, or delete the object.";
+        problem = t("The mask is empty. Paint or click first, or delete the object.");
         return redraw();
       }
       const id = edit?.isChanged ? edit.id || value.next_id : object.id,
@@ -211,7 +221,7 @@ export default function mount({ element, trigger, server }) {
       const ids = [...picked];
       if (ids.length) {
         decideSeveral(
-          `${ids.join(" and ")} deleted`,
+          t("{ids} deleted", { ids: ids.join(t(" and ")) }),
           ids.map((id) => ({ kind: "delete_segment", id })),
         );
         pick(0);
@@ -227,7 +237,7 @@ export default function mount({ element, trigger, server }) {
     split() {
       const object = singlePicked();
       if (!object) {
-        problem = "Select one object to split.";
+        problem = t("Select one object to split.");
         return redraw();
       }
       if (tool === "split") return actions.split_auto();
@@ -260,12 +270,12 @@ export default function mount({ element, trigger, server }) {
       const object = singlePicked(),
         mask = edit?.mask ?? (object && viewport.mask(object.id));
       if (!mask?.area) {
-        problem = "Select an object first, then compare segmenters on it.";
+        problem = t("Select an object first, then compare segmenters on it.");
         return redraw();
       }
       if (!edit) startEdit(object.id);
       problem = "";
-      info = "Running each segmenter …";
+      info = t("Running each segmenter …");
       promptRequest.send({ kind: "compare", token: value.token, rle: mask.encode() });
       redraw();
     },
@@ -344,39 +354,39 @@ export default function mount({ element, trigger, server }) {
     const hintContent = hintText(object, editing, step);
     const objects = editing
       ? [
-          { act: "accept", text: "Accept", key: "Enter", primary: true, off: !step && !edit.isWaiting },
-          { act: "discard", text: "Discard", key: "Esc" },
+          { act: "accept", text: t("Accept"), key: "Enter", primary: true, off: !step && !edit.isWaiting },
+          { act: "discard", text: t("Discard"), key: "Esc" },
         ]
       : [
-          { act: "new", text: "New", key: "N", title: "New object" },
-          { act: "merge", text: "Merge", key: "M", title: "Merge the selected objects", off: picked.size < 2 },
+          { act: "new", text: t("New"), key: "N", title: t("New object") },
+          { act: "merge", text: t("Merge"), key: "M", title: t("Merge the selected objects"), off: picked.size < 2 },
           {
             act: "split",
-            text: "Split",
+            text: t("Split"),
             key: "S",
-            title: "Split the selected object",
+            title: t("Split the selected object"),
             off: !object,
             on: tool === "split",
           },
           {
             act: "toggle_object",
-            text: object && !object.is_object ? "Object" : "Non-object",
-            title: object && !object.is_object ? "Mark as object" : "Mark as not an object",
+            text: object && !object.is_object ? t("Object") : t("Non-object"),
+            title: object && !object.is_object ? t("Mark as object") : t("Mark as not an object"),
             key: "O",
             off: !object,
           },
-          { act: "delete", icon: "bin", text: "Delete", key: "Del", off: !picked.size },
+          { act: "delete", icon: "bin", text: t("Delete"), key: "Del", off: !picked.size },
         ];
     const rows = [
-      ["Tools", TOOLS.map((item) => ({ ...item, on: `tool:${tool}` === item.act }))],
-      ["Object", objects],
+      [t("Tools"), TOOLS.map((item) => ({ ...item, on: `tool:${tool}` === item.act }))],
+      [t("Object"), objects],
       [
-        "View",
+        t("View"),
         [
-          { act: "undo", text: "Undo", key: "Z", off: !(edit?.isChanged || value.can_undo) },
-          { act: "redo", text: "Redo", key: "Shift-Z", off: !(edit?.undone.length || value.can_redo) },
-          { act: "hide", text: "Hide", key: "H", title: "Hide masks", on: hidden },
-          { act: "help", text: "Keys", key: "?" },
+          { act: "undo", text: t("Undo"), key: "Z", off: !(edit?.isChanged || value.can_undo) },
+          { act: "redo", text: t("Redo"), key: "Shift-Z", off: !(edit?.undone.length || value.can_redo) },
+          { act: "hide", text: t("Hide"), key: "H", title: t("Hide masks"), on: hidden },
+          { act: "help", text: t("Keys"), key: "?" },
         ],
       ],
     ];
@@ -400,11 +410,11 @@ export default function mount({ element, trigger, server }) {
     if (tool === "split" && object)
       return [
         name,
-        ": drag a line across it, or ",
+        `${t(": drag a line across it, or")} `,
         h(
           "button.studio-button",
           { "data-act": "split_auto", onclick: () => runAction("split_auto") },
-          "Split automatically",
+          t("Split automatically"),
         ),
         " (S).",
       ];
@@ -412,38 +422,38 @@ export default function mount({ element, trigger, server }) {
       return [
         info && `${info} `,
         step.candidates[0].title
-          ? "Choose a mask (R for the next). Press Enter to accept. "
-          : "Choose a mask (R for the next) or refine it with clicks. Press Enter to accept. ",
+          ? `${t("Choose a mask (R for the next). Press Enter to accept.")} `
+          : `${t("Choose a mask (R for the next) or refine it with clicks. Press Enter to accept.")} `,
         DISCARD_HINT,
       ];
     if (info) return info;
     if (edit?.id === 0)
       return [
-        h("strong", {}, "New object. "),
+        h("strong", {}, `${t("New object.")} `),
         step
           ? [
-              "Click to add, right-click to remove. Press Enter to accept. ",
+              `${t("Click to add, right-click to remove. Press Enter to accept.")} `,
               qualityMeter(step.candidates[step.chosen].quality),
             ]
           : tool === "brush"
-            ? "Paint its mask."
-            : "Click it, drag a box around it, or paint it.",
+            ? t("Paint its mask.")
+            : t("Click it, drag a box around it, or paint it."),
       ];
     if (editing)
       return [
         name,
-        " edited. Click to add, right-click to remove. Press Enter to accept. ",
+        ` ${t("edited. Click to add, right-click to remove. Press Enter to accept.")} `,
         DISCARD_HINT,
         " ",
         qualityMeter(step?.candidates[step.chosen].quality),
       ];
-    if (picked.size > 1) return `${picked.size} selected. Press M to merge, Del to delete.`;
+    if (picked.size > 1) return t("{count} selected. Press M to merge, Del to delete.", { count: picked.size });
     if (object?.review)
       return [
         name,
         " ",
-        h("span.review", {}, "! Needs review"),
-        ` ${object.review} Correct it, or press Enter to accept it. `,
+        h("span.review", {}, t("! Needs review")),
+        ` ${t("{review} Correct it, or press Enter to accept it.", { review: object.review })} `,
         qualityMeter(object.quality),
       ];
     if (object)
@@ -451,9 +461,9 @@ export default function mount({ element, trigger, server }) {
         name,
         `, ${SOURCES[object.source] ?? `segmented by ${object.source}`}. `,
         qualityMeter(object.quality),
-        " Click to add, right-click to remove.",
+        ` ${t("Click to add, right-click to remove.")}`,
       ];
-    return "Click a mask to select it. Click elsewhere or drag a box to segment a new object.";
+    return t("Click a mask to select it. Click elsewhere or drag a box to segment a new object.");
   };
 
   // ---- pointer
@@ -473,7 +483,7 @@ export default function mount({ element, trigger, server }) {
     }
     if (minus && !edit.mask && !edit.isWaiting) {
       if (!edit.id) edit = null;
-      problem = "Select an object first, then remove from it.";
+      problem = t("Select an object first, then remove from it.");
       return redraw();
     }
     edit.clicks.push([...pixel, minus ? 0 : 1]);
@@ -512,12 +522,12 @@ export default function mount({ element, trigger, server }) {
       parts = object ? viewport.mask(object.id).splitAlong(viewport.pixelAt(from), viewport.pixelAt(to)) : [];
     line = null;
     if (!object || !parts[1].area) {
-      problem = "The line does not cross the object. Drag it across.";
+      problem = t("The line does not cross the object. Drag it across.");
       return redraw();
     }
     const shown = [withMask(object.id, parts[0]), withMask(value.next_id, parts[1], value.next_colour)];
     decideSeveral(
-      `${object.id} split`,
+      t("{id} split", { id: object.id }),
       shown.map(({ id, rle }) => ({ kind: "mask", id, mask: rle, clicks: [] })),
     );
     tool = "add";
@@ -660,7 +670,7 @@ export default function mount({ element, trigger, server }) {
 
   fill(
     helpElement,
-    h("strong", {}, "Keyboard shortcuts"),
+    h("strong", {}, t("Keyboard shortcuts")),
     Object.values(SHORTCUTS)
       .filter(({ name }) => name)
       .map(({ name, help }) => h("div", {}, h("kbd", {}, name), help)),
@@ -669,9 +679,9 @@ export default function mount({ element, trigger, server }) {
     "div.zoom-buttons",
     {},
     [
-      ["zoom_in", "Zoom in", "+"],
-      ["zoom_out", "Zoom out", "−"],
-      ["fit", "Fit to window", "F"],
+      ["zoom_in", t("Zoom in"), "+"],
+      ["zoom_out", t("Zoom out"), "−"],
+      ["fit", t("Fit to window"), "F"],
     ].map(([name, title, key]) => button({ act: name, text: "", title, key }, runAction)),
   );
   fill(

@@ -1,58 +1,59 @@
 // Menu to choose the segmenter that answers clicks, with the state of each, and to segment the whole frame again.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const BUSY = ["installing", "queued", "loading", "encoding"];
 const STATE_TEXT = {
-  ready: "● ready",
-  idle: "○ not started",
-  queued: "◐ waiting",
-  loading: "◐ loading",
-  encoding: "◐ encoding",
-  missing: "! not available",
-  installing: "◐ installing",
-  failed: "! failed, using depth",
-  stopped: "○ stopped",
+  ready: t("● ready"),
+  idle: t("○ not started"),
+  queued: t("◐ waiting"),
+  loading: t("◐ loading"),
+  encoding: t("◐ encoding"),
+  missing: t("! not available"),
+  installing: t("◐ installing"),
+  failed: t("! failed, using depth"),
+  stopped: t("○ stopped"),
 };
 // Settings of SAM 2's automatic mask generator, under its names.
 const SETTINGS = [
   [
     "points_per_side",
-    "Points per side",
+    t("Points per side"),
     { min: 2, max: 64, step: 1, value: 24 },
-    "Size of the prompt grid. More points find smaller objects; time grows with the square.",
+    t("Size of the prompt grid. More points find smaller objects; time grows with the square."),
   ],
   [
     "pred_iou_thresh",
-    "Minimum quality",
+    t("Minimum quality"),
     { min: 0, max: 1, step: 0.05, value: 0.7 },
-    "Masks of lower predicted quality are dropped.",
+    t("Masks of lower predicted quality are dropped."),
   ],
   [
     "stability_score_thresh",
-    "Minimum stability",
+    t("Minimum stability"),
     { min: 0, max: 1, step: 0.05, value: 0.9 },
-    "Masks that change more when their threshold moves are dropped.",
+    t("Masks that change more when their threshold moves are dropped."),
   ],
   [
     "box_nms_thresh",
-    "Duplicate overlap",
+    t("Duplicate overlap"),
     { min: 0, max: 1, step: 0.05, value: 0.7 },
-    "Box IoU above which the lower-rated of two masks is dropped.",
+    t("Box IoU above which the lower-rated of two masks is dropped."),
   ],
 ];
 const SWITCHES = [
   [
     "keep_all",
-    "Keep all masks, as GRS does",
-    "A later step removes non-objects. If off, parts of one object are merged by depth.",
+    t("Keep all masks, as GRS does"),
+    t("A later step removes non-objects. If off, parts of one object are merged by depth."),
   ],
-  ["use_m2m", "Refine edges", "Better edges, takes 1.5 times as long."],
+  ["use_m2m", t("Refine edges"), t("Better edges, takes 1.5 times as long.")],
 ];
 
 export class Segmenters {
   constructor(ask, handlers) {
     Object.assign(this, { ask, handlers, status: null, token: null });
-    this.head = h("summary.studio-button", { title: "Choose the segmenter" }, "Segmenter");
+    this.head = h("summary.studio-button", { title: t("Choose the segmenter") }, t("Segmenter"));
     this.list = h("div.list");
     this.inputs = new Map(
       SETTINGS.map(([name, title, range, note]) => [
@@ -71,7 +72,7 @@ export class Segmenters {
     this.settings = h(
       "details.settings",
       {},
-      h("summary", {}, "SAM 2's settings"),
+      h("summary", {}, t("SAM 2's settings")),
       SETTINGS.map(([name, title, , note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
       SWITCHES.map(([name, title, note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
     );
@@ -95,7 +96,7 @@ export class Segmenters {
         h(
           "p.note",
           {},
-          "Replaces all masks of this frame. Objects found again keep their number and name. You can undo it.",
+          t("Replaces all masks of this frame. Objects found again keep their number and name. You can undo it."),
         ),
       ),
     );
@@ -135,48 +136,50 @@ export class Segmenters {
   get waitText() {
     const { title, state, progress } = this.chosen ?? {};
     const work = {
-      encoding: `encoding this frame (${Math.round(progress * 100)} %)`,
-      loading: "loading its weights",
-      queued: "waiting for other frames",
+      encoding: t("encoding this frame ({percent} %)", { percent: Math.round(progress * 100) }),
+      loading: t("loading its weights"),
+      queued: t("waiting for other frames"),
     }[state];
-    return work ? `${title} is ${work}; your click is answered afterwards.` : "";
+    return work ? t("{title} is {work}; your click is answered afterwards.", { title, work }) : "";
   }
 
   draw() {
     const chosen = this.chosen;
     fill(
       this.head,
-      "Segmenter: ",
+      `${t("Segmenter:")} `,
       h("strong", {}, chosen.title),
       " ",
       h(
         `span.state.${chosen.state}`,
         {},
-        chosen.state === "encoding" ? `◐ encoding ${Math.round(chosen.progress * 100)} %` : STATE_TEXT[chosen.state],
+        chosen.state === "encoding"
+          ? `${STATE_TEXT.encoding} ${Math.round(chosen.progress * 100)} %`
+          : STATE_TEXT[chosen.state],
       ),
     );
     fill(
       this.list,
-      h("p.title", {}, "Segmenter for clicks on this frame"),
+      h("p.title", {}, t("Segmenter for clicks on this frame")),
       this.status.segmenters.map((segmenter) => this.segmenterRow(segmenter, chosen)),
       this.problem && h("p.problem", {}, this.problem),
-      h("p.note", {}, "Existing masks do not change."),
+      h("p.note", {}, t("Existing masks do not change.")),
       h(
         "button.studio-button",
         {
           "data-act": "compare",
-          title: "Masks of the selected object side by side (C)",
+          title: t("Masks of the selected object side by side (C)"),
           onclick: () => {
             this.element.open = false;
             this.handlers.compare();
           },
         },
-        "Compare on the selected object",
+        t("Compare on the selected object"),
       ),
-      h("p.title", {}, "Segment the frame again"),
+      h("p.title", {}, t("Segment the frame again")),
     );
     this.settings.hidden = chosen.name !== "sam2";
-    fill(this.findButton, `Segment with ${chosen.title}`);
+    fill(this.findButton, t("Segment with {title}", { title: chosen.title }));
   }
 
   segmenterRow(segmenter, chosen) {
@@ -211,9 +214,10 @@ export class Segmenters {
           segmenter.note && h("span.note", {}, segmenter.note),
         ),
       ),
-      busy && act("stop", "■ Stop"),
-      ["failed", "stopped"].includes(segmenter.state) && act("choose", "Retry"),
-      segmenter.installable && act("install", `Install ${segmenter.title} (downloads up to 2.9 GB)`),
+      busy && act("stop", t("■ Stop")),
+      ["failed", "stopped"].includes(segmenter.state) && act("choose", t("Retry")),
+      segmenter.installable &&
+        act("install", t("Install {title} (downloads up to 2.9 GB)", { title: segmenter.title })),
     );
   }
 }

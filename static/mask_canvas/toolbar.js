@@ -1,5 +1,6 @@
 // Toolbar buttons, each with an icon, a word and a tooltip.
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const ICONS = {
   add: "M8 3v10M3 8h10",
@@ -63,10 +64,16 @@ export function groups(rows, onPress) {
 }
 
 export const TOOLS = [
-  { act: "tool:add", icon: "add", text: "Add", key: "V", title: "Click to select or add, drag a box" },
-  { act: "tool:remove", icon: "remove", text: "Remove", key: "X", title: "Click to remove (same as right-click)" },
-  { act: "tool:brush", icon: "brush", text: "Brush", key: "B", title: "Paint pixels" },
-  { act: "tool:erase", icon: "erase", text: "Erase", key: "E", title: "Erase pixels" },
-  { act: "tool:several", icon: "several", text: "Multi", key: "Shift-click", title: "Select several objects" },
-  { act: "tool:move", icon: "move", text: "Pan", key: "Space", title: "Pan the picture" },
+  { act: "tool:add", icon: "add", text: t("Add"), key: "V", title: t("Click to select or add, drag a box") },
+  {
+    act: "tool:remove",
+    icon: "remove",
+    text: t("Remove"),
+    key: "X",
+    title: t("Click to remove (same as right-click)"),
+  },
+  { act: "tool:brush", icon: "brush", text: t("Brush"), key: "B", title: t("Paint pixels") },
+  { act: "tool:erase", icon: "erase", text: t("Erase"), key: "E", title: t("Erase pixels") },
+  { act: "tool:several", icon: "several", text: t("Multi"), key: "Shift-click", title: t("Select several objects") },
+  { act: "tool:move", icon: "move", text: t("Pan"), key: "Space", title: t("Pan the picture") },
 ];

@@ -1,5 +1,6 @@
 // Dialog that evaluates the matchers on labelled frames and shows a table of their scores.
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const POLL_MS = 500,
   PLAN_DELAY_MS = 400;
@@ -21,14 +22,14 @@ export class MatcherEvaluation {
     this.form = h("div.fields");
     this.element = h(
       "dialog",
-      { "aria-label": "Evaluate matchers" },
+      { "aria-label": t("Evaluate matchers") },
       h(
         "div.head",
         {},
-        h("strong", {}, "Evaluate matchers"),
+        h("strong", {}, t("Evaluate matchers")),
         h(
           "button.studio-button.plain",
-          { title: "Close (Esc)", "aria-label": "Close", onclick: () => this.element.close() },
+          { title: t("Close (Esc)"), "aria-label": t("Close"), onclick: () => this.element.close() },
           "✕",
         ),
       ),
@@ -38,8 +39,8 @@ export class MatcherEvaluation {
         h(
           "p.lead",
           {},
-          "Measures each matcher on frames with labelled objects, as in table 1 of the GRS paper. ",
-          "Runs in the background; you can close this dialog.",
+          `${t("Measures each matcher on frames with labelled objects, as in table 1 of the GRS paper.")} `,
+          t("Runs in the background; you can close this dialog."),
         ),
         this.form,
         this.foot,
@@ -101,26 +102,28 @@ export class MatcherEvaluation {
       this.form,
       ...text(
         "frames",
-        "Labelled frames",
-        "Folder on the machine that runs the studio. Each frame in it has truth/masks.png and truth/truth.json.",
+        t("Labelled frames"),
+        t("Folder on the machine that runs the studio. Each frame in it has truth/masks.png and truth/truth.json."),
         "/data/frames",
       ),
       ...text(
         "truth",
-        "Correct assets",
-        'JSON: {"frames": {name: [{"id", "exact": [asset], "category": [asset]}]}}. Default: assets.json there.',
+        t("Correct assets"),
+        t('JSON: {"frames": {name: [{"id", "exact": [asset], "category": [asset]}]}}. Default: assets.json there.'),
         "/data/frames/assets.json",
       ),
       ...text(
         "libraries",
-        "Libraries",
-        `Folders of assets, one per line. Default: ${this.value.library ?? "the library in use"}.`,
+        t("Libraries"),
+        t("Folders of assets, one per line. Default: {library}.", {
+          library: this.value.library ?? t("the library in use"),
+        }),
         "",
         "textarea",
       ),
-      h("span.name", {}, "Masks"),
-      h("div.side", {}, mask("own", "From the segmenter"), mask("true", "Ground truth")),
-      h("span.name", {}, "Matchers"),
+      h("span.name", {}, t("Masks")),
+      h("div.side", {}, mask("own", t("From the segmenter")), mask("true", t("Ground truth"))),
+      h("span.name", {}, t("Matchers")),
       h(
         "div.ticks",
         {},
@@ -199,7 +202,7 @@ export class MatcherEvaluation {
         h(
           "button.studio-button.primary",
           { disabled: !this.input.frames.trim(), onclick: () => this.start() },
-          table ? "Evaluate again" : "Evaluate",
+          table ? t("Evaluate again") : t("Evaluate"),
         ),
       running &&
         h(
@@ -210,14 +213,14 @@ export class MatcherEvaluation {
               this.poll();
             },
           },
-          "■ Stop",
+          t("■ Stop"),
         ),
       running &&
         h(
           "span.progress",
           { style: "flex:1" },
           h("span.track", {}, h("span.fill", { style: `width:${of ? (100 * done) / of : 0}%` })),
-          h("span.muted", { role: "status" }, of ? `${done} of ${of}: ${message}` : message),
+          h("span.muted", { role: "status" }, of ? t("{done} of {of}: {message}", { done, of, message }) : message),
         ),
       !running && !stopped && this.plan && h("span.muted", {}, this.plan),
       stopped && h("span.tag.warn", { role: "status" }, message[0].toUpperCase() + message.slice(1)),
@@ -231,14 +234,14 @@ export class MatcherEvaluation {
         h(
           "p.hint",
           {},
-          "Dot: F1, with “no match” as a possible answer. Line: 95 % bootstrap interval over frames. ",
-          "Exact: the same product. Category: any acceptable asset of that category.",
+          `${t("Dot: F1, with “no match” as a possible answer. Line: 95 % bootstrap interval over frames.")} `,
+          t("Exact: the same product. Category: any acceptable asset of that category."),
         ),
         h(
           "div.actions",
           { style: "margin-top:10px" },
-          h("button.studio-button", { onclick: () => this.download("csv") }, "Download CSV"),
-          h("button.studio-button", { onclick: () => this.download("json") }, "Download JSON"),
+          h("button.studio-button", { onclick: () => this.download("csv") }, t("Download CSV")),
+          h("button.studio-button", { onclick: () => this.download("json") }, t("Download JSON")),
         ),
       ],
     );
@@ -253,7 +256,13 @@ function scoreCell(score) {
     high = 100 * (score.high ?? score.f1);
   return h(
     "span.whisker",
-    { title: `F1 ${decimals(score.f1)}, 95 % interval ${decimals(score.low)} to ${decimals(score.high)}` },
+    {
+      title: t("F1 {f1}, 95 % interval {low} to {high}", {
+        f1: decimals(score.f1),
+        low: decimals(score.low),
+        high: decimals(score.high),
+      }),
+    },
     decimals(score.f1),
     h(
       "span.axis",
@@ -269,7 +278,12 @@ function scoreTable(table) {
   const best = Math.max(...table.lines.map((matcher) => matcher.exact?.f1 ?? 0));
   const row = (matcher) =>
     matcher.unavailable
-      ? h("tr.off", {}, h("td", {}, matcher.title), h("td", { colspan: "7" }, `Not measured: ${matcher.unavailable}`))
+      ? h(
+          "tr.off",
+          {},
+          h("td", {}, matcher.title),
+          h("td", { colspan: "7" }, t("Not measured: {unavailable}", { unavailable: matcher.unavailable })),
+        )
       : h(
           `tr${matcher.exact.f1 === best ? ".best" : ""}`,
           {},
@@ -291,9 +305,16 @@ function scoreTable(table) {
       h(
         "tr",
         {},
-        ["Matcher", "Exact", "Top 1 / top 5", "Category", "Top 1 / top 5", "No match", "Time per object", "Model"].map(
-          (name) => h("th", {}, name),
-        ),
+        [
+          t("Matcher"),
+          t("Exact"),
+          t("Top 1 / top 5"),
+          t("Category"),
+          t("Top 1 / top 5"),
+          t("No match"),
+          t("Time per object"),
+          t("Model"),
+        ].map((name) => h("th", {}, name)),
       ),
     ),
     h("tbody", {}, table.lines.map(row)),

@@ -1,6 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
 import { asker } from "/static/studio/server.js";
 import { MatcherEvaluation } from "/static/matcher_bar/evaluation.js";
+import { t } from "/static/studio/texts.js";
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".matcher-bar");
@@ -33,16 +34,16 @@ export default function mount({ element, trigger, server }) {
     );
     fill(
       bar,
-      h("label", { for: "matcher" }, "Matcher"),
+      h("label", { for: "matcher" }, t("Matcher")),
       select,
       h("span.about", {}, current?.about ?? ""),
       h(
         "button.studio-button",
         {
-          title: "Measure the matchers on labelled frames",
+          title: t("Measure the matchers on labelled frames"),
           onclick: () => evaluation.open(),
         },
-        "Evaluate matchers …",
+        t("Evaluate matchers …"),
       ),
     );
     holder.querySelector(".note")?.remove();

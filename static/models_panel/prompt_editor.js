@@ -1,12 +1,13 @@
 import { fill, h } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
+import { t } from "/static/studio/texts.js";
 
 // Editor for the prompts: the built-in ones and the user's copies.
 export class PromptEditor {
   constructor(ask) {
     Object.assign(this, { ask, prompts: [], open: null, prompt: null, note: "", bad: false, comparing: false });
-    this.list = h("div.kinds", { role: "navigation", "aria-label": "Prompts" });
-    this.text = h("textarea", { "aria-label": "Prompt", spellcheck: false, oninput: () => this.drawEditor() });
+    this.list = h("div.kinds", { role: "navigation", "aria-label": t("Prompts") });
+    this.text = h("textarea", { "aria-label": t("Prompt"), spellcheck: false, oninput: () => this.drawEditor() });
     this.top = h("div.prompt-head");
     this.under = h("div.under");
     this.element = h("div.prompts", {}, this.list, h("section.prompt", {}, this.top, this.text, this.under));
@@ -42,15 +43,15 @@ export class PromptEditor {
       this.top,
       h("strong", {}, this.prompt.title),
       h("span.faint", {}, `${this.prompt.name}.md`),
-      this.prompt.changed ? h("span.tag.warn", {}, "Modified") : h("span.tag", {}, "Built-in"),
-      isEdited && h("span.tag", {}, "Unsaved"),
+      this.prompt.changed ? h("span.tag.warn", {}, t("Modified")) : h("span.tag", {}, t("Built-in")),
+      isEdited && h("span.tag", {}, t("Unsaved")),
     );
     fill(
       this.under,
       h(
         "div.placeholders",
         {},
-        "Placeholders: ",
+        `${t("Placeholders:")} `,
         this.prompt.holes.map((name) => h("code", {}, `{{${name}}}`)),
       ),
       this.note && h(this.bad ? "p.fault" : "p.note", { role: "status" }, this.note),
@@ -64,13 +65,13 @@ export class PromptEditor {
             onclick: async () =>
               this.showAnswer(await this.ask({ kind: "save prompt", name: this.open, text: this.text.value })),
           },
-          "Save copy",
+          t("Save copy"),
         ),
         this.prompt.changed &&
           h(
             "button.studio-button",
             { onclick: async () => this.showAnswer(await this.ask({ kind: "reset prompt", name: this.open })) },
-            "Reset to built-in",
+            t("Reset to built-in"),
           ),
         this.prompt.changed &&
           h(
@@ -81,12 +82,12 @@ export class PromptEditor {
                 this.drawEditor();
               },
             },
-            this.comparing ? "Hide changes" : "Show changes",
+            this.comparing ? t("Hide changes") : t("Show changes"),
           ),
       ),
       this.comparing && this.prompt.rows.length
         ? [
-            h("div.sides", {}, h("span.faint", {}, "Built-in"), h("span.faint", {}, "Your copy")),
+            h("div.sides", {}, h("span.faint", {}, t("Built-in")), h("span.faint", {}, t("Your copy"))),
             diff(this.prompt.rows),
           ]
         : null,
@@ -105,7 +106,7 @@ export class PromptEditor {
             onclick: () => this.openPrompt(prompt.kind),
           },
           prompt.title,
-          prompt.changed && h("span.tag.warn", {}, "Modified"),
+          prompt.changed && h("span.tag.warn", {}, t("Modified")),
         ),
       ),
     );

@@ -4,11 +4,12 @@ import { closeDrawer, drawer, onDrawer, openDrawer } from "/static/studio/drawer
 import { SettingsForm } from "/static/models_panel/settings_form.js";
 import { openSendDialog } from "/static/sending/open_dialog.js";
 import { PromptEditor } from "/static/models_panel/prompt_editor.js";
+import { t } from "/static/studio/texts.js";
 
 const TABS = [
-  ["model", "Model"],
-  ["calls", "Calls"],
-  ["prompts", "Prompts"],
+  ["model", t("Model")],
+  ["calls", t("Calls")],
+  ["prompts", t("Prompts")],
 ];
 const SIGNS = { true: ["good", "✓"], false: ["bad", "✕"], null: ["warn", "?"] };
 const POLL_MS = 300;
@@ -104,7 +105,7 @@ export default function mount({ element, trigger, server, upload }) {
           ),
         ),
       ),
-      h("button.studio-button.plain", { title: "Close (Esc)", "aria-label": "Close", onclick: closeDrawer }, "✕"),
+      h("button.studio-button.plain", { title: t("Close (Esc)"), "aria-label": t("Close"), onclick: closeDrawer }, "✕"),
     );
     body.hidden = page === "calls";
     settingsPage.hidden = page !== "model";
@@ -121,10 +122,14 @@ export default function mount({ element, trigger, server, upload }) {
         h(
           "button.studio-button.primary",
           { disabled: !isEdited && !value.problem, onclick: () => send({ kind: "use", ...form.request }) },
-          isEdited || value.problem ? "Apply" : "In use",
+          isEdited || value.problem ? t("Apply") : t("In use"),
         ),
         form.service === "openai" &&
-          h("button.studio-button", { disabled: testing, onclick: test }, testing ? "Testing …" : "Test connection"),
+          h(
+            "button.studio-button",
+            { disabled: testing, onclick: test },
+            testing ? t("Testing …") : t("Test connection"),
+          ),
         isEdited &&
           h(
             "button.studio-button.plain",
@@ -136,13 +141,13 @@ export default function mount({ element, trigger, server, upload }) {
                 draw();
               },
             },
-            "Discard changes",
+            t("Discard changes"),
           ),
       ),
     );
     fill(
       sidebar,
-      h("h4", {}, "Connection"),
+      h("h4", {}, t("Connection")),
       findings.length || testing
         ? h(
             "ul.findings",
@@ -155,7 +160,7 @@ export default function mount({ element, trigger, server, upload }) {
                 h(
                   "span",
                   {},
-                  h("b", {}, finding.ok === false && finding.what === "reachable" ? "not reachable" : finding.what),
+                  h("b", {}, finding.ok === false && finding.what === "reachable" ? t("not reachable") : finding.what),
                   h("span.detail", {}, finding.sentence),
                 ),
               ),
@@ -165,52 +170,52 @@ export default function mount({ element, trigger, server, upload }) {
                 "li",
                 {},
                 h("i.spin"),
-                h("span.muted", {}, "Testing …"),
-                h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, "■ Stop"),
+                h("span.muted", {}, t("Testing …")),
+                h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, t("■ Stop")),
               ),
           )
         : h(
             "p.hint",
             {},
             form.service === "openai"
-              ? "Test connection checks reachability, pictures, schemas, streaming and context length."
+              ? t("Test connection checks reachability, pictures, schemas, streaming and context length.")
               : form.service === "replay"
-                ? "No connection needed. Calls that are not in the record are reported as missing."
-                : "No connection needed.",
+                ? t("No connection needed. Calls that are not in the record are reported as missing.")
+                : t("No connection needed."),
           ),
       value.token &&
         form.service === "openai" && [
-          h("h4", {}, "Estimated cost"),
+          h("h4", {}, t("Estimated cost")),
           estimates.length
             ? h(
                 "ul.plain",
                 {},
                 estimates.map((sentence) => h("li", {}, sentence)),
               )
-            : h("p.hint", {}, "No calls left for this project."),
+            : h("p.hint", {}, t("No calls left for this project.")),
         ],
       value.token && [
-        h("h4", {}, "This project"),
+        h("h4", {}, t("This project")),
         value.sending?.address &&
           h(
             "div.sending",
             {},
-            h("p.detail", {}, SENDING[value.sending.state].replace("{address}", value.sending.address)),
-            h("div.actions", {}, h("button.studio-button", { onclick: openSendDialog }, "Review what is sent")),
+            h("p.detail", {}, t(SENDING[value.sending.state], { address: value.sending.address })),
+            h("div.actions", {}, h("button.studio-button", { onclick: openSendDialog }, t("Review what is sent"))),
           ),
         h("p.detail", {}, value.cost_summary),
         value.record &&
           h(
             "div.actions",
             {},
-            h("a.studio-button", { href: value.record, download: "" }, "Download record"),
-            h("button.studio-button", { onclick: () => openDrawer("calls") }, "Show calls"),
+            h("a.studio-button", { href: value.record, download: "" }, t("Download record")),
+            h("button.studio-button", { onclick: () => openDrawer("calls") }, t("Show calls")),
           ),
         value.record &&
           h(
             "p.hint",
             {},
-            "The record replays this project on another machine without a key. Choose Recorded run there.",
+            t("The record replays this project on another machine without a key. Choose Recorded run there."),
           ),
       ],
     );

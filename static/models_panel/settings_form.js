@@ -1,9 +1,10 @@
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const SERVICE_CHOICES = [
-  ["offline", "Rules (offline)", "No key, no network, no language model. Its answers are marked as rules."],
-  ["openai", "Model server", "OpenAI, or any server with its API: vLLM, Ollama, llama.cpp, LM Studio, Azure."],
-  ["replay", "Recorded run", "Replays answers from a trace.jsonl: no key, no network, no cost."],
+  ["offline", t("Rules (offline)"), t("No key, no network, no language model. Its answers are marked as rules.")],
+  ["openai", t("Model server"), t("OpenAI, or any server with its API: vLLM, Ollama, llama.cpp, LM Studio, Azure.")],
+  ["replay", t("Recorded run"), t("Replays answers from a trace.jsonl: no key, no network, no cost.")],
 ];
 const SERVERS = {
   "": "OpenAI",
@@ -14,17 +15,17 @@ const SERVERS = {
 };
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"];
 const PICTURED_KINDS = {
-  propose_tasks: "Propose tasks",
-  understand_task: "Understand a task",
-  write_program: "Write the program",
-  route: "Choose the side to repair",
-  repair_simulation: "Repair the simulation",
-  repair_checks: "Repair the checks",
+  propose_tasks: t("Propose tasks"),
+  understand_task: t("Understand a task"),
+  write_program: t("Write the program"),
+  route: t("Choose the side to repair"),
+  repair_simulation: t("Repair the simulation"),
+  repair_checks: t("Repair the checks"),
 };
 const KEY_NOTES = {
-  typed: "A key is in memory. Type another to replace it.",
-  environment: "From OPENAI_API_KEY. Type another to override it.",
-  "": "Most local servers need none",
+  typed: t("A key is in memory. Type another to replace it."),
+  environment: t("From OPENAI_API_KEY. Type another to override it."),
+  "": t("Most local servers need none"),
 };
 
 // Form with every model setting. `onChange` is called at each edit, `onForgetKey` by its button.
@@ -51,20 +52,20 @@ export class SettingsForm {
     });
     this.dropKey = h(
       "button.studio-button",
-      { type: "button", title: "Delete the key from memory", onclick: () => this.onForgetKey() },
-      "Forget",
+      { type: "button", title: t("Delete the key from memory"), onclick: () => this.onForgetKey() },
+      t("Forget"),
     );
     this.keyNote = h("span.hint");
     this.fields.reasoning_effort = h(
       "select",
       { name: "reasoning_effort", onchange: () => this.onChange() },
-      EFFORTS.map((effort) => h("option", { value: effort }, effort || "server default")),
+      EFFORTS.map((effort) => h("option", { value: effort }, effort || t("server default"))),
     );
     this.fields.pictures = h("input", { type: "checkbox", name: "pictures", onchange: () => this.onChange() });
     this.pictured = Object.fromEntries(
       Object.keys(PICTURED_KINDS).map((kind) => [
         kind,
-        h("input", { type: "checkbox", name: `picture ${kind}`, onchange: () => this.onChange() }),
+        h("input", { type: "checkbox", name: t("picture {kind}", { kind }), onchange: () => this.onChange() }),
       ]),
     );
     this.radios = Object.fromEntries(
@@ -85,7 +86,10 @@ export class SettingsForm {
     this.server = h(
       "div.fields",
       {},
-      row("Server", field("base_url", { type: "url", placeholder: "https://api.openai.com/v1", list: "model-places" })),
+      row(
+        t("Server"),
+        field("base_url", { type: "url", placeholder: "https://api.openai.com/v1", list: "model-places" }),
+      ),
       h(
         "datalist",
         { id: "model-places" },
@@ -96,52 +100,56 @@ export class SettingsForm {
       h(
         "div.row",
         {},
-        h("label.name", { for: "model-key" }, "Key"),
+        h("label.name", { for: "model-key" }, t("Key")),
         h("span.pair", {}, Object.assign(this.key, { id: "model-key" }), this.dropKey),
         this.keyNote,
       ),
-      row("Model", field("model", { placeholder: "gpt-4o" }), "Describes and matches objects, proposes tasks"),
-      row("Model for code", field("code_model", { placeholder: "same as model" }), "Writes and repairs programs"),
+      row(t("Model"), field("model", { placeholder: "gpt-4o" }), t("Describes and matches objects, proposes tasks")),
+      row(
+        t("Model for code"),
+        field("code_model", { placeholder: t("same as model") }),
+        t("Writes and repairs programs"),
+      ),
       h(
         "label.tick",
         {},
         this.fields.pictures,
-        "Send object pictures",
-        h("span.hint", {}, "If off, objects are described and matched by measurement only"),
+        t("Send object pictures"),
+        h("span.hint", {}, t("If off, objects are described and matched by measurement only")),
       ),
       h(
         "div.pairs",
         {},
         row(
-          "Budget, USD",
-          number("ceiling_usd", { placeholder: "no limit" }),
-          "Per project; calls stop before it is exceeded",
+          t("Budget, USD"),
+          number("ceiling_usd", { placeholder: t("no limit") }),
+          t("Per project; calls stop before it is exceeded"),
         ),
-        row("Timeout per call, s", number("timeout")),
+        row(t("Timeout per call, s"), number("timeout")),
       ),
       h(
         "details",
         {},
-        h("summary", {}, "Advanced"),
+        h("summary", {}, t("Advanced")),
         h(
           "div.pairs",
           {},
-          row("USD per million input tokens", number("usd_per_million_in", { placeholder: "price list" })),
-          row("USD per million output tokens", number("usd_per_million_out", { placeholder: "price list" })),
-          row("Temperature", number("temperature", { max: "2", placeholder: "server default" })),
-          row("Reasoning effort", this.fields.reasoning_effort),
-          row("Parallel calls", number("concurrency", { step: "1" })),
-          row("Retries when busy", number("retries", { step: "1" })),
-          row("Maximum answer, tokens", number("longest_answer", { step: "1" })),
-          row("Picture size, px", number("picture_side", { step: "1" })),
-          row("Solved examples", number("examples", { step: "1", max: "10" }), "Sent when a program is written"),
-          row("Pause after failures", number("give_up_after", { step: "1" })),
-          row("Pause, s", number("rest")),
+          row(t("USD per million input tokens"), number("usd_per_million_in", { placeholder: t("price list") })),
+          row(t("USD per million output tokens"), number("usd_per_million_out", { placeholder: t("price list") })),
+          row(t("Temperature"), number("temperature", { max: "2", placeholder: t("server default") })),
+          row(t("Reasoning effort"), this.fields.reasoning_effort),
+          row(t("Parallel calls"), number("concurrency", { step: "1" })),
+          row(t("Retries when busy"), number("retries", { step: "1" })),
+          row(t("Maximum answer, tokens"), number("longest_answer", { step: "1" })),
+          row(t("Picture size, px"), number("picture_side", { step: "1" })),
+          row(t("Solved examples"), number("examples", { step: "1", max: "10" }), t("Sent when a program is written")),
+          row(t("Pause after failures"), number("give_up_after", { step: "1" })),
+          row(t("Pause, s"), number("rest")),
         ),
         h(
           "fieldset.pictured",
           {},
-          h("legend", {}, "Photograph with numbered objects goes along with"),
+          h("legend", {}, t("Photograph with numbered objects goes along with")),
           Object.entries(PICTURED_KINDS).map(([kind, title]) => h("label.tick", {}, this.pictured[kind], title)),
         ),
       ),
@@ -153,19 +161,19 @@ export class SettingsForm {
       h(
         "div.row",
         {},
-        h("span.name", {}, "Record"),
+        h("span.name", {}, t("Record")),
         h(
           "span.pair",
           {},
           h(
             "button.studio-button",
-            { type: "button", onclick: () => this.ownRecord && this.chooseRecord(this.ownRecord, "this project") },
-            "Use this project",
+            { type: "button", onclick: () => this.ownRecord && this.chooseRecord(this.ownRecord, t("this project")) },
+            t("Use this project"),
           ),
           h(
             "label.studio-button",
             {},
-            "Choose file …",
+            t("Choose file …"),
             h("input", {
               type: "file",
               accept: ".jsonl",
@@ -185,7 +193,7 @@ export class SettingsForm {
       { autocomplete: "off", onsubmit: (event) => event.preventDefault() },
       h(
         "div.services",
-        { role: "radiogroup", "aria-label": "Model service" },
+        { role: "radiogroup", "aria-label": t("Model service") },
         SERVICE_CHOICES.map(([name, title, about]) =>
           h("label.service", {}, this.radios[name], h("span", {}, h("strong", {}, title), h("span.hint", {}, about))),
         ),
@@ -208,9 +216,9 @@ export class SettingsForm {
     this.ownRecord = ownRecord;
     this.recordName.textContent = this.trace
       ? this.trace === ownRecord
-        ? "this project"
+        ? t("this project")
         : this.trace.split("/").at(-1)
-      : "none chosen";
+      : t("none chosen");
     for (const [name, input] of Object.entries(this.fields))
       if (input.type === "checkbox") input.checked = Boolean(settings[name]);
       else input.value = settings[name] ?? "";
@@ -218,10 +226,10 @@ export class SettingsForm {
     for (const [kind, box] of Object.entries(this.pictured)) box.checked = sent.includes("all") || sent.includes(kind);
     this.key.value = "";
     this.key.placeholder =
-      { typed: "••••••••  in memory", environment: "••••••••  from OPENAI_API_KEY" }[keyFrom] ?? "none";
+      { typed: t("••••••••  in memory"), environment: t("••••••••  from OPENAI_API_KEY") }[keyFrom] ?? t("none");
     this.keyNote.textContent =
       keyFrom === "typed"
-        ? "In server memory only; deleted when the studio stops."
+        ? t("In server memory only; deleted when the studio stops.")
         : (KEY_NOTES[keyFrom] ?? KEY_NOTES[""]);
     this.dropKey.hidden = keyFrom !== "typed";
     this.draw();

@@ -1,5 +1,6 @@
 import { LatestRequest } from "/static/studio/latest_request.js";
-import { h, plural } from "/static/studio/dom.js";
+import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const TYPING_DELAY_MS = 180; // pause in typing before a search
 
@@ -18,8 +19,8 @@ export class AssetSearch {
     });
     this.input = h("input", {
       type: "search",
-      placeholder: "Search the library …",
-      "aria-label": "Search the library by words",
+      placeholder: t("Search the library …"),
+      "aria-label": t("Search the library by words"),
       spellcheck: false,
       oninput: () => {
         clearTimeout(this.timer);
@@ -59,12 +60,14 @@ export class AssetSearch {
   // How many assets were found, shown above them.
   summary() {
     if (this.error) return this.error;
-    if (this.total === undefined) return "Searching …";
+    if (this.total === undefined) return t("Searching …");
     if (!this.total)
-      return `No asset matches “${this.query}”. Try other words, or import an asset on the Library page.`;
-    const result = this.everyWord === false ? "match some of these words" : "found";
-    const shown = this.total > this.found.length ? `; showing ${this.found.length}` : "";
-    return `${plural(this.total, "asset")} ${result}${shown}. Click one to preview it.`;
+      return t("No asset matches “{query}”. Try other words, or import an asset on the Library page.", {
+        query: this.query,
+      });
+    const result = this.everyWord === false ? t("match some of these words") : t("found");
+    const shown = this.total > this.found.length ? t("; showing {count}", { count: this.found.length }) : "";
+    return `${t("{n} asset|{n} assets", { n: this.total })} ${result}${shown}. ${t("Click one to preview it.")}`;
   }
 }
 
@@ -74,7 +77,7 @@ export const searchResults = (search, tiles) => [
     {},
     search.summary(),
     " ",
-    h("button.studio-button.plain", { onclick: () => search.clear(search.onCleared) }, "Show candidates"),
+    h("button.studio-button.plain", { onclick: () => search.clear(search.onCleared) }, t("Show candidates")),
   ),
   h("div.assets.results", {}, tiles),
 ];

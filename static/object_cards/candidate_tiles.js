@@ -1,4 +1,5 @@
 import { h, sizeText } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 export const COLLAPSED_COUNT = 4;
 export const SCORE_NAMES = { appearance: "pattern" };
@@ -11,7 +12,7 @@ export function optionsOf(object, methodOption) {
   if (!match) return [];
   const personChoice =
     match.asset && !candidates.some((option) => option.asset_id === match.asset_id)
-      ? [{ ...match.asset, reason: "chosen by you, not among the matcher's candidates" }]
+      ? [{ ...match.asset, reason: t("chosen by you, not among the matcher's candidates") }]
       : [];
   const reconstruction = match.asset_id === null && object.placed?.reconstruction;
   return [
@@ -19,11 +20,11 @@ export function optionsOf(object, methodOption) {
     ...candidates,
     methodOption ?? {
       asset_id: "",
-      name: "From the view",
+      name: t("From the view"),
       method: reconstruction ? reconstruction.shape : "",
       reason: reconstruction
         ? reconstruction.note
-        : "reconstructed from the visible side; the hidden side is estimated",
+        : t("reconstructed from the visible side; the hidden side is estimated"),
     },
   ];
 }
@@ -36,9 +37,9 @@ export const METHOD_PREFIX = "method:";
 // The option of one reconstruction method, to preview before choosing it.
 export const methodOption = ({ method, title }, render) => ({
   asset_id: `${METHOD_PREFIX}${method}`,
-  name: "From the view",
+  name: t("From the view"),
   method: title.split(/ \(|,/)[0].toLowerCase(),
-  reason: render?.note ?? "reconstructed from the visible side; the hidden side is estimated",
+  reason: render?.note ?? t("reconstructed from the visible side; the hidden side is estimated"),
 });
 
 // Whether this option represents the object.
@@ -73,7 +74,7 @@ export function tile(object, option, { scene, render }, isViewed, { look: onView
       },
       ondblclick: () => onChoose(option),
     },
-    h("span.picture", {}, picture, render?.state === "drawing" && h("span.drawing", {}, "Rendering …")),
+    h("span.picture", {}, picture, render?.state === "drawing" && h("span.drawing", {}, t("Rendering …"))),
     h("span.asset-name", {}, option.name),
     h(
       "span.line",
@@ -81,11 +82,13 @@ export function tile(object, option, { scene, render }, isViewed, { look: onView
       option.score !== undefined && h("b", {}, `${Math.round(option.score * 100)} %`),
       option.method && h("span.faint", {}, option.method),
       option.size && h("span.faint", {}, sizeText(option.size).replace(" cm", "")),
-      chosen && h("span.tag.good", {}, "✓ Chosen"),
-      !chosen && isMatcherChoice(object, option) && h("span.tag", {}, "Matcher's choice"),
+      chosen && h("span.tag.good", {}, t("✓ Chosen")),
+      !chosen && isMatcherChoice(object, option) && h("span.tag", {}, t("Matcher's choice")),
     ),
   );
 }
+
+const scoreName = (name) => t(SCORE_NAMES[name] ?? name);
 
 export const scoreBars = (scores = {}) =>
   h(
@@ -94,8 +97,8 @@ export const scoreBars = (scores = {}) =>
     Object.entries(scores).map(([name, score]) =>
       h(
         "div.bar",
-        { title: `${SCORE_NAMES[name] ?? name}: ${Math.round(score * 100)} of 100` },
-        h("span.what", {}, SCORE_NAMES[name] ?? name),
+        { title: t("{name}: {score} of 100", { name: scoreName(name), score: Math.round(score * 100) }) },
+        h("span.what", {}, scoreName(name)),
         h("span.track", {}, h("span.fill", { style: `width:${Math.round(score * 100)}%` })),
         h("span.number", {}, String(Math.round(score * 100))),
       ),

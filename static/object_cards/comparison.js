@@ -1,4 +1,5 @@
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const BLINK_MS = 650; // how long each of the two is shown
 const SVG = "http://www.w3.org/2000/svg";
@@ -7,7 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export class Comparison {
   constructor() {
     this.mode = "slide";
-    this.photo = h("img.photo", { alt: "The photograph", draggable: false });
+    this.photo = h("img.photo", { alt: t("The photograph"), draggable: false });
     this.background = h("img.background", { alt: "", draggable: false });
     this.candidate = h("img.candidate", { alt: "", draggable: false });
     this.after = h("div.after", {}, this.background, this.candidate);
@@ -15,7 +16,7 @@ export class Comparison {
     this.lines.setAttribute("viewBox", "0 0 1 1");
     this.lines.setAttribute("preserveAspectRatio", "none");
     this.handle = h("div.handle", {}, h("span", {}, "⇔"));
-    this.left = h("span.label.left", {}, "Photograph");
+    this.left = h("span.label.left", {}, t("Photograph"));
     this.right = h("span.label.right");
     this.note = h("div.note");
     this.element = h(
@@ -29,7 +30,7 @@ export class Comparison {
       this.right,
       this.note,
     );
-    this.modes = h("div.modes", { role: "group", "aria-label": "Comparison mode" });
+    this.modes = h("div.modes", { role: "group", "aria-label": t("Comparison mode") });
     this.bindSlider();
     this.draw();
   }
@@ -85,15 +86,15 @@ export class Comparison {
     fill(
       this.modes,
       [
-        ["slide", "Slide", "Drag across the picture"],
-        ["blink", "Blink", "Alternate photograph and candidate (B)"],
-        ["outline", "Outline", "Candidate outline over the photograph; the mask is dashed"],
+        ["slide", t("Slide"), t("Drag across the picture")],
+        ["blink", t("Blink"), t("Alternate photograph and candidate (B)")],
+        ["outline", t("Outline"), t("Candidate outline over the photograph; the mask is dashed")],
       ].map(([name, text, title]) =>
         h(
           `button${mode === name ? ".on" : ""}`,
           {
             disabled: !ready,
-            title: ready ? title : this.note.textContent || "No candidate rendered yet",
+            title: ready ? title : this.note.textContent || t("No candidate rendered yet"),
             "aria-pressed": String(mode === name),
             onclick: () => this.setMode(name),
           },
@@ -117,7 +118,7 @@ export class Comparison {
     fill(
       this.note,
       h("span.spin"),
-      `Rendering ${this.name === "From the view" ? "the reconstruction" : this.name} …`,
+      t("Rendering {name} …", { name: this.name === t("From the view") ? t("the reconstruction") : this.name }),
       seconds,
     );
     updateClock();

@@ -1,5 +1,6 @@
 import { chip, h } from "/static/studio/dom.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
+import { t } from "/static/studio/texts.js";
 
 // Small cards of all objects; identical ones share a frame.
 export function overview(objects, others, onPick) {
@@ -20,7 +21,7 @@ export function overview(objects, others, onPick) {
           ? h(
               "div.identical",
               { style: `--n:${Math.min(group.length, 3)}` },
-              h("div.count", {}, `${group.length} identical`),
+              h("div.count", {}, t("{count} identical", { count: group.length })),
               group.map((object) => objectCard(object, onPick)),
             )
           : objectCard(group[0], onPick),
@@ -28,7 +29,7 @@ export function overview(objects, others, onPick) {
     ),
     others.length
       ? [
-          h("h4", {}, "Not objects"),
+          h("h4", {}, t("Not objects")),
           h(
             "div.all",
             {},
@@ -40,7 +41,7 @@ export function overview(objects, others, onPick) {
 }
 
 function reconstructionText({ match, placed }) {
-  const text = match.source === "human" ? "Reconstructed" : "No matching asset";
+  const text = match.source === "human" ? t("Reconstructed") : t("No matching asset");
   return placed?.reconstruction ? `${text}: ${placed.reconstruction.shape}` : text;
 }
 
@@ -63,7 +64,7 @@ function objectCard(object, onPick) {
     h(
       "div.representation",
       { style: asset && `background-image:url("${asset.image}")` },
-      asset ? "" : object.match ? "From the view" : "…",
+      asset ? "" : object.match ? t("From the view") : "…",
     ),
     h(
       "div.text",
@@ -73,8 +74,8 @@ function objectCard(object, onPick) {
         "span.faint",
         {},
         object.is_object
-          ? (asset?.name ?? (!object.match ? "Not matched yet" : reconstructionText(object)))
-          : "Not in the twin",
+          ? (asset?.name ?? (!object.match ? t("Not matched yet") : reconstructionText(object)))
+          : t("Not in the twin"),
       ),
       confidenceBadge(object.confidence),
     ),

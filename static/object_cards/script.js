@@ -19,6 +19,7 @@ import {
   tile,
   METHOD_PREFIX,
 } from "./candidate_tiles.js";
+import { t } from "/static/studio/texts.js";
 
 const POLL_MS = 300; // between polls for candidates that are being rendered
 const COMPARE_DELAY_MS = 150; // an object that is selected only in passing is not rendered
@@ -70,8 +71,8 @@ export default function mount({ element, trigger, server }) {
       return {
         state: "none",
         why: isChosen(object, option)
-          ? "Shown here when the twin is ready."
-          : "Reconstructed and shown here when you choose it.",
+          ? t("Shown here when the twin is ready.")
+          : t("Reconstructed and shown here when you choose it."),
       };
     const isRequested = !comparisonOf(object) || viewed.get(object.id) === option.asset_id;
     return render ?? (isRequested ? { state: "drawing" } : undefined);
@@ -138,7 +139,7 @@ export default function mount({ element, trigger, server }) {
       if (ids.length > 1)
         trigger("decide", {
           kind: "several",
-          label: `${option.name} chosen for ${ids.length} identical objects`,
+          label: t("{name} chosen for {count} identical objects", { name: option.name, count: ids.length }),
           decisions: ids.map((object) => decision(object, option)),
         });
       search.clear(draw);
@@ -194,8 +195,8 @@ export default function mount({ element, trigger, server }) {
         h("span", {}, object.probably_part_of.note),
         h(
           "button.studio-button",
-          { title: "Merge both masks into one. You can undo it.", onclick: () => merge(object) },
-          `Merge into ${object.probably_part_of.name}`,
+          { title: t("Merge both masks into one. You can undo it."), onclick: () => merge(object) },
+          t("Merge into {name}", { name: object.probably_part_of.name }),
         ),
       ],
     );
@@ -217,7 +218,7 @@ export default function mount({ element, trigger, server }) {
       h(
         "button.studio-button",
         { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
-        object.is_object ? "Mark as not an object" : "Mark as object",
+        object.is_object ? t("Mark as not an object") : t("Mark as object"),
       ),
       position >= 0 &&
         h(
@@ -225,13 +226,13 @@ export default function mount({ element, trigger, server }) {
           {},
           h(
             "button.studio-button.plain",
-            { title: "Previous object (↑)", "aria-label": "Previous object", onclick: () => actions.step(-1) },
+            { title: t("Previous object (↑)"), "aria-label": t("Previous object"), onclick: () => actions.step(-1) },
             "↑",
           ),
-          `${position + 1} of ${order.length}`,
+          t("{number} of {count}", { number: position + 1, count: order.length }),
           h(
             "button.studio-button.plain",
-            { title: "Next object (↓)", "aria-label": "Next object", onclick: () => actions.step(1) },
+            { title: t("Next object (↓)"), "aria-label": t("Next object"), onclick: () => actions.step(1) },
             "↓",
           ),
         ),
@@ -240,13 +241,15 @@ export default function mount({ element, trigger, server }) {
   const sourceLine = (object) => {
     const { match } = object,
       { machine } = match,
-      matcherName = { measured: "matcher", human: "you" }[machine.source] ?? machine.source;
-    const matcherText = machine.asset_id ? `${matcherName} chose ${machine.name}` : `${matcherName} found no match`;
+      matcherName = { measured: t("the matcher"), human: t("you") }[machine.source] ?? machine.source;
+    const matcherText = machine.asset_id
+      ? t("{matcher} chose {asset}", { matcher: matcherName, asset: machine.name })
+      : t("{matcher} found no match", { matcher: matcherName });
     return match.source === "human"
-      ? [h("span.tag.good", {}, "Chosen by you"), " ", `${matcherText[0].toUpperCase()}${matcherText.slice(1)}.`]
+      ? [h("span.tag.good", {}, t("Chosen by you")), " ", `${matcherText[0].toUpperCase()}${matcherText.slice(1)}.`]
       : machine.asset_id
-        ? h("span.tag", {}, `Chosen by ${matcherName}`)
-        : [h("span.tag", {}, "No match"), " ", `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`];
+        ? h("span.tag", {}, t("Chosen by {matcher}", { matcher: matcherName }))
+        : [h("span.tag", {}, t("No match")), " ", `${match.reason[0].toUpperCase()}${match.reason.slice(1)}.`];
   };
   // For the option the twin uses, shows the same numbers as the other pages.
   const fitLine = (object, option, facts) => {
@@ -256,14 +259,17 @@ export default function mount({ element, trigger, server }) {
     return h(
       "p.fit",
       {},
-      `${Math.round(iou * 100)} % IoU`,
-      depth_error !== null && `, ${centimetres(depth_error)} depth error`,
-      Math.abs(facts.scale - 1) > 0.005 && `, scaled × ${facts.scale.toFixed(2)}`,
+      t("{iou} % IoU", { iou: Math.round(iou * 100) }),
+      depth_error !== null && t(", {depth_error} depth error", { depth_error: centimetres(depth_error) }),
+      Math.abs(facts.scale - 1) > 0.005 && t(", scaled × {scale}", { scale: facts.scale.toFixed(2) }),
     );
   };
   const drawSide = (object, option) => {
     if (!option)
-      return fill(side, h("p.muted", {}, object.is_object ? "Not matched yet." : "Not an object; not in the twin."));
+      return fill(
+        side,
+        h("p.muted", {}, object.is_object ? t("Not matched yet.") : t("Not an object; not in the twin.")),
+      );
     const chosen = isChosen(object, option),
       group = object.identical ?? [],
       isAllChosen = group.every((id) => {
@@ -281,11 +287,11 @@ export default function mount({ element, trigger, server }) {
       h(
         "div.tags",
         {},
-        chosen && h("span.tag.good", {}, "✓ Chosen"),
-        !chosen && isMatcherChoice(object, option) && h("span.tag", {}, "Matcher's choice"),
+        chosen && h("span.tag.good", {}, t("✓ Chosen")),
+        !chosen && isMatcherChoice(object, option) && h("span.tag", {}, t("Matcher's choice")),
         object.match.asset_id === null &&
           option === object.match.candidates[0] &&
-          h("span.tag", {}, "Closest (rejected)"),
+          h("span.tag", {}, t("Closest (rejected)")),
       ),
       scoreBars(option.scores),
       h("p.reason", {}, option.reason),
@@ -298,7 +304,7 @@ export default function mount({ element, trigger, server }) {
         h(
           "p.warn",
           {},
-          "This asset does not fit the measured points, so the twin uses a reconstruction from the view.",
+          t("This asset does not fit the measured points, so the twin uses a reconstruction from the view."),
         ),
       h(
         "div.buttons",
@@ -306,7 +312,7 @@ export default function mount({ element, trigger, server }) {
         h(
           "button.studio-button.primary.choose",
           { disabled: chosen, title: "Enter", onclick: () => actions.choose(option) },
-          chosen ? "✓ Chosen" : "Choose",
+          chosen ? t("✓ Chosen") : t("Choose"),
           !chosen && h("kbd", {}, "↵"),
         ),
         group.length > 1 &&
@@ -314,10 +320,12 @@ export default function mount({ element, trigger, server }) {
             "button.studio-button.choose-all",
             {
               disabled: isAllChosen,
-              title: `Choose for all identical objects: ${group.join(", ")}`,
+              title: t("Choose for all identical objects: {names}", { names: group.join(", ") }),
               onclick: () => actions.choose(option, group),
             },
-            isAllChosen ? `✓ Chosen for all ${group.length}` : `Choose for all ${group.length} identical`,
+            isAllChosen
+              ? t("✓ Chosen for all {count}", { count: group.length })
+              : t("Choose for all {count} identical", { count: group.length }),
           ),
       ),
       h("p.source", {}, sourceLine(object)),
@@ -360,13 +368,13 @@ export default function mount({ element, trigger, server }) {
         h(
           "button.studio-button.plain",
           {
-            title: "Show candidates with lower scores",
+            title: t("Show candidates with lower scores"),
             onclick: () => {
               expanded.has(object.id) ? expanded.delete(object.id) : expanded.add(object.id);
               draw();
             },
           },
-          expanded.has(object.id) ? "Show fewer" : `Show ${hiddenCount} more`,
+          expanded.has(object.id) ? t("Show fewer") : t("Show {count} more", { count: hiddenCount }),
         ),
     );
   };
@@ -386,11 +394,11 @@ export default function mount({ element, trigger, server }) {
         h(
           "details.menu",
           { open: methodMenu.querySelector("details")?.open ?? false },
-          h("summary.studio-button", {}, "Reconstruct from view ▾"),
+          h("summary.studio-button", {}, t("Reconstruct from view ▾")),
           h(
             "div.sheet",
             {},
-            h("p.hint", {}, "Preview a method, then choose it."),
+            h("p.hint", {}, t("Preview a method, then choose it.")),
             (value.methods ?? []).map((other) =>
               h(
                 `button.list-row.choice${object.method === other.method ? ".on" : ""}`,
@@ -420,7 +428,7 @@ export default function mount({ element, trigger, server }) {
     drawMethodMenu(object);
     fill(
       overviewElement,
-      h("h4", {}, "All objects"),
+      h("h4", {}, t("All objects")),
       overview(
         orderedObjects(),
         objects.filter((other) => !other.is_object),

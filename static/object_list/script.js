@@ -11,6 +11,7 @@ import {
   toggleSelected,
 } from "/static/studio/selection.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
+import { t } from "/static/studio/texts.js";
 
 export default function mount({ element }) {
   const list = element.querySelector(".object-list");
@@ -60,16 +61,16 @@ export default function mount({ element }) {
       );
     fill(
       list,
-      h("div.head", {}, "Objects", h("span.count", {}, String(ordered.length || ""))),
+      h("div.head", {}, t("Objects"), h("span.count", {}, String(ordered.length || ""))),
       ordered.some((object) => object.confidence) &&
         h(
           "div.order",
-          { title: "Sort by confidence, lowest first. The order stays while you work." },
-          tickBox("Lowest confidence first", leastConfidentFirst(), setLeastConfidentFirst),
+          { title: t("Sort by confidence, lowest first. The order stays while you work.") },
+          tickBox(t("Lowest confidence first"), leastConfidentFirst(), setLeastConfidentFirst),
         ),
-      objects.length ? null : h("div.none", {}, value?.waiting ?? "No objects yet"),
+      objects.length ? null : h("div.none", {}, value?.waiting ?? t("No objects yet")),
       ordered.map(row),
-      others.length ? h("div.head.second", {}, "Not objects") : null,
+      others.length ? h("div.head.second", {}, t("Not objects")) : null,
       others.map(row),
     );
     markSelected();

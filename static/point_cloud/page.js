@@ -4,16 +4,18 @@
 // uint8 red, green, blue, (N, 3).
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { t, translateMarkup } from "../studio/texts.js";
 
 const BYTES_A_POINT = 15;
 const GRID_M = 0.1;
 const HOVER_M = 0.004; // distance from the pointer's ray within which a point is named
 const AXES = [
-  ["x right", "#c2410c", [1, 0, 0]],
-  ["y away", "#15803d", [0, 1, 0]],
-  ["z up", "#1c5aa6", [0, 0, 1]],
+  [t("x right"), "#c2410c", [1, 0, 0]],
+  [t("y away"), "#15803d", [0, 1, 0]],
+  [t("z up"), "#1c5aa6", [0, 0, 1]],
 ];
 
+translateMarkup(document.body);
 const canvas = document.querySelector("canvas"),
   message = document.getElementById("message"),
   readout = document.getElementById("readout");
@@ -119,7 +121,7 @@ function show(bytes) {
   }
   document.body.dataset.state = "showing";
   document.body.dataset.points = count;
-  message.textContent = count ? "" : "No depth is known in this frame.";
+  message.textContent = count ? "" : t("No depth is known in this frame.");
   requestDraw();
 }
 
@@ -132,7 +134,7 @@ async function load() {
     const bytes = await answer.arrayBuffer();
     if (address === location.hash.slice(1)) show(bytes);
   } catch (error) {
-    message.textContent = `The point cloud could not be loaded: ${error.message}`;
+    message.textContent = t("The point cloud could not be loaded: {message}", { message: error.message });
   }
 }
 
@@ -154,7 +156,7 @@ function start() {
   try {
     renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
   } catch {
-    message.textContent = "This browser has no WebGL, so the point cloud cannot be drawn.";
+    message.textContent = t("This browser has no WebGL, so the point cloud cannot be drawn.");
     return;
   }
   camera.up.set(0, 0, 1);

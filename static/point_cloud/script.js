@@ -1,6 +1,8 @@
 // The point cloud's page in a frame, which is loaded, and gets a new cloud, only while it is on the screen.
+import { translateMarkup } from "/static/studio/texts.js";
 
 export default function ({ element }) {
+  translateMarkup(element);
   const box = element.querySelector(".cloud-box"),
     frame = box.querySelector("iframe");
   let address = "",

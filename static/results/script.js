@@ -1,6 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
-const BUTTONS = { zip: "Download zip", html: "Share as web page", mp4: "Share as video" };
+const BUTTONS = { zip: t("Download zip"), html: t("Share as web page"), mp4: t("Share as video") };
 
 function formatMenu(formats, chosen, choose) {
   const about = formats.find((format) => format.name === chosen) ?? formats[0];
@@ -10,15 +11,15 @@ function formatMenu(formats, chosen, choose) {
     {},
     h(
       "select",
-      { "aria-label": "Export format", onchange: (event) => choose(event.target.value) },
+      { "aria-label": t("Export format"), onchange: (event) => choose(event.target.value) },
       formats.map((format) => h("option", { value: format.name, selected: format === about }, format.title)),
     ),
     about.missing
-      ? h("button.studio-button", { disabled: true, title: about.missing }, `Download ${about.name}`)
-      : h("a.studio-button", { href: about.address, download: "" }, `Download ${about.name}`),
-    h("p.faint", {}, h("strong", {}, "Contains: "), about.holds || "see its package"),
-    about.lacks ? h("p.faint", {}, h("strong", {}, "Not included: "), about.lacks) : null,
-    about.missing ? h("p.faint", {}, h("strong", {}, "Not available: "), about.missing) : null,
+      ? h("button.studio-button", { disabled: true, title: about.missing }, t("Download {name}", { name: about.name }))
+      : h("a.studio-button", { href: about.address, download: "" }, t("Download {name}", { name: about.name })),
+    h("p.faint", {}, h("strong", {}, `${t("Contains:")} `), about.holds || t("see its package")),
+    about.lacks ? h("p.faint", {}, h("strong", {}, `${t("Not included:")} `), about.lacks) : null,
+    about.missing ? h("p.faint", {}, h("strong", {}, `${t("Not available:")} `), about.missing) : null,
   );
 }
 
@@ -35,27 +36,30 @@ export default function mount({ element, trigger }) {
     if (!value?.stages) return fill(root);
     const seeds = value.seeds ?? [],
       failed = seeds.filter((seed) => !seed.success);
-    const failureTime = value.failure?.instant == null ? "" : `, at ${value.failure.instant.toFixed(1)} s`;
+    const failureTime =
+      value.failure?.instant == null ? "" : t(", at {instant} s", { instant: value.failure.instant.toFixed(1) });
     fill(
       root,
       value.sentence &&
         h(
           `div.verdict.${value.solved ? "good" : "warn"}`,
           {},
-          h("strong", {}, value.solved ? "✓ Solved. " : "! Not solved. "),
+          h("strong", {}, value.solved ? `${t("✓ Solved.")} ` : `${t("! Not solved.")} `),
           value.sentence,
         ),
       h(
         "div.panel.box.robots",
         {},
-        h("h4", {}, "Robot"),
+        h("h4", {}, t("Robot")),
         (value.robots ?? []).map((robot) =>
           h(
             `button.robot${robot.chosen ? ".chosen" : ""}`,
             {
               disabled: value.busy || !value.ready,
               "aria-pressed": String(robot.chosen),
-              title: value.ready ? `Solve every seed with it: ${robot.note}` : "Generate a task first",
+              title: value.ready
+                ? t("Solve every seed with it: {note}", { note: robot.note })
+                : t("Generate a task first"),
               onclick: () => trigger("solve", { robot: robot.name }),
             },
             h("strong", {}, `${robot.chosen ? "● " : "○ "}${robot.title}`),
@@ -69,19 +73,25 @@ export default function mount({ element, trigger }) {
         h(
           "div.panel.box",
           {},
-          h("h4", {}, "Reward per seed"),
+          h("h4", {}, t("Reward per seed")),
           seeds.length
             ? [
                 h(
                   "div.bars",
                   {
                     role: "img",
-                    "aria-label": seeds.map((seed) => `seed ${seed.seed}: ${seed.reward.toFixed(2)}`).join(", "),
+                    "aria-label": seeds
+                      .map((seed) => t("seed {seed}: {reward}", { seed: seed.seed, reward: seed.reward.toFixed(2) }))
+                      .join(", "),
                   },
                   seeds.map((seed) =>
                     h(
                       "div.seed",
-                      { title: seed.crash || `seed ${seed.seed}: reward ${seed.reward.toFixed(2)}` },
+                      {
+                        title:
+                          seed.crash ||
+                          t("seed {seed}: reward {reward}", { seed: seed.seed, reward: seed.reward.toFixed(2) }),
+                      },
                       h("span.number", {}, seed.crash ? "✕" : seed.reward.toFixed(2)),
                       h(
                         "span.column",
@@ -94,14 +104,25 @@ export default function mount({ element, trigger }) {
                     ),
                   ),
                 ),
-                h("p.faint", {}, "Each seed is one start layout; seed 0 is the photographed one. Full bar: reward 1."),
+                h(
+                  "p.faint",
+                  {},
+                  t("Each seed is one start layout; seed 0 is the photographed one. Full bar: reward 1."),
+                ),
                 failed.length
                   ? h(
                       "ul.failed",
                       {},
                       failed
                         .slice(0, 4)
-                        .map((seed) => h("li", {}, h("strong", {}, `Seed ${seed.seed}: `), seed.why || seed.crash)),
+                        .map((seed) =>
+                          h(
+                            "li",
+                            {},
+                            h("strong", {}, `${t("Seed {seed}:", { seed: seed.seed })} `),
+                            seed.why || seed.crash,
+                          ),
+                        ),
                     )
                   : null,
               ]
@@ -110,11 +131,15 @@ export default function mount({ element, trigger }) {
         h(
           "div.panel.box",
           {},
-          h("h4", {}, "Export"),
-          value.video && value.solved && h("p.caption", {}, "✓ First solved seed"),
+          h("h4", {}, t("Export")),
+          value.video && value.solved && h("p.caption", {}, t("✓ First solved seed")),
           value.video && h("video", { src: value.video, controls: true, muted: true, preload: "metadata" }),
           value.failure?.video && [
-            h("p.caption", {}, `✕ First failed seed: ${value.failure.seed}${failureTime}`),
+            h(
+              "p.caption",
+              {},
+              t("✕ First failed seed: {seed}{failure_time}", { seed: value.failure.seed, failure_time: failureTime }),
+            ),
             h("video", { src: value.failure.video, controls: true, muted: true, preload: "metadata" }),
           ],
           h(
@@ -126,7 +151,7 @@ export default function mount({ element, trigger }) {
                 h(`a.studio-button${index ? "" : ".primary"}`, { href: address, download: "" }, BUTTONS[name]),
               ),
             value.video
-              ? h("a.studio-button", { href: value.video, download: "solution.mp4" }, "Download video")
+              ? h("a.studio-button", { href: value.video, download: "solution.mp4" }, t("Download video"))
               : null,
           ),
           formatMenu(
@@ -138,15 +163,15 @@ export default function mount({ element, trigger }) {
             "p.faint",
             {},
             value.exports.length
-              ? "The zip contains MJCF, meshes, task, code, solution and a README on how to run it."
-              : "Available when the twin is ready.",
+              ? t("The zip contains MJCF, meshes, task, code, solution and a README on how to run it.")
+              : t("Available when the twin is ready."),
           ),
         ),
       ),
       h(
         "div.panel.box.wide",
         {},
-        h("h4", {}, "Stages"),
+        h("h4", {}, t("Stages")),
         h(
           "table",
           {},

@@ -1,4 +1,5 @@
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 // Shows the quantity of a check on the viewer's timeline while the pointer is over an element.
 export const measuring = (name) => ({
@@ -20,7 +21,7 @@ export function checkCode(round, play) {
     return h(
       `button.line${failing ? ".failing" : ""}`,
       {
-        title: atStart ? "Show the start" : "Show the moment of this check",
+        title: atStart ? t("Show the start") : t("Show the moment of this check"),
         onclick: () => play(round.number, atStart ? { instant: 0 } : shown),
         ...measuring(shown.name),
       },

@@ -1,14 +1,15 @@
 import { h } from "/static/studio/dom.js";
 import { mutationCheckTitle } from "/static/round_timeline/mutation_table.js";
+import { t } from "/static/studio/texts.js";
 
 const ROUTER_CHECKS = {
-  task: "Goals match the task",
-  objects: "Goals name every object of the task",
-  start: "Goals are not met at the start",
-  goals: "Tolerances are strict enough",
-  table: "Zones lie on the table",
-  reward: "Oracle reaches every goal",
-  layouts: "Oracle solves other layouts",
+  task: t("Goals match the task"),
+  objects: t("Goals name every object of the task"),
+  start: t("Goals are not met at the start"),
+  goals: t("Tolerances are strict enough"),
+  table: t("Zones lie on the table"),
+  reward: t("Oracle reaches every goal"),
+  layouts: t("Oracle solves other layouts"),
 };
 
 // Title of a check. Checks of the router begin with "meaning ": whether the program fits its task, and whether its
@@ -27,17 +28,17 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
   const names = [...new Set(shown.flatMap((round) => round.checks.map((check) => check.name)))];
   const cell = (round, name) => {
     const check = round.checks.find((other) => other.name === name);
-    if (!check) return h("td.missing", { title: "Not in this round" }, "·");
+    if (!check) return h("td.missing", { title: t("Not in this round") }, "·");
     return check.passed
-      ? h("td.passed", { title: "Passed" }, "✓")
+      ? h("td.passed", { title: t("Passed") }, "✓")
       : h(
           "td.failed",
           {},
           h(
             "button",
             {
-              title: `${check.message} Click to replay.`,
-              "aria-label": `${name} failed in round ${round.number}: replay`,
+              title: t("{message} Click to replay.", { message: check.message }),
+              "aria-label": t("{name} failed in round {number}: replay", { name, number: round.number }),
               onclick: () => {
                 choose(round.number);
                 play(round.number, check);
@@ -51,7 +52,7 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
     h(
       `th${round.number === chosen ? ".on" : ""}`,
       { scope: "col" },
-      h("button", { onclick: () => choose(round.number) }, `Round ${round.number}`),
+      h("button", { onclick: () => choose(round.number) }, t("Round {number}", { number: round.number })),
     ),
   );
   const rewards = shown.map((round) =>
@@ -69,7 +70,7 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Check"), heads)),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("Check")), heads)),
       h(
         "tbody",
         {},
@@ -81,7 +82,7 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
             shown.map((round) => cell(round, name)),
           ),
         ),
-        h("tr.reward", {}, h("th", { scope: "row" }, "Reward"), rewards),
+        h("tr.reward", {}, h("th", { scope: "row" }, t("Reward")), rewards),
       ),
     ),
   );

@@ -1,12 +1,13 @@
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 // Why a round failed: facts that show their moment, and buttons for what to try. Null for a round that passed.
 export function failureCauses(round, { play, tryRemedy, busy }) {
   if (!round.causes?.facts.length) return null;
   return h(
     "section.causes",
-    { "aria-label": "Why it failed" },
-    h("b", {}, "Why it failed"),
+    { "aria-label": t("Why it failed") },
+    h("b", {}, t("Why it failed")),
     h(
       "ol",
       {},
@@ -18,7 +19,7 @@ export function failureCauses(round, { play, tryRemedy, busy }) {
           instant !== null &&
             h(
               "button.studio-button.plain",
-              { title: "Show this moment", onclick: () => play(round.number, { instant }) },
+              { title: t("Show this moment"), onclick: () => play(round.number, { instant }) },
               `▶ ${instant.toFixed(1)} s`,
             ),
         ),
@@ -32,7 +33,7 @@ export function failureCauses(round, { play, tryRemedy, busy }) {
           h(
             "button.studio-button",
             {
-              title: instruction || "Double tolerances and zones, and continue as a new branch",
+              title: instruction || t("Double tolerances and zones, and continue as a new branch"),
               disabled: busy,
               onclick: () => tryRemedy({ number: round.number, kind, instruction }),
             },

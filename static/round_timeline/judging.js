@@ -1,5 +1,6 @@
 import { h, tickBox } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
+import { t } from "/static/studio/texts.js";
 
 const STORED = "grs.playRounds";
 
@@ -11,11 +12,11 @@ export function wantsPlayback() {
 
 // Switch for playing rounds as they are judged.
 export function playbackSwitch(on, onChange) {
-  const label = tickBox("Play rounds", on, (ticked) => {
+  const label = tickBox(t("Play rounds"), on, (ticked) => {
     localStorage.setItem(STORED, ticked ? "on" : "off");
     onChange(ticked);
   });
-  label.title = "Play each round as it is judged; if not, its moment of failure is shown still";
+  label.title = t("Play each round as it is judged; if not, its moment of failure is shown still");
   label.classList.add("playback");
   return label;
 }
@@ -30,10 +31,18 @@ export function judgingPanel({ number, parent, change, changes }) {
     h(
       "div.top",
       {},
-      h("strong", {}, `Round ${number}`),
-      h("span.faint", {}, change ? `repairs round ${parent}, being judged` : `edit of round ${parent}, being judged`),
+      h("strong", {}, t("Round {number}", { number })),
+      h(
+        "span.faint",
+        {},
+        change
+          ? t("repairs round {parent}, being judged", { parent })
+          : t("edit of round {parent}, being judged", { parent }),
+      ),
     ),
     change && h("p.route", {}, change),
-    files.map(([file, rows]) => h("details", { open: true }, h("summary", {}, `Changes in ${file}`), diff(rows))),
+    files.map(([file, rows]) =>
+      h("details", { open: true }, h("summary", {}, t("Changes in {file}", { file })), diff(rows)),
+    ),
   );
 }

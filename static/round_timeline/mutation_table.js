@@ -1,18 +1,19 @@
 import { h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const MUTATIONS = {
-  nothing: "Moves nothing",
-  inverted: "Does the opposite",
-  swapped: "Swaps two objects",
-  "another object": "Moves another object",
-  "another part": "Uses another drawer or door",
-  misplaced: "Misplaces an object",
-  "half done": "Partially completed",
-  order: "Order off by one",
-  displaced: "Ends with an object elsewhere",
+  nothing: t("Moves nothing"),
+  inverted: t("Does the opposite"),
+  swapped: t("Swaps two objects"),
+  "another object": t("Moves another object"),
+  "another part": t("Uses another drawer or door"),
+  misplaced: t("Misplaces an object"),
+  "half done": t("Partially completed"),
+  order: t("Order off by one"),
+  displaced: t("Ends with an object elsewhere"),
 };
 
-export const mutationCheckTitle = (kind) => `Checks catch mutation: ${(MUTATIONS[kind] ?? kind).toLowerCase()}`;
+export const mutationCheckTitle = (kind) => t("Checks detect the fault: {kind}", { kind: MUTATIONS[kind] ?? kind });
 
 // Table of mutations of the solution and the check that caught each; null if none was tried.
 export function mutationTable(round) {
@@ -33,7 +34,7 @@ export function mutationTable(round) {
       h(
         "thead",
         {},
-        h("tr", {}, h("th", { scope: "col" }, "Injected fault"), h("th", { scope: "col" }, "Detected by")),
+        h("tr", {}, h("th", { scope: "col" }, t("Injected fault")), h("th", { scope: "col" }, t("Detected by"))),
       ),
       h(
         "tbody",
@@ -43,7 +44,7 @@ export function mutationTable(round) {
             "tr",
             {},
             h("th", { scope: "row" }, MUTATIONS[kind] ?? kind),
-            h(`td.${check ? "passed" : "failed"}`, {}, check ? ["✓ ", h("code", {}, check)] : "✕ No check"),
+            h(`td.${check ? "passed" : "failed"}`, {}, check ? ["✓ ", h("code", {}, check)] : t("✕ No check")),
           ),
         ),
       ),

@@ -1,4 +1,4 @@
-import { capitalised, fill, h, plural } from "/static/studio/dom.js";
+import { capitalised, fill, h } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
 import { openCalls } from "/static/studio/drawer.js";
 import { mutationTable } from "/static/round_timeline/mutation_table.js";
@@ -7,14 +7,15 @@ import { failureCauses } from "/static/round_timeline/failure_causes.js";
 import { comparison, comparisonChoice } from "/static/round_timeline/comparison.js";
 import { judgingPanel, playbackSwitch, wantsPlayback } from "/static/round_timeline/judging.js";
 import { checkMatrix, checkTitle } from "/static/round_timeline/check_matrix.js";
+import { t } from "/static/studio/texts.js";
 
 const END_TIME_S = 1e6; // later than any recording
 const ROUTES = {
-  fix_simulation: "repair the simulation",
-  fix_checks: "repair the checks",
-  done: "done",
-  give_up: "stopped",
-  ask: "ask you",
+  fix_simulation: t("repair the simulation"),
+  fix_checks: t("repair the checks"),
+  done: t("done"),
+  give_up: t("stopped"),
+  ask: t("ask you"),
 };
 
 export default function mount({ element, trigger }) {
@@ -42,14 +43,16 @@ export default function mount({ element, trigger }) {
   const tone = (round) => (round.clean ? "good" : round.crash || round.violation || round.timed_out ? "bad" : "warn");
   const outcome = (round) =>
     round.violation
-      ? "✕ Refused"
+      ? t("✕ Refused")
       : round.crash
-        ? "✕ Crashed"
+        ? t("✕ Crashed")
         : round.timed_out
-          ? "✕ Timed out"
-          : `${round.clean ? "✓" : "!"} ${round.passed} of ${plural(round.checks.length, "check")}`;
+          ? t("✕ Timed out")
+          : `${round.clean ? "✓" : "!"} ${t("{passed} of {n} check|{passed} of {n} checks", { passed: round.passed, n: round.checks.length })}`;
   const confidenceText = (round) =>
-    round.confidence < 1 && !round.clean ? ` (${Math.round(100 * round.confidence)} % confidence)` : "";
+    round.confidence < 1 && !round.clean
+      ? ` ${t("({confidence} % confidence)", { confidence: Math.round(100 * round.confidence) })}`
+      : "";
   const reward = (round) =>
     round.reward.length ? round.reward.reduce((sum, other) => sum + other, 0) / round.reward.length : null;
   const isBest = (round) => round.number === value.best;
@@ -66,10 +69,10 @@ export default function mount({ element, trigger }) {
       h(
         "b",
         {},
-        `Round ${round.number}`,
+        t("Round {number}", { number: round.number }),
         isBest(round) &&
-          h("span.star", { title: value.pinned ? "Pinned as result" : "Result" }, value.pinned ? " ★" : " ☆"),
-        reward(round) !== null && h("span.next", {}, ` reward ${reward(round).toFixed(2)}`),
+          h("span.star", { title: value.pinned ? t("Pinned as result") : t("Result") }, value.pinned ? " ★" : " ☆"),
+        reward(round) !== null && h("span.next", {}, ` ${t("reward {reward}", { reward: reward(round).toFixed(2) })}`),
       ),
       h(
         "span",
@@ -88,7 +91,11 @@ export default function mount({ element, trigger }) {
         h(
           "span.branch",
           {},
-          parent === null || parent === undefined ? (index ? "New task" : "First") : `↳ from ${parent}`,
+          parent === null || parent === undefined
+            ? index
+              ? t("New task")
+              : t("First")
+            : t("↳ from {parent}", { parent }),
         ),
       h(
         "div.rounds",
@@ -100,7 +107,7 @@ export default function mount({ element, trigger }) {
             "div.round.running",
             {},
             h("i.spin"),
-            value.judging ? `Judging round ${value.judging.number} …` : "Working …",
+            value.judging ? t("Judging round {number} …", { number: value.judging.number }) : t("Working …"),
           ),
       ),
     );
@@ -116,7 +123,9 @@ export default function mount({ element, trigger }) {
               "div.round.running",
               {},
               h("i.spin"),
-              value.judging ? "Judging round 0 …" : "Writing the simulation and its checks …",
+              value.judging
+                ? t("Judging round {number} …", { number: 0 })
+                : t("Writing the simulation and its checks …"),
             ),
           )
         : null;
@@ -130,53 +139,53 @@ export default function mount({ element, trigger }) {
         ? h(
             "button.studio-button.on",
             { onclick: () => trigger("close_replay", {}) },
-            value.replaying ? "Replaying …" : "■ Close replay",
+            value.replaying ? t("Replaying …") : t("■ Close replay"),
           )
         : h(
             "button.studio-button",
-            { title: "Replay this round's simulation", onclick: () => play(round.number) },
-            "▶ Replay",
+            { title: t("Replay this round's simulation"), onclick: () => play(round.number) },
+            t("▶ Replay"),
           ),
       comparisonChoice(round, others(round), (wanted) => trigger("compare", wanted)),
       isBest(round) && value.pinned
         ? h(
             "button.studio-button.on",
-            { title: "Unpin: use the last round that passed", onclick: () => trigger("pin", { number: null }) },
-            "★ Pinned",
+            { title: t("Unpin: use the last round that passed"), onclick: () => trigger("pin", { number: null }) },
+            t("★ Pinned"),
           )
         : h(
             "button.studio-button",
             {
-              title: "Use this round as the result and solve its seeds",
+              title: t("Use this round as the result and solve its seeds"),
               disabled: value.running,
               onclick: () => trigger("pin", { number: round.number }),
             },
-            "☆ Pin",
+            t("☆ Pin"),
           ),
       h(
         "button.studio-button",
         {
-          title: "Arrange the objects as they should end, then continue as a new branch",
+          title: t("Arrange the objects as they should end, then continue as a new branch"),
           disabled: value.running || value.arranging,
           onclick: () => trigger("arrange_goal", { number: round.number }),
         },
-        "Set goal layout",
+        t("Set goal layout"),
       ),
       h(
         "button.studio-button",
         {
-          title: "Show this round's model calls",
+          title: t("Show this round's model calls"),
           onclick: () => openCalls({ about: `round ${round.number}` }),
         },
-        "Model calls",
+        t("Model calls"),
       ),
       h(
         "button.studio-button.edit",
         {
-          title: "Edit the task, simulation or checks and continue as a new branch",
+          title: t("Edit the task, simulation or checks and continue as a new branch"),
           onclick: () => trigger("edit", { number: round.number }),
         },
-        "Edit and branch",
+        t("Edit and branch"),
       ),
     );
   const detail = (round) =>
@@ -186,19 +195,23 @@ export default function mount({ element, trigger }) {
       h(
         "div.top",
         {},
-        h("strong", {}, `Round ${round.number}`),
+        h("strong", {}, t("Round {number}", { number: round.number })),
         h(`span.tag.${tone(round)}`, {}, outcome(round)),
-        round.parent !== null && h("span.faint", {}, `from round ${round.parent}`),
+        round.parent !== null && h("span.faint", {}, t("from round {parent}", { parent: round.parent })),
         round.reward.length
-          ? h("span.faint", {}, `reward ${round.reward.map((other) => other.toFixed(2)).join(", ")}`)
+          ? h(
+              "span.faint",
+              {},
+              t("reward {rewards}", { rewards: round.reward.map((other) => other.toFixed(2)).join(", ") }),
+            )
           : null,
         h("span.faint", {}, `${round.seconds.toFixed(1)} s`),
         tools(round),
       ),
-      round.task && h("p.task", {}, h("b", {}, "Task: "), round.task),
+      round.task && h("p.task", {}, h("b", {}, `${t("Task:")} `), round.task),
       [
-        ["Refused", round.violation],
-        ["Crashed", round.crash],
+        [t("Refused"), round.violation],
+        [t("Crashed"), round.crash],
       ].map(([title, text]) => text && h("p.fault", {}, h("b", {}, `${title}: `), text)),
       failureCauses(round, { play, tryRemedy: (remedy) => trigger("remedy", remedy), busy: value.running }),
       h(
@@ -215,12 +228,14 @@ export default function mount({ element, trigger }) {
                 "span.message",
                 {},
                 check.message,
-                check.line ? h("span.faint", {}, ` checks.py, line ${check.line}`) : null,
+                check.line ? h("span.faint", {}, ` ${t("checks.py, line {line}", { line: check.line })}`) : null,
                 " ",
                 h(
                   "button.studio-button.plain",
-                  { title: "Replay the round at this time", onclick: () => play(round.number, check) },
-                  check.instant === null ? "▶ Replay end" : `▶ Replay at ${check.instant.toFixed(1)} s`,
+                  { title: t("Replay the round at this time"), onclick: () => play(round.number, check) },
+                  check.instant === null
+                    ? t("▶ Replay end")
+                    : t("▶ Replay at {instant} s", { instant: check.instant.toFixed(1) }),
                 ),
               ),
           ),
@@ -229,7 +244,11 @@ export default function mount({ element, trigger }) {
       h(
         `p.route${round.route === "ask" ? ".warning" : ""}`,
         {},
-        h("b", {}, `Router: ${ROUTES[round.route] ?? (round.route || "no decision")}${confidenceText(round)}. `),
+        h(
+          "b",
+          {},
+          `${t("Router: {route}{confidence_text}.", { route: ROUTES[round.route] ?? (round.route || t("no decision")), confidence_text: confidenceText(round) })} `,
+        ),
         capitalised(round.reason),
       ),
       mutationTable(round),
@@ -240,7 +259,11 @@ export default function mount({ element, trigger }) {
           h(
             "summary",
             {},
-            `Changes in ${file} since round ${round.parent}${!index && round.change ? `: ${round.change}` : ""}`,
+            t("Changes in {file} since round {parent}{change}", {
+              file,
+              parent: round.parent,
+              change: !index && round.change ? `: ${round.change}` : "",
+            }),
           ),
           diff(rows),
         ),
@@ -248,10 +271,10 @@ export default function mount({ element, trigger }) {
       h(
         "details.code",
         {},
-        h("summary", {}, "Code"),
+        h("summary", {}, t("Code")),
         h("div.file", {}, "simulation.py"),
         h("pre", {}, round.code["simulation.py"]),
-        h("div.file", {}, "checks.py: click a line to see its moment"),
+        h("div.file", {}, t("checks.py: click a line to see its moment")),
         checkCode(round, play),
       ),
     );
@@ -274,10 +297,10 @@ export default function mount({ element, trigger }) {
       rounds.length > 1 &&
       h(
         "div.tabs",
-        { role: "group", "aria-label": "Show" },
+        { role: "group", "aria-label": t("Show") },
         [
-          [false, "Round"],
-          [true, "Checks by round"],
+          [false, t("Round")],
+          [true, t("Checks by round")],
         ].map(([kind, title]) =>
           h(
             `button${showMatrix === kind ? ".on" : ""}`,
@@ -301,15 +324,15 @@ export default function mount({ element, trigger }) {
           "span",
           {},
           value.replaying
-            ? "Replaying the round to its end …"
-            : "Drag objects to their goal positions. Objects you do not move are free.",
+            ? t("Replaying the round to its end …")
+            : t("Drag objects to their goal positions. Objects you do not move are free."),
         ),
         h(
           "button.studio-button.primary",
           { disabled: value.replaying, onclick: () => trigger("use_as_goal", { number: value.replayed_round }) },
-          "Use as goal",
+          t("Use as goal"),
         ),
-        h("button.studio-button", { onclick: () => trigger("close_replay", {}) }, "Cancel"),
+        h("button.studio-button", { onclick: () => trigger("close_replay", {}) }, t("Cancel")),
       );
     fill(
       root,

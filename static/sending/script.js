@@ -2,11 +2,12 @@ import { fill, h } from "/static/studio/dom.js";
 import { drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
 import { onSendDialog } from "/static/sending/open_dialog.js";
+import { t } from "/static/studio/texts.js";
 
 const TEXTS = [
-  "Names, colours, sizes and places of the objects",
-  "Names and descriptions of library assets",
-  "The task, the programs and their reports",
+  t("Names, colours, sizes and places of the objects"),
+  t("Names and descriptions of library assets"),
+  t("The task, the programs and their reports"),
 ];
 const ROW_LENGTH = 12;
 
@@ -26,10 +27,10 @@ export default function mount({ element, trigger, server }) {
     h(
       "div.head",
       {},
-      h("strong", { id: "sending-title" }, "Send this project to a model?"),
+      h("strong", { id: "sending-title" }, t("Send this project to a model?")),
       h(
         "button.studio-button.plain",
-        { title: "Decide later (Esc)", "aria-label": "Decide later", onclick: () => dialog.close() },
+        { title: t("Decide later (Esc)"), "aria-label": t("Decide later"), onclick: () => dialog.close() },
         "✕",
       ),
     ),
@@ -51,9 +52,9 @@ export default function mount({ element, trigger, server }) {
   };
   const pictures = () =>
     preview.loading
-      ? h("p.hint", {}, "Preparing the pictures …")
+      ? h("p.hint", {}, t("Preparing the pictures …"))
       : !preview.pictures?.length
-        ? h("p.hint", {}, "No pictures. They are switched off, or the objects are not described yet.")
+        ? h("p.hint", {}, t("No pictures. They are switched off, or the objects are not described yet."))
         : preview.pictures.map(({ title, thumbnails }) =>
             h(
               "section",
@@ -63,7 +64,8 @@ export default function mount({ element, trigger, server }) {
                 "div.thumbnails",
                 {},
                 thumbnails.slice(0, ROW_LENGTH).map((src, k) => h("img", { src, alt: `${title}, ${k + 1}` })),
-                thumbnails.length > ROW_LENGTH && h("span.hint", {}, `and ${thumbnails.length - ROW_LENGTH} more`),
+                thumbnails.length > ROW_LENGTH &&
+                  h("span.hint", {}, t("and {count} more", { count: thumbnails.length - ROW_LENGTH })),
               ),
             ),
           );
@@ -77,9 +79,9 @@ export default function mount({ element, trigger, server }) {
         "span.text",
         {},
         h("b", {}, value.model),
-        ` on ${value.address} gets nothing until you decide. Offline rules answer.`,
+        ` ${t("on {address} gets nothing until you decide. Offline rules answer.", { address: value.address })}`,
       ),
-      h("button.studio-button.primary", { onclick: open }, "Review and decide"),
+      h("button.studio-button.primary", { onclick: open }, t("Review and decide")),
     );
     fill(
       body,
@@ -101,32 +103,32 @@ export default function mount({ element, trigger, server }) {
                 openDrawer("model");
               },
             },
-            "Set a budget",
+            t("Set a budget"),
           ),
         ),
       ),
       preview.error && h("p.fault", { role: "alert" }, preview.error),
-      h("h4", {}, "Pictures"),
+      h("h4", {}, t("Pictures")),
       pictures(),
-      h("h4", {}, "Texts"),
+      h("h4", {}, t("Texts")),
       h(
         "ul",
         {},
         TEXTS.map((text) => h("li", {}, text)),
       ),
-      preview.text && h("details", {}, h("summary", {}, "Show the first request"), h("pre", {}, preview.text)),
-      h("p.hint", {}, "Depth, file names and the project's name are not sent. Undo takes the decision back."),
+      preview.text && h("details", {}, h("summary", {}, t("Show the first request")), h("pre", {}, preview.text)),
+      h("p.hint", {}, t("Depth, file names and the project's name are not sent. Undo takes the decision back.")),
     );
     fill(
       foot,
       h(
         "span.hint",
         {},
-        value.state === "allowed" && "Now: sent.",
-        value.state === "declined" && "Now: not sent, offline rules answer.",
+        value.state === "allowed" && t("Now: sent."),
+        value.state === "declined" && t("Now: not sent, offline rules answer."),
       ),
-      h("button.studio-button", { onclick: () => decide(false) }, "Do not send (use offline rules)"),
-      h("button.studio-button.primary", { onclick: () => decide(true) }, "Send"),
+      h("button.studio-button", { onclick: () => decide(false) }, t("Do not send (use offline rules)")),
+      h("button.studio-button.primary", { onclick: () => decide(true) }, t("Send")),
     );
   };
   fill(root, line);

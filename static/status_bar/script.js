@@ -1,17 +1,18 @@
-import { fill, h, plural } from "/static/studio/dom.js";
+import { fill, h } from "/static/studio/dom.js";
 import { openCalls } from "/static/studio/drawer.js";
+import { t } from "/static/studio/texts.js";
 
 const PROTECTION = {
-  confined: "Programs confined",
-  refused: "⚠ Programs not confined: refused",
-  agreed: "⚠ Programs not confined",
+  confined: t("Programs confined"),
+  refused: t("⚠ Programs not confined: refused"),
+  agreed: t("⚠ Programs not confined"),
 };
 
 export default function mount({ element, trigger }) {
   let isOpen = false,
     last = {};
   // Created once and then changed: a button that is redrawn cannot be clicked while work goes on.
-  const stop = h("button.studio-button.stop", { onclick: () => trigger("stop") }, "■ Stop");
+  const stop = h("button.studio-button.stop", { onclick: () => trigger("stop") }, t("■ Stop"));
   const spin = h("span.spin", { "aria-hidden": "true" }),
     message = h("span.message", { role: "status" });
   const fillElement = h("span.fill"),
@@ -24,11 +25,11 @@ export default function mount({ element, trigger }) {
     },
   });
   const calls = h("button.studio-button.plain.calls", {
-    title: "Show model calls",
+    title: t("Show model calls"),
     onclick: () => openCalls(),
   });
   const protection = h("span.protection"),
-    agree = h("button.studio-button.agree", { onclick: () => trigger("agree") }, "Run unconfined");
+    agree = h("button.studio-button.agree", { onclick: () => trigger("agree") }, t("Run unconfined"));
   const logElement = h("div.log", { role: "log" }),
     line = h("div.now");
   fill(element.querySelector(".status-bar"), logElement, line);
@@ -36,12 +37,12 @@ export default function mount({ element, trigger }) {
   const draw = (value) => {
     last = value ?? {};
     const { running, stopping, message: text = "", done = 0, of = 0, log = [] } = last;
-    message.textContent = stopping ? "Stopping …" : text;
+    message.textContent = stopping ? t("Stopping …") : text;
     fillElement.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";
-    count.textContent = of ? `${done} of ${of}` : "";
+    count.textContent = of ? t("{done} of {of}", { done, of }) : "";
     stop.disabled = Boolean(stopping);
-    toggle.textContent = isOpen ? "Hide log" : `Log (${log.length})`;
-    calls.textContent = plural(last.calls ?? 0, "model call");
+    toggle.textContent = isOpen ? t("Hide log") : t("Log ({count})", { count: log.length });
+    calls.textContent = t("{n} model call|{n} model calls", { n: last.calls ?? 0 });
     const { state, title = "", question = "" } = last.protection ?? {};
     protection.textContent = PROTECTION[state] ?? "";
     protection.title = title;

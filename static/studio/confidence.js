@@ -1,13 +1,21 @@
 // Badge with an object's confidence: glyph, word and colour, with the reason as a tooltip. For a reconstruction it is
 // the confidence in its pose only; the badge then says so.
 import { h } from "./dom.js";
+import { t } from "/static/studio/texts.js";
 
-const LEVELS = { sure: ["good", "✓", "High"], "fairly sure": ["fair", "≈", "Medium"], unsure: ["warn", "?", "Low"] };
+const LEVELS = {
+  sure: ["good", "✓", t("High")],
+  "fairly sure": ["fair", "≈", t("Medium")],
+  unsure: ["warn", "?", t("Low")],
+};
 
 export function confidenceBadge(confidence, withWord = true) {
   if (!confidence) return null;
   const [tone, glyph, level] = LEVELS[confidence.level] ?? ["", "", confidence.level];
-  const text = confidence.about && level !== "Low" ? `${level} ${confidence.about} confidence` : `${level} confidence`;
+  const text =
+    confidence.about && confidence.level !== "unsure"
+      ? t("{level} confidence, {about}", { level, about: t(confidence.about) })
+      : t("{level} confidence", { level });
   return h(
     `span.tag.${tone}`,
     { title: `${text}: ${confidence.reason}`, "aria-label": text },

@@ -1,3 +1,5 @@
+import { t } from "./texts.js";
+
 // Creates an element: h("button.primary", {onclick}, "Save", icon). Strings become text nodes, never markup.
 export function h(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split(".");
@@ -29,8 +31,8 @@ export function chip(object) {
   return h("span.chip", { style: `--colour:${object.colour}` }, String(object.id));
 }
 
-// One property of an object: its name and its value.
-export const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, name), h("span.value", {}, ...value));
+// One property of an object: its name, in English, and its value.
+export const fact = (name, ...value) => h("div.fact", {}, h("span.key", {}, t(name)), h("span.value", {}, ...value));
 
 // Box to tick with its label. `onChange` gets whether it is ticked.
 export const tickBox = (label, checked, onChange) =>
@@ -45,4 +47,3 @@ export const tickBox = (label, checked, onChange) =>
 export const capitalised = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 export const centimetres = (metres, digits = 1) => `${(metres * 100).toFixed(digits)} cm`;
 export const sizeText = (size) => `${size.map((x) => (x * 100).toFixed(1)).join(" × ")} cm`;
-export const plural = (n, singular, pluralForm = `${singular}s`) => `${n} ${n === 1 ? singular : pluralForm}`;

@@ -4,15 +4,16 @@
 // data-testid="toast-text", which Gradio may reuse for another text; a lost connection is announced by a notice that
 // begins with "Connection to the server was lost".
 import { fill, h } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const STORAGE_KEY = "studioNotices",
   MAX_NOTICES = 40;
 const CONNECTION_LOST = /^Connection to the server was lost/; // announced by the banner of the top bar
 const notices = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
 const shownTexts = new WeakMap(),
-  list = h("div.notices", { popover: "auto", role: "log", "aria-label": "Notices" });
+  list = h("div.notices", { popover: "auto", role: "log", "aria-label": t("Notices") });
 const button = h("button.studio-button.plain", {
-  title: "Show recent notices",
+  title: t("Show recent notices"),
   onclick: () => {
     draw();
     list.togglePopover();
@@ -22,7 +23,7 @@ document.body.append(list);
 
 function draw() {
   button.hidden = !notices.length;
-  button.textContent = notices.length === 1 ? "1 notice" : `${notices.length} notices`;
+  button.textContent = t("{n} notice|{n} notices", { n: notices.length });
   fill(
     list,
     [...notices].reverse().map(({ at, text }) => h("p", {}, h("time", {}, at), text)),

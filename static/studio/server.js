@@ -1,5 +1,7 @@
 // Requests to a component's `answer` in Python.
-const NO_ANSWER = { error: "The server does not answer. Check that it is running." };
+import { t } from "/static/studio/texts.js";
+
+const NO_ANSWER = { error: t("The server does not answer. Check that it is running.") };
 
 // Returns a function that sends a request, together with what `context()` returns, and gives the answer. An answer with
 // an error takes the place of one that never comes.

@@ -1,14 +1,15 @@
 import { fillField } from "/static/studio/fill_field.js";
-import { fill, h, plural, tickBox } from "/static/studio/dom.js";
+import { fill, h, tickBox } from "/static/studio/dom.js";
+import { t } from "/static/studio/texts.js";
 
 const LEVELS = { easy: "good", medium: "", hard: "warn" };
 const FAMILIES = [
-  ["all", "All"],
-  ["stack", "Stack"],
-  ["sort", "Sort"],
-  ["place", "Place"],
-  ["select", "Select"],
-  ["move", "Rearrange"],
+  ["all", t("All")],
+  ["stack", t("Stack")],
+  ["sort", t("Sort")],
+  ["place", t("Place")],
+  ["select", t("Select")],
+  ["move", t("Rearrange")],
 ];
 const FAMILY = {
   stack: "stack",
@@ -52,25 +53,25 @@ export default function mount({ element, trigger }) {
       ? task.feasible === true
         ? h(
             "span.tag.good",
-            { title: "Solved in the twin from the photographed layout" },
-            `✓ ${plural(task.moves, "move")}`,
+            { title: t("Solved in the twin from the photographed layout") },
+            `✓ ${t("{n} move|{n} moves", { n: task.moves })}`,
           )
         : task.feasible === false
-          ? h("span.tag.bad", { title: task.why }, "✕ Not solved")
-          : h("span.tag", { title: task.why }, "? Not tested")
+          ? h("span.tag.bad", { title: task.why }, t("✕ Not solved"))
+          : h("span.tag", { title: task.why }, t("? Not tested"))
       : task.instruction === value.current_trial
-        ? h("span.tag", {}, h("i.spin"), " Testing …")
+        ? h("span.tag", {}, h("i.spin"), ` ${t("Testing …")}`)
         : task.refusal
-          ? h("span.tag.bad", { title: task.refusal }, "✕ Not with this robot")
-          : h("span.tag", {}, "Not tested");
+          ? h("span.tag.bad", { title: task.refusal }, t("✕ Not with this robot"))
+          : h("span.tag", {}, t("Not tested"));
   const picture = (task) =>
     task.picture
       ? h("img", {
           src: task.picture,
-          alt: `The table ${task.feasible ? "when solved" : "after the test"}`,
+          alt: task.feasible ? t("The table when solved") : t("The table after the test"),
           loading: "lazy",
         })
-      : h("span.blank", {}, task.tried ? "No picture" : "");
+      : h("span.blank", {}, task.tried ? t("No picture") : "");
   const pick = (task) => {
     picked = task.instruction;
     draw();
@@ -78,7 +79,7 @@ export default function mount({ element, trigger }) {
   };
   const addedObjects = (task) =>
     [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))]
-      .map((name) => `, plus an added ${words(name)}`)
+      .map((name) => t(", plus an added {name}", { name: words(name) }))
       .join("");
   const card = (task) => {
     const isChosen = task.instruction === (picked || value.chosen),
@@ -91,7 +92,7 @@ export default function mount({ element, trigger }) {
         {},
         picture(task),
         h("span.verdict", {}, verdict(task)),
-        isChosen && h("span.chosen", {}, isSuggested ? "Suggested" : "Chosen"),
+        isChosen && h("span.chosen", {}, isSuggested ? t("Suggested") : t("Chosen")),
       ),
       h(
         "span.text",
@@ -99,12 +100,12 @@ export default function mount({ element, trigger }) {
         h(
           "span.kind",
           {},
-          h("b", {}, words(task.kind) || "task"),
+          h("b", {}, t(words(task.kind) || "task")),
           task.level &&
             h(
               `span.tag${LEVELS[task.level] ? `.${LEVELS[task.level]}` : ""}`,
-              { title: "Estimated difficulty" },
-              task.level,
+              { title: t("Estimated difficulty") },
+              t(task.level),
             ),
         ),
         h("strong", {}, task.words || task.instruction),
@@ -112,7 +113,7 @@ export default function mount({ element, trigger }) {
         h(
           "span.faint",
           { title: task.goals.join("; ") },
-          `${plural(task.objects.length, "object")}: ${task.objects.join(", ")}${addedObjects(task)}`,
+          `${t("{n} object|{n} objects", { n: task.objects.length })}: ${task.objects.join(", ")}${addedObjects(task)}`,
         ),
       ),
     );
@@ -126,7 +127,7 @@ export default function mount({ element, trigger }) {
       {},
       h(
         "div.filters",
-        { role: "group", "aria-label": "Task kinds" },
+        { role: "group", "aria-label": t("Task kinds") },
         FAMILIES.filter(([name]) => countOf(name)).map(([name, title]) =>
           h(
             `button.filter${family === name ? ".on" : ""}`,
@@ -142,7 +143,7 @@ export default function mount({ element, trigger }) {
           ),
         ),
       ),
-      tickBox("Solvable only", feasibleOnly, (checked) => {
+      tickBox(t("Solvable only"), feasibleOnly, (checked) => {
         feasibleOnly = checked;
         draw();
       }),
@@ -152,7 +153,7 @@ export default function mount({ element, trigger }) {
         value.current_trial
           ? [
               h("i.spin"),
-              ` Testing tasks: ${tried} of ${tasks.length} `,
+              ` ${t("Testing tasks: {tried} of {tasks}", { tried, tasks: tasks.length })} `,
               h(
                 "button.studio-button.plain",
                 {
@@ -161,7 +162,7 @@ export default function mount({ element, trigger }) {
                     trigger("stop_trials", {});
                   },
                 },
-                "Stop",
+                t("Stop"),
               ),
             ]
           : tried < tasks.length
@@ -173,9 +174,9 @@ export default function mount({ element, trigger }) {
                     startTrials();
                   },
                 },
-                `Test ${tried ? "remaining" : "all"} tasks`,
+                tried ? t("Test remaining tasks") : t("Test all tasks"),
               )
-            : `${feasible} of ${tasks.length} solved`,
+            : t("{feasible} of {tasks} solved", { feasible, tasks: tasks.length }),
       ),
     );
   };
@@ -193,7 +194,7 @@ export default function mount({ element, trigger }) {
             h(
               "div.cards",
               {},
-              visible.length ? visible.map(card) : h("div.empty.panel", {}, "No tasks match this filter."),
+              visible.length ? visible.map(card) : h("div.empty.panel", {}, t("No tasks match this filter.")),
             ),
           ]
         : h("div.empty.panel", {}, value.waiting ?? ""),

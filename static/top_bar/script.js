@@ -3,6 +3,7 @@ import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton } from "/static/studio/gradio_notices.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
+import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
 
@@ -38,7 +39,7 @@ export default function mount({ element, trigger }) {
   const lostBanner = h(
     "div.connection-lost",
     { role: "alert", hidden: true },
-    "The studio does not answer. Check that it is running. Decisions are saved; this page reloads when it is back.",
+    t("The studio does not answer. Check that it is running. Decisions are saved; this page reloads when it is back."),
   );
   document.body.append(lostBanner);
   setInterval(async () => {
@@ -50,6 +51,11 @@ export default function mount({ element, trigger }) {
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
   }, 3000);
+  const languageMenu = h(
+    "select.language",
+    { "aria-label": t("Language"), title: t("Language"), onchange: ({ target }) => chooseLanguage(target.value) },
+    Object.entries(languages).map(([code, name]) => h("option", { value: code, selected: code === language }, name)),
+  );
   const button = (kind, icon, name, keys) =>
     h(
       `button.studio-button.plain${pending?.kind === kind ? ".on" : ""}`,
@@ -67,13 +73,13 @@ export default function mount({ element, trigger }) {
     h(
       "span.saved.pending",
       { role: "status" },
-      `${pending.kind === "undo" ? "Undoing" : "Redoing"} ${current[pending.kind] ?? ""} …`,
+      `${pending.kind === "undo" ? t("Undoing") : t("Redoing")} ${current[pending.kind] ?? ""} …`,
     );
   function draw() {
     const { project, title, saved, services = [] } = current;
     fill(
       bar,
-      h("button.brand", { title: "All projects", onclick: () => trigger("home") }, h("span.mark"), "GRS Studio"),
+      h("button.brand", { title: t("All projects"), onclick: () => trigger("home") }, h("span.mark"), "GRS Studio"),
       project && h("span.slash", {}, "/"),
       project && h("strong", {}, title),
       project && h("span.saved", {}, saved),
@@ -81,8 +87,8 @@ export default function mount({ element, trigger }) {
         h(
           "span.history",
           {},
-          button("undo", "↶", "Undo", "Ctrl Z"),
-          button("redo", "↷", "Redo", "Ctrl Shift Z"),
+          button("undo", "↶", t("Undo"), "Ctrl Z"),
+          button("redo", "↷", t("Redo"), "Ctrl Shift Z"),
           pendingText(),
         ),
       h(
@@ -105,6 +111,7 @@ export default function mount({ element, trigger }) {
             ` ${service.name}`,
           ),
         ),
+        languageMenu,
       ),
     );
   }

@@ -1,6 +1,7 @@
-import { fact, h, plural } from "/static/studio/dom.js";
+import { fact, h } from "/static/studio/dom.js";
 import { count, dollars, seconds } from "/static/trace_view/formatting.js";
 import { STATE_TEXT, STATE_SIGNS } from "/static/trace_view/call_tree.js";
+import { t } from "/static/studio/texts.js";
 
 export const TABS = ["Prompt", "Pictures", "Response", "Parsed", "Raw"];
 const TONES = { answered: "good", failed: "bad", running: "", interrupted: "warn" };
@@ -13,8 +14,8 @@ export function text(part, empty) {
       h(
         "p.cut",
         {},
-        `First ${count(part.text.length)} of ${count(part.of)} characters. `,
-        part.link && h("a", { href: part.link, download: "" }, "Download all"),
+        `${t("First {shown} of {of} characters.", { shown: count(part.text.length), of: count(part.of) })} `,
+        part.link && h("a", { href: part.link, download: "" }, t("Download all")),
       ),
     h("pre", { tabIndex: 0 }, part.text),
   ];
@@ -27,15 +28,18 @@ export function facts(call, details) {
     {},
     fact("model", details.model),
     details.offline
-      ? fact("tokens", "none")
+      ? fact("tokens", t("none"))
       : fact(
           "tokens",
           tokensIn === null && tokensOut === null
-            ? "unknown"
-            : `${tokensIn === null ? "?" : count(tokensIn)} in, ${tokensOut === null ? "?" : count(tokensOut)} out`,
+            ? t("unknown")
+            : t("{tokens_in} in, {tokens_out} out", {
+                tokens_in: tokensIn === null ? "?" : count(tokensIn),
+                tokens_out: tokensOut === null ? "?" : count(tokensOut),
+              }),
         ),
-    details.offline ? null : fact("cost", details.cost === null ? "unknown" : dollars(details.cost)),
-    fact("time", call.seconds === null ? "unknown" : seconds(call.seconds)),
+    details.offline ? null : fact("cost", details.cost === null ? t("unknown") : dollars(details.cost)),
+    fact("time", call.seconds === null ? t("unknown") : seconds(call.seconds)),
     details.at && fact("started", details.at),
     details.version && fact("prompt", details.version),
   );
@@ -47,14 +51,20 @@ export function heading(call, details) {
     {},
     h("strong", {}, [call.title, call.about].filter(Boolean).join(" · ")),
     h(`span.tag.${TONES[call.state]}`, {}, `${STATE_SIGNS[call.state]} ${STATE_TEXT[call.state]}`),
-    details?.memo && h("span.tag", {}, "From record"),
+    details?.memo && h("span.tag", {}, t("From record")),
   );
 }
 
 function exampleList(examples) {
   return (
     examples.length > 0 && [
-      h("p.muted", {}, `${plural(examples.length, "example")} in the prompt, solved on other scenes:`),
+      h(
+        "p.muted",
+        {},
+        t("{n} example in the prompt, solved on other scenes:|{n} examples in the prompt, solved on other scenes:", {
+          n: examples.length,
+        }),
+      ),
       h(
         "ul.examples",
         {},
@@ -70,7 +80,7 @@ function promptContent(details) {
         details.messages.length > 1 && h("h4", {}, message.role),
         text(message.text, ""),
       ])
-    : [h("p.muted", {}, "No prompt; input data:"), text(details.input, "none")];
+    : [h("p.muted", {}, t("No prompt; input data:")), text(details.input, t("none"))];
 }
 
 export function tabContent(tab, details, live) {
@@ -84,15 +94,19 @@ export function tabContent(tab, details, live) {
             h(
               "figure",
               {},
-              h("img", { src: address, alt: `Picture ${i + 1} of the prompt` }),
-              h("figcaption.faint", {}, `Picture ${i + 1}`),
+              h("img", { src: address, alt: t("Picture {number} of the prompt", { number: i + 1 }) }),
+              h("figcaption.faint", {}, t("Picture {number}", { number: i + 1 })),
             ),
           ),
         )
       : h(
           "p.muted",
           {},
-          details.pictured ? `${plural(details.pictured, "picture")} sent; not stored in the record.` : "No pictures.",
+          details.pictured
+            ? t("{n} picture sent; not stored in the record.|{n} pictures sent; not stored in the record.", {
+                n: details.pictured,
+              })
+            : t("No pictures."),
         );
   if (tab === "Response")
     return live
@@ -103,14 +117,18 @@ export function tabContent(tab, details, live) {
                 h(
                   "details",
                   {},
-                  h("summary", {}, `Reply ${i + 1} not usable: ${attempt.problem}`),
-                  text(attempt.reply, "Empty."),
+                  h(
+                    "summary",
+                    {},
+                    t("Reply {number} not usable: {problem}", { number: i + 1, problem: attempt.problem }),
+                  ),
+                  text(attempt.reply, t("Empty.")),
                 ),
               )
             : null,
-          text(details.reply, details.running ? "No response yet." : "No response."),
+          text(details.reply, details.running ? t("No response yet.") : t("No response.")),
         ];
   if (tab === "Parsed")
-    return text(details.parsed, details.running ? "Still running." : "The reply could not be parsed.");
+    return text(details.parsed, details.running ? t("Still running.") : t("The reply could not be parsed."));
   return text(details.raw, "");
 }

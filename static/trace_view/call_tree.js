@@ -1,12 +1,13 @@
-import { h, plural } from "/static/studio/dom.js";
+import { h } from "/static/studio/dom.js";
 import { count, dollars, seconds, total } from "/static/trace_view/formatting.js";
+import { t } from "/static/studio/texts.js";
 
 export const STATE_SIGNS = { answered: "✓", failed: "✕", running: "◐", interrupted: "!" };
 export const STATE_TEXT = {
-  answered: "answered",
-  failed: "failed",
-  running: "waiting for a response",
-  interrupted: "interrupted when the studio stopped",
+  answered: t("answered"),
+  failed: t("failed"),
+  running: t("waiting for a response"),
+  interrupted: t("interrupted when the studio stopped"),
 };
 
 export function totalsLine(totals) {
@@ -15,11 +16,11 @@ export function totalsLine(totals) {
   return h(
     "div.totals",
     {},
-    h("span", {}, h("b", {}, count(totals.calls)), totals.calls === 1 ? " call" : " calls"),
-    totals.failed ? h("span.bad", {}, h("b", {}, count(totals.failed)), " failed") : null,
-    tokens && h("span", {}, "tokens ", h("b", {}, tokens)),
-    cost && h("span", {}, "cost ", h("b", {}, cost)),
-    totals.seconds.known ? h("span", {}, "time ", h("b", {}, seconds(totals.seconds.sum))) : null,
+    h("span", {}, h("b", {}, count(totals.calls)), ` ${t("call|calls", { n: totals.calls })}`),
+    totals.failed ? h("span.bad", {}, h("b", {}, count(totals.failed)), ` ${t("failed")}`) : null,
+    tokens && h("span", {}, `${t("tokens")} `, h("b", {}, tokens)),
+    cost && h("span", {}, `${t("cost")} `, h("b", {}, cost)),
+    totals.seconds.known ? h("span", {}, `${t("time")} `, h("b", {}, seconds(totals.seconds.sum))) : null,
   );
 }
 
@@ -37,7 +38,7 @@ export function callTree(stages, { chosen, closed, wanted: isShown, pick: onPick
         onclick: () => onPick(call.id),
       },
       h("i.sign", {}, STATE_SIGNS[call.state]),
-      h("span.what", {}, call.title, call.is_retry && h("span.faint", {}, " retry")),
+      h("span.what", {}, call.title, call.is_retry && h("span.faint", {}, ` ${t("retry")}`)),
       h(
         "span.track",
         {},
@@ -59,7 +60,7 @@ export function callTree(stages, { chosen, closed, wanted: isShown, pick: onPick
             { "aria-expanded": String(!isCollapsed), onclick: () => onToggle(stage_.stage) },
             h("i", {}, isCollapsed ? "▸" : "▾"),
             stage_.title,
-            h("span.faint", {}, plural(calls.length, "call")),
+            h("span.faint", {}, t("{n} call|{n} calls", { n: calls.length })),
             h("span.duration", {}, seconds(calls.reduce((sum, call) => sum + (call.seconds ?? 0), 0))),
           ),
           isCollapsed ? null : stage_.groups.map(group),

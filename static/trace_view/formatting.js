@@ -1,4 +1,6 @@
 // Formats durations, costs and counts.
+import { t } from "/static/studio/texts.js";
+
 export const seconds = (value) =>
   value === null || value === undefined
     ? ""
@@ -15,6 +17,6 @@ export const count = (value) => Math.round(value).toLocaleString("en");
 
 // Sum over the calls that reported a value, such as "1,204 + 2 unknown"; null if there were no calls.
 export function total({ sum, known, missing: unknown }, format) {
-  if (!known) return unknown ? "unknown" : null;
-  return unknown ? `${format(sum)} + ${unknown} unknown` : format(sum);
+  if (!known) return unknown ? t("unknown") : null;
+  return unknown ? t("{sum} + {unknown} unknown", { sum: format(sum), unknown }) : format(sum);
 }

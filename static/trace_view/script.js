@@ -4,15 +4,16 @@ import { asker } from "/static/studio/server.js";
 import { onCalls } from "/static/studio/drawer.js";
 import { facts, heading, tabContent, TABS } from "/static/trace_view/call_detail.js";
 import { totalsLine, callTree } from "/static/trace_view/call_tree.js";
+import { t } from "/static/studio/texts.js";
 
 const POLL_MS = 400; // between polls of a streaming response
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".trace-view");
   const head = h("div.head"),
-    list = h("div.tree", { role: "navigation", "aria-label": "Calls" }),
-    detail = h("section.detail", { "aria-label": "Selected call" });
-  const editor = h("textarea", { "aria-label": "Prompt", spellcheck: false });
+    list = h("div.tree", { role: "navigation", "aria-label": t("Calls") }),
+    detail = h("section.detail", { "aria-label": t("Selected call") });
+  const editor = h("textarea", { "aria-label": t("Prompt"), spellcheck: false });
   fill(root, h("div.list", {}, head, list), detail);
   const closed = new Set();
   let value = {},
@@ -75,7 +76,7 @@ export default function mount({ element, trigger, server }) {
     }
     retried = { title: call().title, about: call().about, known: new Set(all().map((item) => item.id)) };
     editing = false;
-    note = "Sent. The response will show here.";
+    note = t("Sent. The response will show here.");
     draw();
     trigger("changed");
   };
@@ -85,11 +86,11 @@ export default function mount({ element, trigger, server }) {
     else
       try {
         await navigator.clipboard.writeText(answer.text);
-        note = "Copied. Needs pip install openai and OPENAI_API_KEY.";
+        note = t("Copied. Needs pip install openai and OPENAI_API_KEY.");
       } catch {
         details.snippet = answer.text;
         tab = "Snippet";
-        note = "The browser blocked copying; select the text below.";
+        note = t("The browser blocked copying; select the text below.");
       }
     draw();
   };
@@ -110,27 +111,27 @@ export default function mount({ element, trigger, server }) {
         !(details.remedies ?? []).some((remedy) => remedy.kind === "edit") &&
         h(
           "button.studio-button",
-          { title: "Edit the prompt and send it as a new call", onclick: edit },
-          "Edit and resend",
+          { title: t("Edit the prompt and send it as a new call"), onclick: edit },
+          t("Edit and resend"),
         ),
       !details.running &&
         h(
           "button.studio-button",
           {
-            title: "Compare two responses",
+            title: t("Compare two responses"),
             onclick: () => {
               comparing = chosen;
               compared = null;
               draw();
             },
           },
-          "Compare with …",
+          t("Compare with …"),
         ),
       details.snippets &&
         h(
           "button.studio-button",
-          { title: "Python code for this call, without the key", onclick: copySnippet },
-          "Copy as code",
+          { title: t("Python code for this call, without the key"), onclick: copySnippet },
+          t("Copy as code"),
         ),
       details.running &&
         h(
@@ -144,7 +145,7 @@ export default function mount({ element, trigger, server }) {
               }
             },
           },
-          "■ Stop call",
+          t("■ Stop call"),
         ),
     );
   const edit = () => {
@@ -162,15 +163,15 @@ export default function mount({ element, trigger, server }) {
         "div.empty",
         {},
         value.token
-          ? "No calls yet. Model calls show here with their pictures, responses and costs."
-          : "Open a project to see its model calls.",
+          ? t("No calls yet. Model calls show here with their pictures, responses and costs.")
+          : t("Open a project to see its model calls."),
       );
     if (compared)
       return [
         h(
           "div.heading",
           {},
-          h("strong", {}, "Two responses"),
+          h("strong", {}, t("Two responses")),
           h(
             "button.studio-button",
             {
@@ -179,7 +180,7 @@ export default function mount({ element, trigger, server }) {
                 draw();
               },
             },
-            "Back",
+            t("Back"),
           ),
         ),
         h(
@@ -187,13 +188,13 @@ export default function mount({ element, trigger, server }) {
           {},
           compared.titles.map((title) => h("span.faint", {}, title)),
         ),
-        compared.rows.length ? diff(compared.rows) : h("p.muted", {}, "The two responses are the same."),
+        compared.rows.length ? diff(compared.rows) : h("p.muted", {}, t("The two responses are the same.")),
       ];
     if (comparing)
       return h(
         "div.empty",
         {},
-        "Select another call in the list. ",
+        `${t("Select another call in the list.")} `,
         h(
           "button.studio-button",
           {
@@ -202,11 +203,11 @@ export default function mount({ element, trigger, server }) {
               draw();
             },
           },
-          "Cancel",
+          t("Cancel"),
         ),
       );
-    if (!call_) return h("div.empty", {}, "Select a call to see its prompt and response.");
-    if (!details) return [heading(call_), note ? h("p.fault", {}, note) : h("p.muted", {}, "Reading …")];
+    if (!call_) return h("div.empty", {}, t("Select a call to see its prompt and response."));
+    if (!details) return [heading(call_), note ? h("p.fault", {}, note) : h("p.muted", {}, t("Reading …"))];
     const tabs = [...TABS.slice(0, editing ? 2 : 5), tab === "Snippet" && "Snippet"].filter(Boolean);
     return [
       heading(call_, details),
@@ -228,7 +229,7 @@ export default function mount({ element, trigger, server }) {
                 draw();
               },
             },
-            name === "Pictures" && details.pictured ? `Pictures (${details.pictured})` : name,
+            name === "Pictures" && details.pictured ? t("Pictures ({count})", { count: details.pictured }) : t(name),
           ),
         ),
       ),
@@ -239,12 +240,16 @@ export default function mount({ element, trigger, server }) {
           ? h("pre", {}, details.snippet ?? "")
           : editing && tab === "Prompt"
             ? [
-                h("p.muted", {}, "Pictures are sent unchanged. Edits apply to this call only, not to the prompt file."),
+                h(
+                  "p.muted",
+                  {},
+                  t("Pictures are sent unchanged. Edits apply to this call only, not to the prompt file."),
+                ),
                 editor,
                 h(
                   "div.actions",
                   {},
-                  h("button.studio-button.primary", { onclick: retry }, "Send"),
+                  h("button.studio-button.primary", { onclick: retry }, t("Send")),
                   h(
                     "button.studio-button",
                     {
@@ -253,7 +258,7 @@ export default function mount({ element, trigger, server }) {
                         draw();
                       },
                     },
-                    "Cancel",
+                    t("Cancel"),
                   ),
                 ),
               ]
@@ -278,8 +283,8 @@ export default function mount({ element, trigger, server }) {
     return h(
       "div.filters",
       {},
-      button("all", "All"),
-      failedCount ? button("failed", `Failed (${failedCount})`) : null,
+      button("all", t("All")),
+      failedCount ? button("failed", t("Failed ({count})", { count: failedCount })) : null,
       filter !== "all" && filter !== "failed" && button(filter, filter),
     );
   };

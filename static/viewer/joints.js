@@ -1,4 +1,5 @@
 // A slider per joint of the selected object. The server moves the joint; the slider follows its position.
+import { t } from "../studio/texts.js";
 
 const UNITS = { hinge: ["°", 180 / Math.PI, 0], slide: [" cm", 100, 1] };
 
@@ -48,8 +49,13 @@ export class Joints {
     );
     const length = (value) => `${(factor * value).toFixed(digits).replace(/^-(0\.?0*)$/, "$1")}${unit}`;
     name.textContent = readable(this.displayNames[joint.object]?.[joint.name] ?? joint.name);
-    const motion = joint.kind === "hinge" ? "rotates" : "slides";
-    label.title = `${name.textContent}: ${motion} from ${length(low)} to ${length(high)}`;
+    const motion = joint.kind === "hinge" ? t("rotates") : t("slides");
+    label.title = t("{name}: {motion} from {low} to {high}", {
+      name: name.textContent,
+      motion,
+      low: length(low),
+      high: length(high),
+    });
     Object.assign(slider, { type: "range", min: low, max: high, step: (high - low) / 200, ariaLabel: label.title });
     slider.addEventListener("input", () => {
       this.draggedIndex = index;

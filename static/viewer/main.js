@@ -21,7 +21,9 @@ import { Timeline } from "./timeline.js";
 import { Turntable } from "./turntable.js";
 import { Twin } from "./twin.js";
 import { CameraViews } from "./camera_views.js";
+import { t, translateMarkup } from "../studio/texts.js";
 
+translateMarkup(document.body);
 const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
 const STANDALONE = new URLSearchParams(location.search).has("standalone");
@@ -83,19 +85,21 @@ async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(
   token = wantedToken;
   connection?.close();
   clearTimeout(retry);
-  if (!token) return setState("waiting", "Nothing to show yet.");
+  if (!token) return setState("waiting", t("Nothing to show yet."));
   // the old view stays until the next has loaded; after an edit they differ little
-  if (!isRetry && document.body.dataset.state !== "showing") setState("opening", "Loading the scene …");
+  if (!isRetry && document.body.dataset.state !== "showing") setState("opening", t("Loading the scene …"));
   try {
     const pack = await geometryRequest;
     const next = await Twin.from(pack);
     if (token === wantedToken) show(next, pack.header);
   } catch (error) {
     if (token !== wantedToken) return;
-    if (error instanceof Unreachable) return retryLater("The studio does not answer. Trying again …");
+    if (error instanceof Unreachable) return retryLater(t("The studio does not answer. Trying again …"));
     setState(
       "failed",
-      error instanceof ViewNotAvailable ? error.message : `The scene could not be opened: ${error.message}`,
+      error instanceof ViewNotAvailable
+        ? error.message
+        : t("The scene could not be opened: {message}", { message: error.message }),
     );
   }
 }
@@ -156,7 +160,7 @@ function connect() {
     },
     onStatus: onStatus,
     onError: notice,
-    onLost: () => retryLater("The connection was lost. Trying again …"),
+    onLost: () => retryLater(t("The connection was lost. Trying again …")),
   });
 }
 
@@ -167,14 +171,14 @@ function onStatus(next) {
   pointer.carrying = Boolean(status.layout);
   document.body.classList.toggle("arranging", pointer.carrying);
   document.body.classList.toggle("playing", status.playing);
-  $("play").title = status.playing ? "Pause (Space)" : "Play (Space)";
-  $("play").ariaLabel = status.playing ? "Pause" : "Play";
-  $("kind").textContent = status.layout ? "Goal layout" : status.recording ? "recording" : "physics";
+  $("play").title = status.playing ? t("Pause (Space)") : t("Play (Space)");
+  $("play").ariaLabel = status.playing ? t("Pause") : t("Play");
+  $("kind").textContent = status.layout ? t("Goal layout") : status.recording ? t("recording") : t("physics");
   $("kind").title = status.layout
-    ? "Drag objects to their goal positions; R resets"
+    ? t("Drag objects to their goal positions; R resets")
     : status.recording
-      ? "Recorded run"
-      : "Live MuJoCo simulation";
+      ? t("Recorded run")
+      : t("Live MuJoCo simulation");
   $("kind").classList.toggle("recording", status.recording);
   $("speed").value = String(status.speed);
   setPressed($("contacts"), status.contacts);
@@ -273,7 +277,7 @@ function offerAdjust() {
 function onAdjustMode(mode, all) {
   for (const button of document.querySelectorAll("[data-adjust]")) setPressed(button, button.dataset.adjust === mode);
   document.querySelector('[data-adjust="rotate"]').lastChild.textContent =
-    mode === "rotate" && all ? "Rotate all" : "Rotate";
+    mode === "rotate" && all ? t("Rotate all") : t("Rotate");
   // Adjusts the twin's pose, not a later state of the simulation.
   if (mode && (status.playing || timeline.time > 0)) send("reset");
 }
@@ -403,7 +407,7 @@ function start() {
   try {
     renderer = new Renderer($("canvas"), $("viewport"));
   } catch {
-    return setState("failed", "The 3D view needs WebGL 2. Turn on hardware acceleration or use another browser.");
+    return setState("failed", t("The 3D view needs WebGL 2. Turn on hardware acceleration or use another browser."));
   }
   views = new CameraViews(renderer, $("canvas"), $("photo"), $("difference"));
   document.body.classList.toggle("standalone", STANDALONE);

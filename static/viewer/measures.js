@@ -1,4 +1,5 @@
 // Goals over time as bands below the timeline, and the quantity of a goal or a check as a line above it.
+import { t } from "../studio/texts.js";
 
 const COLOURS = ["#7bd88f", "#ffb86b", "#e6b8ff", "#5fd4d0", "#ff8f7a", "#f2e07a"]; // not the clock's blue
 const FAILED = "#ff8f7a",
@@ -24,7 +25,9 @@ export class Measures {
     this.bands.replaceChildren(
       ...goals.map((goal, index) => {
         const canvas = document.createElement("canvas");
-        canvas.title = `${goal.name}: ${goal.met ? "met" : "not met"} at the end`;
+        canvas.title = goal.met
+          ? t("{name}: met at the end", { name: goal.name })
+          : t("{name}: not met at the end", { name: goal.name });
         canvas.onpointerenter = () => this.#draw(goal.quantity, COLOURS[index % COLOURS.length]);
         canvas.onpointerleave = () => this.hide();
         return canvas;
@@ -85,8 +88,13 @@ export class Measures {
     chart.append(line("polyline", { points: points.join(" "), stroke: colour }));
     chart.append(line("line", { class: "now", x1: x(this.timeline.time), x2: x(this.timeline.time), y1: 18, y2: 200 }));
     const text = document.createElement("span");
-    const bound = tolerance === null ? "" : ` · tolerance ${tolerance} ${unit}`;
-    text.textContent = `${label} · ${format(values.at(-1))} ${unit} at the end${bound}`;
+    const bound = tolerance === null ? "" : ` ${t("· tolerance {tolerance} {unit}", { tolerance, unit })}`;
+    text.textContent = t("{label} · {value} {unit} at the end{bound}", {
+      label,
+      value: format(values.at(-1)),
+      unit,
+      bound,
+    });
     this.panel.replaceChildren(chart, text);
     this.panel.hidden = false;
   }

@@ -19,6 +19,7 @@ from studio.server.gradio_internals import event_data, is_listening
 from studio.server.notices import error_message, show_notice, with_notices
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import choose_language, current_language
 
 EVENT_SETTINGS: dict[str, Any] = {
     "show_progress": "hidden",
@@ -63,7 +64,8 @@ class Shell:
         self._opening_views: list[tuple[Any, View]] = []
         self._connections: list[Callable[[], Any]] = []
         self._streams = PageStreams()
-        self._latest: WeakKeyDictionary[Session, LatestValues] = WeakKeyDictionary()
+        self._latest: WeakKeyDictionary[Session, dict[str, LatestValues]] = WeakKeyDictionary()
+        """By language."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
 
     def show(self, component: Any, view: View) -> None:
@@ -95,7 +97,7 @@ class Shell:
         """At an event of one of our components, set the outputs to what `reply` returns; nothing else is updated."""
 
         def handle(request: gr.Request, event: gr.EventData, token: str) -> Any:
-            current_user.set(request.username or "")
+            _speak_for(request)
             return reply(self.sessions.get(token), event_data(event))
 
         self._connections.append(lambda: event(with_notices(handle), [self.token], list(outputs), **EVENT_SETTINGS))
@@ -160,7 +162,7 @@ class Shell:
         self, sent: SentEvent, begin: Callable[[SentEvent], Session | None], opens: bool
     ) -> AsyncGenerator[list[Any]]:
         """Yield the values of the event's outputs now, and again whenever something changes while work goes on."""
-        current_user.set(sent.request.username or "")
+        _speak_for(sent.request)
         async with self._streams.open(sent.request.session_hash or "") as stream:
             try:
                 session = await run_sync(begin, sent, limiter=self._action_threads)
@@ -176,7 +178,8 @@ class Shell:
             if session is None:
                 yield [*opening, *await run_sync(self._values, None)]
                 return
-            latest = self._latest.setdefault(session, LatestValues(self._value_threads))
+            by_language = self._latest.setdefault(session, {})
+            latest = by_language.setdefault(current_language.get(), LatestValues(self._value_threads))
             slot: AbstractAsyncContextManager[None] = nullcontext()
             async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
                 async for _ in changes:
@@ -197,6 +200,12 @@ class Shell:
 
     def _values(self, session: Session | None) -> list[Any]:
         return [_value(component, view, session) for component, view in self._views]
+
+
+def _speak_for(request: gr.Request) -> None:
+    """Work for the person who sent the request, in their language."""
+    current_user.set(request.username or "")
+    current_language.set(choose_language(request.cookies, request.headers.get("accept-language")))
 
 
 def _value(component: Any, view: View, session: Session | None) -> Any:

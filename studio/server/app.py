@@ -24,10 +24,11 @@ from studio.models.model_choice import ModelSelection
 from studio.objects.object_records import inspector_record, object_list
 from studio.pages import frame, gallery, library, masks, models, objects, review, scene, task
 from studio.pages.page_shell import Shell
+from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
 from studio.pages.steps import STEPS, furthest_step, tab_label
 from studio.scene.viewer_content import ViewerContent
-from studio.server import file_routes, page_states
+from studio.server import file_routes, page_states, text_routes
 from studio.server.access import Access
 from studio.server.gate import Gate
 from studio.server.gradio_internals import allow_streams, gradio_app, logged_in_user
@@ -56,6 +57,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     viewer.mount(app, views)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
+    text_routes.mount(app)
     uploads = UploadFolder()
     gr.mount_gradio_app(
         app,
@@ -124,6 +126,7 @@ def build_page(
         shell.refresh_on(top_bar.refresh)
         shell.open_on(top_bar.home, lambda: None)
         shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request))
+        show_static_texts(shell, blocks)
         shell.connect()
     allow_streams(blocks, MAX_STREAMS)
     return blocks

@@ -11,6 +11,7 @@ from studio.server.errors import RequestError
 from studio.server.notices import error_message
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import translated
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -39,7 +40,7 @@ class Endpoint:
             context = self.context(request)
             answer = self._handler(request)(*context, request)
         except (StudioError, OSError) as error:
-            return {**echo, "error": self.format_error(error_message(error))}
+            return {**echo, "error": self.format_error(translated(error_message(error)))}
         return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
 
     def _handler(self, request: Request) -> Callable[..., Answer]:

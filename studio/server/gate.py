@@ -24,9 +24,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.server.access import Access
 from studio.server.current_user import current_user
 from studio.server.login_limits import LoginLimits
+from studio.texts import choose_language, current_language
 
 PUBLIC = ("/assets/", "/static/", "/svelte/")
-PUBLIC_FILES = ("/", "/login", "/login/", "/logout", "/theme.css", "/favicon.ico", "/manifest.json", "/robots.txt")
+PUBLIC_FILES = (
+    "/",
+    "/login",
+    "/login/",
+    "/logout",
+    "/theme.css",
+    "/favicon.ico",
+    "/manifest.json",
+    "/robots.txt",
+    "/texts.json",
+)
 """What the login page needs."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (
@@ -81,6 +92,7 @@ class Gate:
             self._check_origin(connection)
             self._check_route(connection)
             self._check_login(connection)
+            current_language.set(choose_language(connection.cookies, connection.headers.get("accept-language")))
             if scope["type"] == "websocket":
                 return await self.app(scope, receive, send)
             receive = _bounded(receive, connection)

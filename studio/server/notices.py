@@ -12,6 +12,7 @@ import gradio as gr
 
 from pipeline.errors import StudioError
 from pipeline.store import storage_error
+from studio.texts import translated
 
 log = logging.getLogger("studio")
 NOTICE_SECONDS = 14
@@ -32,7 +33,7 @@ def error_message(error: BaseException) -> str:
 
 def show_notice(text: str) -> None:
     """Show a notice in the page whose event is being handled. Escapes the text, which Gradio would take for HTML."""
-    gr.Warning(escape(text, quote=False), title="Notice", duration=NOTICE_SECONDS)
+    gr.Warning(escape(translated(text), quote=False), title="Notice", duration=NOTICE_SECONDS)
 
 
 def with_notices(handle: Callable[..., Any]) -> Callable[..., Any]:

@@ -78,7 +78,7 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
         await socket.accept()
         await _stream(socket, session)
 
-    for folder in ("viewer", "vendor"):
+    for folder in ("viewer", "vendor", "studio"):
         app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
 
 

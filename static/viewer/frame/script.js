@@ -1,8 +1,10 @@
 // The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
+import { translateMarkup } from "/static/studio/texts.js";
 
 const USES = ["focusin", "pointerdown"];
 
 export default function ({ element, trigger }) {
+  translateMarkup(element);
   const frame = element.querySelector("iframe");
   let shown = {},
     ready = false;
