@@ -1,7 +1,7 @@
 // Badge with an object's confidence: glyph, word and colour, with the reason as a tooltip. For a reconstruction it is
 // the confidence in its pose only; the badge then says so.
 import { h } from "./dom.js";
-import { t } from "/static/studio/texts.js";
+import { t } from "./texts.js";
 
 const LEVELS = {
   sure: ["good", "✓", t("High")],

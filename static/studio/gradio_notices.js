@@ -4,7 +4,7 @@
 // data-testid="toast-text", which Gradio may reuse for another text; a lost connection is announced by a notice that
 // begins with "Connection to the server was lost".
 import { fill, h } from "/static/studio/dom.js";
-import { t } from "/static/studio/texts.js";
+import { t } from "./texts.js";
 
 const STORAGE_KEY = "studioNotices",
   MAX_NOTICES = 40;

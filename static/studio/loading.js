@@ -1,5 +1,5 @@
 // Overlay that says what is being opened until the page has been filled.
-import { t } from "/static/studio/texts.js";
+import { t } from "./texts.js";
 
 // Texts that CSS shows in elements of Gradio.
 const CSS_TEXTS = {

@@ -1,5 +1,5 @@
 // Requests to a component's `answer` in Python.
-import { t } from "/static/studio/texts.js";
+import { t } from "./texts.js";
 
 const NO_ANSWER = { error: t("The server does not answer. Check that it is running.") };
 
