@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.arm import robot_model
 from pipeline.simulation.arm.tools import fingers
-from pipeline.simulation.physics import Physics
+from pipeline.simulation.physics import GRIPPER, Physics
 
 LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002
 """Clearance of the arm's links, the gripper and the held object from everything else."""
@@ -41,6 +41,7 @@ class CollisionChecker:
         owners = [self.model.body(b).name for b in self.model.geom_bodyid]
         self._hand = self._robot & np.array([name.startswith(robot_model.GRIPPER_PREFIX) for name in owners])
         self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
+        self._base = self.model.body(GRIPPER).id
         self._pinch = self.model.site(robot_model.PINCH_SITE).id
 
     def refresh(self) -> None:
@@ -72,6 +73,35 @@ class CollisionChecker:
         data.qpos[:] = before
         return self._first_contact(held)
 
+    def gripper_collision(self, world_from_gripper: np.ndarray, width: float) -> str:
+        """Return the name of what the gripper alone collides with at a pose (4, 4) and opening; empty if it is free.
+
+        The arm's links are left out, and its base is moved to where it holds the gripper at that pose.
+        """
+        model, data = self.model, self.data
+        self._set_masks(None, ())
+        hidden = self._robot & ~self._hand
+        model.geom_contype[hidden] = model.geom_conaffinity[hidden] = 0
+        before, base = data.qpos.copy(), (model.body_pos[self._base].copy(), model.body_quat[self._base].copy())
+        for name, value in fingers.joint_positions(width).items():
+            data.qpos[self._fingers[name]] = value
+        mujoco.mj_kinematics(model, data)
+        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ _transform(*base)
+        model.body_pos[self._base] = moved[:3, 3]
+        model.body_quat[self._base] = Rotation.from_matrix(moved[:3, :3]).as_quat(scalar_first=True)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        model.body_pos[self._base], model.body_quat[self._base] = base
+        data.qpos[:] = before
+        return self._first_contact(None)
+
+    def _site_pose(self) -> np.ndarray:
+        """Return world-from-gripper (4, 4) as of the last kinematics."""
+        world_from_gripper = np.eye(4)
+        world_from_gripper[:3, :3] = self.data.site_xmat[self._pinch].reshape(3, 3)
+        world_from_gripper[:3, 3] = self.data.site_xpos[self._pinch]
+        return world_from_gripper
+
     def _first_contact(self, held: HeldObject | None) -> str:
         labels = self.physics.label
         own = self._robot | (labels == self._label(held)) if held else self._robot
@@ -84,10 +114,7 @@ class CollisionChecker:
         return self.physics.label_of(held.name)
 
     def _move_held(self, held: HeldObject) -> None:
-        world_from_hand = np.eye(4)
-        world_from_hand[:3, :3] = self.data.site_xmat[self._pinch].reshape(3, 3)
-        world_from_hand[:3, 3] = self.data.site_xpos[self._pinch]
-        world_from_object = world_from_hand @ held.hand_from_object
+        world_from_object = self._site_pose() @ held.hand_from_object
         address = self.physics.addresses[held.name]
         self.data.qpos[address : address + 3] = world_from_object[:3, 3]
         self.data.qpos[address + 3 : address + 7] = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(
@@ -114,3 +141,10 @@ class CollisionChecker:
             hidden |= label == self.physics.label_of(name)
         contype[hidden] = conaffinity[hidden] = 0
         model.geom_contype[:], model.geom_conaffinity[:], model.geom_margin[:] = contype, conaffinity, margin
+
+
+def _transform(position: np.ndarray, quat_wxyz: np.ndarray) -> np.ndarray:
+    """Return a homogeneous transform (4, 4)."""
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = Rotation.from_quat(quat_wxyz, scalar_first=True).as_matrix(), position
+    return transform

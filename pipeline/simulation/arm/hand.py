@@ -37,7 +37,9 @@ REACH_CHECKS = 6
 """Grasps whose reach is checked before a task is proposed."""
 EASY_LOAD_KG_M = 0.02
 """Mass times its distance from the tool up to which a load is carried at full speed."""
-MAX_GRASPS = 16
+STEEP_RAD = np.radians(45)
+"""Tilt of the gripper up to which it lets go upwards; beyond, it moves back as it came."""
+MAX_GRASPS = 24
 """Grasps that are planned for one pick."""
 
 
@@ -198,6 +200,13 @@ class ArmHand:
             if q is None or q_above is None:
                 return out_of_reach
             hit = self.clearance.first_collision(q, opening, None, (target_object.name,))
+            if not hit:  # the gripper must also get away
+                back = _raised(target, drop)
+                back[:3, 3] += LIFT_M * _way_back(back)
+                q_back = self.kinematics.solve(back)
+                if q_back is None:
+                    return out_of_reach
+                hit = self.clearance.first_collision(q_back, opening, None, (target_object.name,))
             if not hit:
                 over = self.clearance.first_collision(q_above, grasp.width, held)
                 return f"{target_object.name} would collide with {over} over its place" if over else drop
@@ -298,8 +307,8 @@ class ArmHand:
         return self.motion.follow(path, max(seconds, 0.1), until) if path else False
 
     def _release(self) -> None:
-        """Let go, move back and up, and let the objects settle."""
-        self._back_off(np.array([0, 0, 1.0]))
+        """Let go, move back, and let the objects settle."""
+        self._back_off(_way_back(self._gripper_pose()))
         self.physics.settle(1.5)
 
     def _back_off(self, direction: np.ndarray) -> None:
@@ -344,6 +353,12 @@ def _raised(target: np.ndarray, height: float) -> np.ndarray:
     above = target.copy()
     above[2, 3] += height
     return above
+
+
+def _way_back(world_from_gripper: np.ndarray) -> np.ndarray:
+    """Return the unit vector (3,) in which a gripper at a pose (4, 4) leaves what it held: straight up if it can."""
+    approach = world_from_gripper[:3, 2]
+    return np.array([0, 0, 1.0]) if approach[2] < -np.cos(STEEP_RAD) else -approach
 
 
 def _upright(target_object: Object, move: Move) -> Object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from pipeline.simulation.arm.collision import CollisionChecker
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.tools import fingers
 from pipeline.simulation.arm.tools.finger_grasps import find_grasps
@@ -24,10 +25,11 @@ class FingerTool:
     def __init__(self, physics: Physics, motion: Motion):
         self.physics, self.motion = physics, motion
         self.width = fingers.MAX_OPENING_M
+        self._clearance = CollisionChecker(physics)
 
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
-        return find_grasps(self.physics, target)
+        return find_grasps(self.physics, target, self._clearance)
 
     def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
         """Return grasps of a part's handle."""

@@ -37,6 +37,20 @@ class Grasp:
 
 
 @dataclass(frozen=True, eq=False)
+class DroppedGrasp:
+    """A candidate that is no grasp."""
+
+    hand: np.ndarray
+    """World-from-gripper where it would hold, of shape (4, 4)."""
+    width: float
+    """Width of what is between the fingers, in metres."""
+    cause: str
+    """"wide", "sloped" or "blocked"."""
+    blocker: str = ""
+    """Name of the object in the way; the target's own where that is."""
+
+
+@dataclass(frozen=True, eq=False)
 class GraspSearch:
     """Result of a search for grasps."""
 
@@ -46,6 +60,8 @@ class GraspSearch:
     """Name of the object that blocks most grasps; empty for none."""
     refusal: str
     """Why there is no grasp; empty if there is one, or if another object blocks them."""
+    dropped: tuple[DroppedGrasp, ...] = ()
+    """Candidates that were judged and dropped."""
 
 
 def turned(hand: np.ndarray, angle: float) -> np.ndarray:
