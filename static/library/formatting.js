@@ -33,6 +33,6 @@ export function inertia(values) {
 export function travel({ kind, range: [low, high] }) {
   if (low === null || high === null) return t("no limits");
   return kind === "hinge"
-    ? t("{_p_i}° to {_p_i2}°", { _p_i: Math.round((low * 180) / Math.PI), _p_i2: Math.round((high * 180) / Math.PI) })
+    ? t("{low}° to {high}°", { low: Math.round((low * 180) / Math.PI), high: Math.round((high * 180) / Math.PI) })
     : t("{low} to {high} cm", { low: (low * 100).toFixed(1), high: (high * 100).toFixed(1) });
 }

@@ -14,7 +14,7 @@ export function confidenceBadge(confidence, withWord = true) {
   const [tone, glyph, level] = LEVELS[confidence.level] ?? ["", "", confidence.level];
   const text =
     confidence.about && confidence.level !== "unsure"
-      ? t("{level} confidence, {about}", { level, about: t(confidence.about) })
+      ? t("{level} confidence (pose only)", { level })
       : t("{level} confidence", { level });
   return h(
     `span.tag.${tone}`,

@@ -15,6 +15,7 @@ from studio.server.endpoints import Endpoint
 from studio.server.errors import RequestError
 from studio.server.services import Lazy
 from studio.sessions.session import Session
+from studio.texts import translated
 
 MAX_ITEMS = 200
 """Assets in one answer."""
@@ -107,7 +108,7 @@ def _asset(shared: SharedLibrary, request: dict) -> Asset:
 
 
 def _edited(shared: SharedLibrary, note: str) -> dict:
-    return {"changed": True, "note": note, "undo": library_edits.last_edit(shared.own)}
+    return {"changed": True, "note": translated(note), "undo": library_edits.last_edit(shared.own)}
 
 
 def _edit(shared: SharedLibrary, request: dict, edit: Callable[[Asset, Path], None]) -> dict:

@@ -14,6 +14,7 @@ from studio.server.theme import object_colour
 from studio.sessions.decision_recorder import next_segment_id
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t, translated
 
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
@@ -81,8 +82,8 @@ def _compare(session: Session, request: dict) -> dict:
         raise SegmentationError("There is nothing to compare: the mask is empty.")
     readings = session.segmenters.compare(mask)
     return {
-        "candidates": [_reading(one) | {"title": title} for title, one in readings if isinstance(one, Segment)],
-        "missing": [f"{title}: {reason}" for title, reason in readings if isinstance(reason, str)],
+        "candidates": [_reading(one) | {"title": t(title)} for title, one in readings if isinstance(one, Segment)],
+        "missing": [f"{t(title)}: {translated(reason)}" for title, reason in readings if isinstance(reason, str)],
     }
 
 

@@ -16,6 +16,7 @@ from pipeline.segmentation.sam2 import AutomaticSettings
 from studio.masks.segmenter_catalogue import FALLBACK, SegmenterInfo, catalogue, create_segmenter, title_of
 from studio.server import background
 from studio.server.services import Settings
+from studio.texts import t, translated
 
 
 def _prepare(view: DepthView) -> None:
@@ -151,7 +152,11 @@ class FrameSegmenters:
 
     def states(self) -> dict[str, Any]:
         """Return the state of every segmenter, and the name of the chosen one: {chosen, segmenters}."""
-        return {"chosen": self.chosen, "segmenters": [self.state(name) for name in self.names]}
+        return {"chosen": self.chosen, "segmenters": [_in_language(self.state(name)) for name in self.names]}
+
+
+def _in_language(state: dict[str, Any]) -> dict[str, Any]:
+    return state | {"title": t(state["title"]), "note": translated(state["note"])}
 
 
 class SharedSegmenter:

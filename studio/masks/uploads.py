@@ -17,6 +17,7 @@ from pipeline.frame import FrameError, Recording, load_files, open_recording
 from pipeline.project import safe_name
 from studio.objects.images import jpeg
 from studio.server.errors import RequestError
+from studio.texts import t
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 ACCEPTED = "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .ply or .glb"
@@ -91,8 +92,8 @@ def frame_preview(uploads: Uploads, request: Mapping[str, Any]) -> dict[str, Any
     frame = uploads.get(request.get("token")).recording.frame(frame_index(request))
     known = float((frame.depth > 0).mean())
     image = "data:image/jpeg;base64," + base64.b64encode(jpeg(frame.rgb, PREVIEW_WIDTH, 85)).decode()
-    size = f"{frame.depth.shape[1]} × {frame.depth.shape[0]} pixels"
-    return {"image": image, "facts": f"{size}, depth known in {known:.0%} of them"}
+    size = t("{width} × {height} pixels", width=frame.depth.shape[1], height=frame.depth.shape[0])
+    return {"image": image, "facts": t("{size}, depth known in {known} of them", size=size, known=f"{known:.0%}")}
 
 
 def frame_index(request: Mapping[str, Any]) -> int:

@@ -24,6 +24,7 @@ from studio.pages.wording import STAGE_TITLES
 from studio.scene import adjustments
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
 REMEDIES = {
     "retry": ("Retry", "Send the same request again"),
@@ -56,7 +57,7 @@ def failures_record(session: Session | None) -> dict[str, Any]:
                 "id": call.id,
                 "title": call_records.call_title(call),
                 "about": call_records.subject_label(session, call),
-                "error": call_records.single_line(call.error or "The studio stopped before the answer came."),
+                "error": call_records.single_line(call.error or t("The studio stopped before the answer came.")),
                 "remedies": _remedies(call),
             }
             for call in unresolved_calls(session)
@@ -98,7 +99,7 @@ def remedies(session: Session, call: Call) -> list[dict[str, str]]:
 def _remedies(call: Call) -> list[dict[str, str]]:
     kinds = ["retry", "edit"] if call.messages else ["retry"]
     kinds += ["measured", "skip"] if call.stage in OBJECT_STAGES else []
-    return [{"kind": kind, "label": REMEDIES[kind][0], "title": REMEDIES[kind][1]} for kind in kinds]
+    return [{"kind": kind, "label": t(REMEDIES[kind][0]), "title": t(REMEDIES[kind][1])} for kind in kinds]
 
 
 def apply_remedy(session: Session, message: Mapping[str, Any]) -> None:
@@ -200,4 +201,4 @@ def cost_estimates(session: Session, settings: ModelSettings) -> list[str]:
     segments = session.cache.get("segments", "segments/masks.png", session.project.segments) or ()
     stages: tuple[Stage, ...] = ("descriptions", "matches", "task", "rounds")
     estimates = {STAGE_TITLES[stage]: estimate_step(settings, stage, len(segments)) for stage in stages}
-    return [f"{title}: {estimate.sentence}" for title, estimate in estimates.items() if estimate.calls]
+    return [f"{t(title)}: {translated(estimate.sentence)}" for title, estimate in estimates.items() if estimate.calls]

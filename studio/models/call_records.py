@@ -13,6 +13,7 @@ from pipeline.models.trace.code_snippet import python_snippet
 from studio.pages.wording import STAGE_TITLES
 from studio.sessions.session import Session
 from studio.task.text_diff import diff_rows
+from studio.texts import t
 
 CALL_TITLES = {
     "describe_segment": "Describe the object",
@@ -67,7 +68,7 @@ def trace_record(session: Session | None) -> dict[str, Any]:
         "stages": [
             {
                 "stage": stage,
-                "title": STAGE_TITLES.get(stage, "Other"),  # type: ignore[arg-type]
+                "title": t(STAGE_TITLES.get(stage, "Other")),  # type: ignore[arg-type]
                 "groups": [
                     {
                         "about": subject_label(session, group[0]),
@@ -112,7 +113,7 @@ def subject_label(session: Session, call: Call) -> str:
 
 
 def call_title(call: Call) -> str:
-    return CALL_TITLES.get(call.kind) or single_line(call.kind.replace("_", " ")) or "a question"
+    return t(CALL_TITLES.get(call.kind, "")) or single_line(call.kind.replace("_", " ")) or t("a question")
 
 
 def _row(call: Call, running: set[str], earlier: set[tuple[str, str]]) -> dict[str, Any]:
@@ -138,12 +139,14 @@ def cost_summary(session: Session) -> str:
     """Return a sentence on what the project's calls cost so far."""
     sums = totals(call for call in session.calls.read() if not call.offline)
     if not sums.calls:
-        return "No model calls yet."
-    tokens = f"{sums.tokens.sum:,.0f} tokens" if sums.tokens.reported else "tokens unknown"
-    cost = f"${sums.cost.sum:.4f}" if sums.cost.reported else "cost unknown"
-    missing = f" ({sums.cost.missing} of unknown cost)" if sums.cost.reported and sums.cost.missing else ""
-    failed = f", {sums.failed} failed" if sums.failed else ""
-    return f"{sums.calls} {'call' if sums.calls == 1 else 'calls'}{failed}, {tokens}, {cost}{missing}."
+        return t("No model calls yet.")
+    tokens = t("{tokens} tokens", tokens=f"{sums.tokens.sum:,.0f}") if sums.tokens.reported else t("tokens unknown")
+    cost = f"${sums.cost.sum:.4f}" if sums.cost.reported else t("cost unknown")
+    missing = (
+        t(" ({missing} of unknown cost)", missing=sums.cost.missing) if sums.cost.reported and sums.cost.missing else ""
+    )
+    failed = t(", {failed} failed", failed=sums.failed) if sums.failed else ""
+    return t("{n} call|{n} calls", n=sums.calls) + f"{failed}, {tokens}, {cost}{missing}."
 
 
 # ---------------------------------------------------------------------- one call

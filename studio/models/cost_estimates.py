@@ -4,6 +4,7 @@ from pipeline.matching import MatcherName
 from pipeline.matching.model import QUESTION_KINDS
 from pipeline.models.costs.budget import Estimate, estimate_questions, estimate_step
 from pipeline.models.settings import ModelSettings
+from studio.texts import t
 
 AUTOMATIC_STAGES = ("descriptions", "matches", "task")
 """Stages that run as soon as a project is opened."""
@@ -32,4 +33,4 @@ def generation_estimate(settings: ModelSettings | None, objects: int) -> str:
         return ""
     estimate = estimate_step(settings, "rounds", objects)
     cost = "." if estimate.usd is None else f", {estimate.sentence.rpartition(', ')[2]}."
-    return f"Generating takes about {estimate.calls} calls{cost}"
+    return t("Generating takes about {calls} calls{cost}", calls=estimate.calls, cost=cost)

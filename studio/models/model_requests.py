@@ -10,6 +10,7 @@ from studio.models.sending import sending_record
 from studio.server.endpoints import Endpoint, session_context
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t, translated
 
 
 def panel_endpoint(sessions: SessionRegistry, selection: ModelSelection) -> Endpoint:
@@ -51,12 +52,12 @@ def panel_record(session: Session | None, selection: ModelSelection) -> dict[str
 
 def _use(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
     selection.use(request.get("settings"), request.get("key"))
-    return {"done": "In use in every open project. Results that depend on the model are computed again."}
+    return {"done": t("In use in every open project. Results that depend on the model are computed again.")}
 
 
 def _forget_key(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
     selection.forget_key()
-    return {"done": "The key is forgotten."}
+    return {"done": t("The key is forgotten.")}
 
 
 def _estimate(sessions: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
@@ -72,7 +73,7 @@ def _findings(_: SessionRegistry, selection: ModelSelection, request: dict) -> d
     results, running = selection.test_results(request.get("test"))
     return {
         "findings": [
-            {"what": result.check, "ok": result.ok, "sentence": call_records.single_line(result.message)}
+            {"what": result.check, "ok": result.ok, "sentence": translated(call_records.single_line(result.message))}
             for result in results
         ],
         "testing": running,

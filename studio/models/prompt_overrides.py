@@ -8,6 +8,7 @@ from pipeline.models.prompt_templates import FOLDER, PromptTemplate, load_prompt
 from pipeline.store import write_text
 from studio.models.call_records import CALL_TITLES
 from studio.task.text_diff import diff_rows
+from studio.texts import t
 
 MAX_PROMPT_LENGTH = 100_000
 """Characters."""
@@ -57,7 +58,7 @@ def reset_prompt(folder: Path, name: object) -> dict[str, Any]:
     """Delete the user's copy and return our prompt. Raises ModelError."""
     kind = _kind(name)
     (folder / f"{kind}.md").unlink(missing_ok=True)
-    return prompt_record(folder, kind, "The built-in prompt is used again.")
+    return prompt_record(folder, kind, t("The built-in prompt is used again."))
 
 
 def _kinds() -> list[str]:

@@ -12,6 +12,7 @@ from studio.server.endpoints import Endpoint, session_context
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t
 
 
 def sending_endpoint(sessions: SessionRegistry) -> Endpoint:
@@ -36,8 +37,8 @@ def sending_record(session: Session | None) -> dict[str, Any]:
 def _place(destination: Destination) -> str:
     """Return where a server is, as far as its address and its prices show."""
     if destination.is_this_machine:
-        return "on this machine"
-    return "on this machine, which passes it on" if is_loopback(destination.address) else "on another machine"
+        return t("on this machine")
+    return t("on this machine, which passes it on") if is_loopback(destination.address) else t("on another machine")
 
 
 def sending_state(session: Session) -> str:

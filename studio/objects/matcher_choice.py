@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.matching import all_matchers, calibration_warning, usable_matcher, why_unavailable
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
 
 def choose_matcher(session: Session, message: Mapping[str, Any]) -> None:
@@ -32,17 +33,25 @@ def matcher_record(session: Session | None, page_token: str) -> dict[str, Any]:
     services, chosen = session.allowed_services, chosen_matcher(session)
     used, reason = usable_matcher(chosen, services.model, services.encoder)  # type: ignore[arg-type]
     titles = {matcher.name: matcher.title for matcher in all_matchers()}
-    note = f"{titles.get(chosen, chosen)} {reason}. Until then all evidence decides." if reason else ""
-    note = " ".join(filter(None, (note, calibration_warning(services.encoder))))
+    note = (
+        t(
+            "{matcher} {reason}. Until then all evidence decides.",
+            matcher=t(titles.get(chosen, chosen)),
+            reason=translated(reason),
+        )
+        if reason
+        else ""
+    )
+    note = " ".join(filter(None, (note, translated(calibration_warning(services.encoder)))))
     return {
         "token": session.token,
         "page_token": page_token,
         "chosen": used,
         "note": note,
-        "library": f"the library in use, {len(services.library)} assets",
+        "library": t("the library in use, {count} assets", count=len(services.library)),
         "matchers": [
-            {"name": matcher.name, "title": matcher.title, "about": matcher.summary}
-            | {"unavailable": why_unavailable(matcher.name, services.model, services.encoder)}
+            {"name": matcher.name, "title": t(matcher.title), "about": t(matcher.summary)}
+            | {"unavailable": translated(why_unavailable(matcher.name, services.model, services.encoder))}
             for matcher in all_matchers()
         ],
     }

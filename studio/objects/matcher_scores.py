@@ -34,6 +34,7 @@ from studio.server.background import BackgroundTask
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
 from studio.server.services import cache_folder, library_services
+from studio.texts import t
 
 MAX_PATH_LENGTH = 4096
 
@@ -71,14 +72,16 @@ class MatcherScoring:
             if matcher in QUESTION_KIND_BY_MATCHER
         }
         count = len(request.frames)
-        plan = f"{count} labelled frame{'s' * (count != 1)}, {objects} objects."
+        plan = t(
+            "{n} labelled frame, {objects} objects.|{n} labelled frames, {objects} objects.", n=count, objects=objects
+        )
         if kinds:
             kinds |= {"describe_segment": objects} if getattr(services.model, "has_vision", False) else {}
             settings = getattr(services.model, "settings", None)
             estimate = estimate_questions(settings, kinds) if settings else None
             plan += f" {_cost_sentence(services.model.name, sum(kinds.values()), estimate)}"
             if destination := destination_of(services.model):
-                plan += f" Pictures and names of these objects are sent to {destination.address}."
+                plan += t(" Pictures and names of these objects are sent to {address}.", address=destination.address)
         return {"plan": plan}
 
     def start(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +194,7 @@ def _paths(text: object) -> list[Path]:
 
 def _cost_sentence(model: str, calls: int, estimate: Estimate | None) -> str:
     if estimate is None:
-        return f"About {calls} questions to {model}."
+        return t("About {calls} questions to {model}.", calls=calls, model=model)
     return f"{estimate.sentence.partition(', ')[2].capitalize()} ({model})."
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from pipeline.segmentation.fragments import find_fragments
 from studio.sessions.session import Session
+from studio.texts import t
 
-NOTE = "It is probably a part of {}: tiny, not supported, and right beside it."
+NOTE = "It is probably a part of {name}: tiny, not supported, and right beside it."
 
 
 def likely_parents(session: Session) -> dict[int, int]:
@@ -35,7 +36,7 @@ def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: dict[int, 
         parent, level = parents.get(record["id"]), (record.get("confidence") or {}).get("level", "unsure")
         if parent not in names or not record["is_object"] or level != "unsure":
             return record
-        note = NOTE.format(names[parent])
+        note = t(NOTE, name=names[parent])
         warnings = [note, *record.get("warnings", ())]
         suggestion = {"id": parent, "name": names[parent], "note": note}
         mark = {"warnings": warnings, "mark": "!", "mark_note": " ".join(warnings)}

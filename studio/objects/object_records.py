@@ -19,6 +19,7 @@ from studio.scene.fits import cached_fits, fidelities
 from studio.scene.pending_edits import PendingPlacement, pending_placements
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def object_list(session: Session | None) -> dict[str, Any]:
     return {
         "token": session.token if session else "",
         "objects": object_records(session),
-        "waiting": "Segmenting …",
+        "waiting": t("Segmenting …"),
     }
 
 
@@ -79,8 +80,8 @@ def object_cards(session: Session | None) -> dict[str, Any]:
     return {
         "token": session.token if session else "",
         "objects": sorted(object_records(session), key=lambda record: not record["is_object"]),
-        "methods": [{"method": method, "title": title} for method, title in titles.items() if title],
-        "waiting": "No objects yet. They show here when the masks are done.",
+        "methods": [{"method": method, "title": translated(title)} for method, title in titles.items() if title],
+        "waiting": t("No objects yet. They show here when the masks are done."),
     }
 
 
@@ -118,11 +119,15 @@ def _record(session: Session, segment: Segment, state: _ProjectState) -> dict[st
     if pending:
         record["placed"] = _placed(pending.placement) | {"changed": pending.changed}
     record["moved"] = id in state.moved
-    record["fit"] = state.fits.get(id)
+    record["fit"] = _fit(state.fits.get(id))
     record["confidence"] = _confidence(record, state.confidences.get(id))
     if warnings := record.get("warnings"):
         record |= {"mark": "!", "mark_note": " ".join(warnings)}
     return record
+
+
+def _fit(fit: dict[str, Any] | None) -> dict[str, Any] | None:
+    return fit and {key: translated(value) if isinstance(value, str) else value for key, value in fit.items()}
 
 
 def _confidence(record: dict[str, Any], confidence: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -130,7 +135,7 @@ def _confidence(record: dict[str, Any], confidence: dict[str, Any] | None) -> di
     if confidence is None or "placed" not in record:
         return None
     is_pose_only = record["placed"]["asset_id"] is None and record.get("match", {}).get("source") != "human"
-    return confidence | {"about": "place" if is_pose_only else ""}
+    return confidence | {"reason": translated(confidence["reason"]), "about": "pose" if is_pose_only else ""}
 
 
 def _confidences(session: Session) -> dict[int, dict[str, Any]]:
@@ -152,7 +157,7 @@ def _described(session: Session, segment: Segment, description: Description | No
     record: dict[str, Any] = {
         "id": segment.id,
         "name": f"object {segment.id}",
-        "caption": "not described yet",
+        "caption": t("not described yet"),
         "colour": object_colour(segment.id),
         "is_object": True,
         "source": segment.source,
@@ -170,7 +175,7 @@ def _described(session: Session, segment: Segment, description: Description | No
         "rgb": ",".join(str(int(c)) for c in measured.rgb),
         "shape": measured.shape,
         "size": [float(x) for x in measured.size],
-        "warnings": list(description.warnings),
+        "warnings": [translated(warning) for warning in description.warnings],
     }
 
 
@@ -179,7 +184,7 @@ def _match(session: Session, match: Match) -> dict[str, Any]:
         "asset_id": match.asset_id,
         "asset_name": _asset_name(session, match.asset_id),
         "scale": float(match.scale),
-        "reason": match.reason,
+        "reason": translated(match.reason),
         "source": match.source,
         "asset": _asset(session, match.asset_id),
         "machine": _machine(session, match),
@@ -211,7 +216,7 @@ def _candidate(session: Session, candidate: Candidate) -> dict[str, Any]:
         "image": _card(session, candidate.asset_id),
         "score": float(candidate.score),
         "scores": {name: float(score) for name, score in candidate.scores.items()},
-        "reason": candidate.reason,
+        "reason": translated(candidate.reason),
     }
 
 

@@ -14,6 +14,14 @@ from pipeline.resources import SAMPLE_SCENES
 from studio.masks.uploads import Uploads, frame_index
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t
+
+AGES = (
+    ("{n} day ago|{n} days ago", 86400),
+    ("{n} hour ago|{n} hours ago", 3600),
+    ("{n} minute ago|{n} minutes ago", 60),
+)
+"""How an age is written, with the seconds of its unit."""
 
 
 def gallery_record(sessions: SessionRegistry) -> dict[str, Any]:
@@ -59,7 +67,7 @@ def _about(folder: Path) -> str:
     if not expected.exists():
         return ""
     objects = json.loads(expected.read_text(encoding="utf-8")).get("objects", [])
-    return f"{len(objects)} objects"
+    return t("{n} object|{n} objects", n=len(objects))
 
 
 def projects(workspace: Path) -> list[dict[str, Any]]:
@@ -82,12 +90,12 @@ def projects(workspace: Path) -> list[dict[str, Any]]:
 def _progress(folder: Path, done: int) -> str:
     """Return how far a project is with that many stages done, and whether its newest round failed."""
     if done < len(STAGES):
-        return f"{done} of {len(STAGES)} stages done"
+        return t("{done} of {stages} stages done", done=done, stages=len(STAGES))
     with suppress(OSError, ValueError, KeyError, IndexError, TypeError):
         newest = json.loads((folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         if not newest["clean"]:
-            return f"round {int(newest['number'])} failed"
-    return "all stages done"
+            return t("round {number} failed", number=int(newest["number"]))
+    return t("all stages done")
 
 
 def _title(name: str) -> str:
@@ -97,8 +105,8 @@ def _title(name: str) -> str:
 def _ago(then: float) -> str:
     """Return how long ago a time, in seconds since 1970, is."""
     seconds = time.time() - then
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+    for age, length in AGES:
         if seconds >= length:
             number = int(seconds // length)
-            return f"{number} {unit}{'s' * (number > 1)} ago"
-    return "just now"
+            return t(age, n=number)
+    return t("just now")

@@ -12,6 +12,7 @@ from studio.models import cost_estimates
 from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
 from studio.sessions.session import Session
 from studio.task.round_outcome import outcome_line
+from studio.texts import t, translated
 
 
 def top_bar_record(session: Session | None, services: Services) -> dict[str, Any]:
@@ -28,17 +29,17 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
         "decided": len(project.decisions),
         "can_undo": bool(undo),
         "can_redo": bool(redo),
-        "undo": describe_decision(undo) if undo else "",
-        "redo": describe_decision(redo) if redo else "",
+        "undo": translated(describe_decision(undo)) if undo else "",
+        "redo": translated(describe_decision(redo)) if redo else "",
     }
 
 
 def _saved(session: Session) -> str:
     project = session.project
     if not project.is_writer:
-        return "view only"
+        return t("view only")
     at = time.localtime(project.decisions[-1].at) if project.decisions else None
-    return f"saved {time.strftime('%H:%M', at)}" if at else "saved"
+    return t("saved {time}", time=time.strftime("%H:%M", at)) if at else t("saved")
 
 
 def service_records(services: Services, session: Session | None = None) -> list[dict[str, Any]]:
@@ -56,33 +57,43 @@ def service_records(services: Services, session: Session | None = None) -> list[
 def _segmenter_record(name: str) -> dict[str, Any]:
     info = catalogue().get(name)
     if info is None:
-        return {"what": "segmenter", "name": name, "live": True, "note": f"Outlines come from {name}."}
-    title = f"{info.title} (stand-in for SAM 2)" if info.is_stand_in else info.title
-    return {"what": "segmenter", "name": title, "live": not info.is_stand_in, "note": info.note}
+        return {"what": t("segmenter"), "name": name, "live": True, "note": t("Outlines come from {name}.", name=name)}
+    title = t("{title} (stand-in for SAM 2)", title=t(info.title)) if info.is_stand_in else t(info.title)
+    return {"what": t("segmenter"), "name": title, "live": not info.is_stand_in, "note": t(info.note)}
 
 
 def _model_record(label: str, is_allowed: bool) -> dict[str, Any]:
     if not is_allowed:
-        note = f"Offline rules answer: this project is not sent to {label}'s server."
-        return {"what": "model", "name": f"rules ({label} not asked)", "live": False, "note": note, "opens": "model"}
+        note = t("Offline rules answer: this project is not sent to {label}'s server.", label=label)
+        return {
+            "what": t("model"),
+            "name": t("rules ({label} not asked)", label=label),
+            "live": False,
+            "note": note,
+            "opens": "model",
+        }
     is_planner = label == "rules"
-    source = "offline rules" if is_planner else label
+    source = t("offline rules") if is_planner else label
     return {
-        "what": "model",
-        "name": "rules (no language model)" if is_planner else label,
+        "what": t("model"),
+        "name": t("rules (no language model)") if is_planner else label,
         "live": not is_planner,
-        "note": f"Tasks, programs and repairs come from {source}.",
+        "note": t("Tasks, programs and repairs come from {source}.", source=source),
         "opens": "model",
     }
 
 
 def _library_record(library: Library) -> dict[str, Any]:
-    skipped = f" {len(library.skipped)} folders could not be read." if library.skipped else ""
+    skipped = (
+        " " + t("{n} folder could not be read.|{n} folders could not be read.", n=len(library.skipped))
+        if library.skipped
+        else ""
+    )
     return {
-        "what": "library",
-        "name": f"{len(library.assets)} assets",
+        "what": t("library"),
+        "name": t("{n} asset|{n} assets", n=len(library.assets)),
         "live": True,
-        "note": f"Browse all assets and add more.{skipped}",
+        "note": t("Browse all assets and add more.{skipped}", skipped=skipped),
         "opens": "library",
     }
 
@@ -92,7 +103,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
     if session is None:
         return {}
     lines = [
-        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": line.text, "kind": line.kind}
+        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": translated(line.text), "kind": line.kind}
         for line in list(session.log.lines)
     ]
     work = session.runner.current
@@ -101,7 +112,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         "running": work is not None,
         "calls": len(session.calls.read()),
         "protection": _protection_record(session.services.sandbox),
-        "message": _capitalised(_idle_message(session, lines[-1]["text"] if lines else "")),
+        "message": _capitalised(_idle_message(session)),
     }
     if work:
         record |= {"stopping": work.stopping, "message": _work_message(session)}
@@ -114,8 +125,8 @@ def _work_message(session: Session) -> str:
     """Return what is being done: the newest step, or the round that is judged since."""
     work, judged_now = session.runner.current, session.judged_now
     if judged_now is not None:
-        return f"{STAGE_TITLES['rounds']} · judging round {judged_now.number}"
-    return progress_line(work.last) if work and work.last else "Starting"
+        return t("Simulation · judging round {number}", number=judged_now.number)
+    return translated(progress_line(work.last)) if work and work.last else t("Starting")
 
 
 def _protection_record(sandbox: Sandbox) -> dict[str, str]:
@@ -124,7 +135,11 @@ def _protection_record(sandbox: Sandbox) -> dict[str, str]:
     if protection is None:
         return {}
     state = "confined" if protection.confines else "agreed" if sandbox.unprotected else "refused"
-    return {"state": state, "title": "\n".join(protection.sentences), "question": protection.refusal}
+    return {
+        "state": state,
+        "title": "\n".join(map(translated, protection.sentences)),
+        "question": translated(protection.refusal),
+    }
 
 
 def agree_to_run_unconfined(session: Session) -> None:
@@ -133,17 +148,22 @@ def agree_to_run_unconfined(session: Session) -> None:
     session.log.add("Programs run unconfined until the studio is restarted.", "person")
 
 
-def _idle_message(session: Session, last: str) -> str:
-    """Return the message while nothing runs; `last` is the last line of the log."""
+def _idle_message(session: Session) -> str:
+    """Return the message while nothing runs."""
+    last = session.log.lines[-1].text if session.log.lines else ""
     prepared = (f"{STAGE_TITLES['task']} · ", f"{STAGE_TITLES['scene']} · ")
     judged = (f"{STAGE_TITLES['solution']} · ", f"{STAGE_TITLES['rounds']} · ")
     if last.startswith((*prepared, *judged)) and (outcome := outcome_line(session)):
         return outcome
     if last.startswith(prepared) and (tasks := session.project.tasks()) is not None:
-        count = f"{len(tasks)} {'task is' if len(tasks) == 1 else 'tasks are'}"
         estimate = cost_estimates.generation_estimate(getattr(session.allowed_services.model, "settings", None), 0)
-        return f"Ready. {count} proposed: choose one, or write your own. {estimate}".strip()
-    return last or "Ready."
+        return t(
+            "Ready. {n} task is proposed: choose it, or write your own. {estimate}"
+            "|Ready. {n} tasks are proposed: choose one, or write your own. {estimate}",
+            n=len(tasks),
+            estimate=estimate,
+        ).strip()
+    return translated(last) or t("Ready.")
 
 
 def _capitalised(text: str) -> str:

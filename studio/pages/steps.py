@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pipeline.project import Stage
 from studio.sessions.session import Session
+from studio.texts import t
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def _needs_attention(step: Step, session: Session) -> bool:
 
 def tab_label(step: Step, session: Session | None) -> str:
     """Return the two lines of the step's tab."""
-    return f"{step.title}\n{STATE_LABELS[step_state(step, session)]}"
+    return f"{t(step.title)}\n{t(STATE_LABELS[step_state(step, session)])}"
 
 
 def furthest_step(session: Session | None) -> str:

@@ -24,6 +24,7 @@ from studio.server.errors import RequestError
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t
 
 MIN_SETTLING = 0.002
 """Metres, or radians times ten, that settling must have moved an object to be mentioned."""
@@ -179,10 +180,10 @@ def settling_note(chosen: Pose, settled: Pose) -> str:
     if abs(offset[2]) >= MIN_SETTLING / 2:
         changes.append(f"{_length(abs(offset[2]))} {'down' if offset[2] < 0 else 'up'}")
     if sideways >= MIN_SETTLING / 2:
-        changes.append(f"{_length(sideways)} sideways")
+        changes.append(t("{sideways} sideways", sideways=_length(sideways)))
     if angle >= math.radians(1):
-        changes.append(f"turned it {math.degrees(angle):.0f}°")
-    return f"Settling moved it {', '.join(changes)} from your pose." if changes else ""
+        changes.append(t("turned it {angle}°", angle=f"{math.degrees(angle):.0f}"))
+    return t("moved it {changes}", changes=", ".join(changes)) if changes else ""
 
 
 def _angle(a: Pose, b: Pose) -> float:

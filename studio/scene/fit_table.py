@@ -6,14 +6,16 @@ from pipeline.scene import Placement
 from pipeline.scene.articulation import moving_parts
 from studio.objects.object_records import object_records
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
-NOT_COMPARED = {"iou": None, "depth_error": None, "verdict": "Not compared", "ok": True}
+NOT_COMPARED = {"iou": None, "depth_error": None, "ok": True}
 
 
 def fit_table(session: Session | None) -> dict[str, Any]:
     """Return FitTable's value: how each object of the twin agrees with the photograph, and notes about the twin."""
+    not_compared = NOT_COMPARED | {"verdict": t("Not compared")}
     rows = [
-        {key: record[key] for key in ("id", "name", "colour", "confidence")} | (record["fit"] or NOT_COMPARED)
+        {key: record[key] for key in ("id", "name", "colour", "confidence")} | (record["fit"] or not_compared)
         for record in object_records(session)
         if record.get("placed")
     ]
@@ -21,7 +23,7 @@ def fit_table(session: Session | None) -> dict[str, Any]:
     return {
         "rows": rows,
         "notes": [note for placement in scene.placements for note in _notes(placement)] if scene else [],
-        "waiting": session.project.error("scene") if session else "",
+        "waiting": translated(session.project.error("scene")) if session else "",
     }
 
 
@@ -39,9 +41,13 @@ def _notes(placement: Placement) -> list[str]:
     name = placement.name
     notes = []
     if placement.foot:
-        notes.append(f"{name} would topple; a flat foot was added.")
+        notes.append(t("{name} would topple; a flat foot was added.", name=name))
     if placement.prop:
         notes.append(
-            f"No support found under {name}; a fixed block holds it up. Add a mask for its support, or split a mask."
+            t(
+                "No support found under {name}; a fixed block holds it up. "
+                "Add a mask for its support, or split a mask.",
+                name=name,
+            )
         )
     return notes

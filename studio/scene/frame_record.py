@@ -8,6 +8,7 @@ from studio.objects import images
 from studio.scene.camera_correction import camera_record
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
 
 def frame_record(session: Session | None) -> dict[str, Any] | None:
@@ -42,7 +43,11 @@ def depth_coverage(frame: Frame) -> str:
 def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
     project, support, k = session.project, session.support, frame.intrinsics
     camera = camera_record(frame, project.original_frame, support)
-    table = f"{camera['table'][0]:.2f} × {camera['table'][1]:.2f} m visible" if camera["table"] else "not found"
+    table = (
+        t("{length} × {width} m visible", length=f"{camera['table'][0]:.2f}", width=f"{camera['table'][1]:.2f}")
+        if camera["table"]
+        else t("not found")
+    )
     error = project.error("frame")
     return {
         "image": f"/project/{session.token}/colour.jpg",
@@ -55,10 +60,22 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
         "table": images.table_outline(frame, support) if support else [],
         "facts": [
             ["from", frame.source or "a frame"],
-            ["camera", f"{k.width} × {k.height} pixels, focal length {k.fx:.0f} × {k.fy:.0f}"],
-            ["depth known", f"{depth_coverage(frame)} of the pixels"],
-            ["table", table],
-            ["camera pose", "given with the frame" if frame.world_from_camera is not None else "from the table"],
+            [
+                t("camera"),
+                t(
+                    "{width} × {height} pixels, focal length {fx} × {fy}",
+                    width=k.width,
+                    height=k.height,
+                    fx=f"{k.fx:.0f}",
+                    fy=f"{k.fy:.0f}",
+                ),
+            ],
+            [t("depth known"), t("{share} of the pixels", share=depth_coverage(frame))],
+            [t("table"), table],
+            [
+                t("camera pose"),
+                t("given with the frame") if frame.world_from_camera is not None else t("from the table"),
+            ],
         ],
-        "notes": [*frame.notes, *getattr(support, "notes", ()), *([error] if error else [])],
+        "notes": [translated(note) for note in (*frame.notes, *getattr(support, "notes", ()), error) if note],
     }

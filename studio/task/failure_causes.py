@@ -10,6 +10,7 @@ from pipeline.tasks import Task
 from studio.server.errors import RequestError
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
+from studio.texts import t
 
 MAX_FACTS = 3
 WIDENING = 2.0
@@ -53,16 +54,21 @@ def widened(simulation: str) -> str:
 def _facts(shown: Round) -> Iterator[dict[str, Any]]:
     """Yield findings, the most telling first."""
     report, evidence = shown.report, shown.report.evidence
-    for title, text in (("Refused", report.violation), ("Crashed", report.crash)):
+    for title, text in ((t("Refused"), report.violation), (t("Crashed"), report.crash)):
         if text:
             yield _fact(f"{title}: {text}")
     if report.timed_out:
-        yield _fact(str(evidence.get("stopped") or "Timed out"))
+        yield _fact(str(evidence.get("stopped") or t("Timed out")))
     for event in evidence.get("events") or ():
         if not event.get("ok") and event.get("message"):
             gave_up = event.get("verb") == "give up"
-            action = "gave up on" if gave_up else f"could not {event.get('verb')}"
-            text = f"The robot {action} {_plain(event.get('object'))}: {_plain(event['message'])}"
+            action = t("gave up on") if gave_up else t("could not {verb}", verb=event.get("verb"))
+            text = t(
+                "The robot {action} {object}: {message}",
+                action=action,
+                object=_plain(event.get("object")),
+                message=_plain(event["message"]),
+            )
             yield _fact(text, event.get("time"))
     end = evidence.get("simulated_seconds")
     for goal in evidence.get("goals") or ():
@@ -70,12 +76,21 @@ def _facts(shown: Round) -> Iterator[dict[str, Any]]:
             yield _goal_fact(goal, end)
     for name, motion in (evidence.get("objects") or {}).items():
         if (motion.get("top") or 1) < 0:
-            yield _fact(f"{_plain(name)} fell off the table", end)
+            yield _fact(t("{name} fell off the table", name=_plain(name)), end)
         elif (motion.get("turned") or 0) > TIPPED_RAD:
-            yield _fact(f"{_plain(name)} tipped over by {motion['turned'] * 57.3:.0f}°", end)
+            yield _fact(
+                t("{name} tipped over by {turned}°", name=_plain(name), turned=f"{motion['turned'] * 57.3:.0f}"), end
+            )
         elif (motion.get("pushed") or 0) > PUSHED_M:
-            yield _fact(f"{_plain(name)} was pushed {motion['pushed'] * 100:.0f} cm and never picked up", end)
-    why = str(evidence.get("why") or "no reason")
+            yield _fact(
+                t(
+                    "{name} was pushed {pushed} cm and never picked up",
+                    name=_plain(name),
+                    pushed=f"{motion['pushed'] * 100:.0f}",
+                ),
+                end,
+            )
+    why = str(evidence.get("why") or t("no reason"))
     for check in report.checks:
         if not check.passed and check.message and why not in check.message:
             yield _fact(_plain(check.message), check.instant if check.instant is not None else end)
@@ -85,12 +100,12 @@ def _goal_fact(goal: Mapping[str, Any], end: float | None) -> dict[str, Any]:
     name, miss = _plain(goal.get("name")), goal.get("miss")
     held = [time for time, missed in goal.get("over_time") or () if missed is not None and missed <= 0]
     if held:
-        return _fact(f"“{name}” held at {held[-1]:.1f} s and was lost again", held[-1])
+        return _fact(t("“{name}” held at {held} s and was lost again", name=name, held=f"{held[-1]:.1f}"), held[-1])
     nearest = goal.get("nearest_miss")
-    short = f" by {miss * 100:.1f} cm" if isinstance(miss, int | float) else ""
+    short = t(" by {miss} cm", miss=f"{miss * 100:.1f}") if isinstance(miss, int | float) else ""
     near = isinstance(nearest, int | float) and isinstance(miss, int | float) and nearest < miss - 0.001
-    best = f"; it came within {nearest * 100:.1f} cm" if near and nearest is not None else ""
-    return _fact(f"“{name}” is missed{short} at the end{best}", end)
+    best = t("; it came within {nearest} cm", nearest=f"{nearest * 100:.1f}") if near and nearest is not None else ""
+    return _fact(t("“{name}” is missed{short} at the end{best}", name=name, short=short, best=best), end)
 
 
 def _fact(text: str, instant: float | None = None) -> dict[str, Any]:
@@ -99,17 +114,17 @@ def _fact(text: str, instant: float | None = None) -> dict[str, Any]:
 
 def _remedies(session: Session, shown: Round) -> Iterator[dict[str, str]]:
     if widened(shown.program.simulation) != shown.program.simulation:
-        yield {"kind": "widen", "title": "Widen the goals", "instruction": ""}
+        yield {"kind": "widen", "title": t("Widen the goals"), "instruction": ""}
     task, proposed = session.project.task(), [one for one in session.project.tasks() or () if _may_work(session, one)]
     if task is None:
         return
     others = [one for one in proposed if one.instruction != shown.task]
     other = next((one for one in others if one.kind == task.kind and set(one.objects) - set(task.objects)), None)
     if other:
-        yield {"kind": "other object", "title": "Try another object", "instruction": other.instruction}
+        yield {"kind": "other object", "title": t("Try another object"), "instruction": other.instruction}
     smaller = min(others, key=lambda one: (len(one.objects), len(one.goals), one.difficulty or 0.0), default=None)
     if smaller and smaller is not other and len(smaller.objects) <= max(1, len(task.objects)):
-        yield {"kind": "smaller task", "title": "Try a smaller task", "instruction": smaller.instruction}
+        yield {"kind": "smaller task", "title": t("Try a smaller task"), "instruction": smaller.instruction}
 
 
 def _may_work(session: Session, task: Task) -> bool:

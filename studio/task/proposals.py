@@ -18,6 +18,7 @@ from pipeline.simulation import kit
 from pipeline.tasks import Task, scene_to_json
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
+from studio.texts import t, translated
 
 MAX_EASY, MIN_HARD = 0.25, 0.5
 """Difficulties between which a task is "medium"."""
@@ -38,7 +39,8 @@ def task_cards(session: Session | None) -> dict[str, Any]:
         "decided": bool(session.project.active_decisions("task")),
         "current_trial": session.rehearsing,
         "fills": TASK_FIELD,
-        "waiting": session.project.error("task") or "Tasks are proposed here as soon as there is a twin.",
+        "waiting": translated(session.project.error("task"))
+        or t("Tasks are proposed here as soon as there is a twin."),
     }
 
 
@@ -50,7 +52,7 @@ def clarification(session: Session | None) -> dict[str, Any]:
     instructions = [task.instruction for task in proposed[:MAX_ALTERNATIVES]]
     alternatives = error.alternatives or ([] if error.suggestion else instructions)
     return {
-        "reason": error.reason,
+        "reason": translated(error.reason),
         "suggestion": error.suggestion,
         "alternatives": list(alternatives),
         "fills": TASK_FIELD,
@@ -132,7 +134,7 @@ def _card(session: Session, task: Task) -> dict[str, Any]:
         "level": _level(task.difficulty),
         **record,
         "why": in_plain_words(record["why"], names),
-        "refusal": in_plain_words(refusal, names),
+        "refusal": translated(in_plain_words(refusal, names)),
     }
 
 
@@ -142,7 +144,7 @@ def _rehearsal_record(session: Session, rehearsal: Rehearsal | None) -> dict[str
     return {
         "tried": True,
         "feasible": rehearsal.solved,
-        "why": rehearsal.reason,
+        "why": translated(rehearsal.reason),
         "moves": rehearsal.carries,
         "picture": f"/project/{session.token}/goal/{rehearsal.key}.png" if rehearsal.poses else "",
     }

@@ -9,6 +9,7 @@ from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_source
 from studio.sessions.session import Session
+from studio.texts import t, translated
 
 STATE_LABELS = {"done": "✓ Done", "failed": "✕ Failed", "stale": "↻ Out of date", "todo": "○ Not started"}
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
@@ -38,7 +39,9 @@ def results_record(session: Session | None) -> dict[str, Any]:
         "ready": bool(project.rounds()),
     }
     if solution is None:
-        waiting = project.error("solution") or "Generate a task first; the oracle then tries it on every seed."
+        waiting = translated(project.error("solution")) or t(
+            "Generate a task first; the oracle then tries it on every seed."
+        )
         return record | {"waiting": waiting}
     return record | _solution_record(session, solution)
 
@@ -55,7 +58,7 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
         "solved": solution.solved,
         "sentence": _summary(solution),
         "seeds": [
-            {"seed": seed, "reward": float(reward), "success": success, "crash": crash, "why": why}
+            {"seed": seed, "reward": float(reward), "success": success, "crash": crash, "why": translated(why)}
             for seed, reward, success, crash, why in rows
         ],
         "failure": failure,
@@ -65,12 +68,17 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
 
 def _summary(solution: Solution) -> str:
     titles = [kind.title for kind in ROBOTS.values() if kind.source == solution.source]
-    robot = titles[0] if titles else "Robot"
+    robot = titles[0] if titles else t("Robot")
     crashed = sum(bool(crash) for crash in solution.crashes)
-    crashes = f"; {crashed} crashed and count as failed" if crashed else ""
-    return (
-        f"{robot}: solved {sum(solution.success)} of {len(solution.success)} seeds, with a reward above 0.99 "
-        f"({solution.strict_rate:.0%}){crashes}. A task counts as solved from half of the seeds on."
+    crashes = t("; {crashed} crashed and count as failed", crashed=crashed) if crashed else ""
+    return t(
+        "{robot}: {solved} of {seeds} seeds solved, {strict} with a reward above 0.99{crashes}. "
+        "A task counts as solved if half of its seeds are.",
+        robot=t(robot),
+        solved=sum(solution.success),
+        seeds=len(solution.success),
+        strict=f"{solution.strict_rate:.0%}",
+        crashes=crashes,
     )
 
 
@@ -78,12 +86,19 @@ def _exports(session: Session, has_solution: bool) -> list[dict[str, str]]:
     """Return {name, title, holds, lacks, missing, address} of each export format, the zip first."""
     return [
         {
-            "name": name, "title": about.title, "holds": about.holds, "lacks": about.lacks,
-            "missing": about.missing or ("solve the task first" if about.needs_solution and not has_solution else ""),
+            "name": name, "title": t(about.title), "missing": _missing(about, has_solution),
+            "holds": translated(about.holds), "lacks": translated(about.lacks),
             "address": f"/project/{session.token}/export/{name}",
         }
         for name, about in export_formats().items()
     ]  # fmt: skip
+
+
+def _missing(about: Any, has_solution: bool) -> str:
+    """Return why a format cannot be exported; empty if it can."""
+    if about.missing:
+        return translated(about.missing)
+    return t("solve the task first") if about.needs_solution and not has_solution else ""
 
 
 def _video(session: Session, name: str) -> str | None:
@@ -98,7 +113,9 @@ def _robots(session: Session) -> list[dict[str, Any]]:
     made_with = project.made_with("solution")
     used = None if made_with is None else made_with.partition(", ")[2] or "gripper"
     chosen = project_robot(project, session.services) if project.active_decisions("robot") or used is None else used
-    return [{"name": k.name, "title": k.title, "note": k.note, "chosen": k.name == chosen} for k in ROBOTS.values()]
+    return [
+        {"name": k.name, "title": t(k.title), "note": t(k.note), "chosen": k.name == chosen} for k in ROBOTS.values()
+    ]
 
 
 def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
@@ -106,11 +123,11 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
     project, state = session.project, session.project.stages()[stage]
     kinds = STAGE_DECISIONS.get(stage, ())
     count = len(project.active_decisions(*kinds)) if kinds else 0
-    decided = f"{count} manual {'edit' if count == 1 else 'edits'}" if count else ""
+    decided = t("{n} manual edit|{n} manual edits", n=count) if count else ""
     return {
-        "stage": STAGE_TITLES[stage],
-        "state": STATE_LABELS[state],
+        "stage": t(STAGE_TITLES[stage]),
+        "state": t(STATE_LABELS[state]),
         "tone": STATE_TONES[state],
-        "source": "" if state == "todo" else describe_source(stage, project.made_with(stage)),
-        "note": project.error(stage) if state == "failed" else decided,
+        "source": "" if state == "todo" else translated(describe_source(stage, project.made_with(stage))),
+        "note": translated(project.error(stage)) if state == "failed" else decided,
     }

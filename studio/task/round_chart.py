@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.router import Round
 from studio.sessions.session import Session
+from studio.texts import t
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -36,13 +37,13 @@ def rounds_figure(rounds: Sequence[Round]) -> "Figure":
     passed = [sum(c.passed for c in one.report.checks) / max(1, len(one.report.checks)) for one in rounds]
     routes = [f"{one.route.replace('_', ' ') or 'no decision'}: {_wrapped(one.reason)}" for one in rounds]
     figure = go.Figure()
-    for name, values, colour in (("Reward", rewards, REWARD_COLOUR), ("Checks passed", passed, CHECKS_COLOUR)):
+    for name, values, colour in ((t("Reward"), rewards, REWARD_COLOUR), (t("Checks passed"), passed, CHECKS_COLOUR)):
         hover = f"Round %{{x}}<br>{name} %{{y:.2f}}<br>%{{customdata}}<extra></extra>"
         line = go.Scatter(x=numbers, y=values, name=name, mode="lines+markers", line_color=colour)
         figure.add_trace(line.update(customdata=routes, hovertemplate=hover))
     figure.update_layout(height=240, margin={"l": 40, "r": 10, "t": 28, "b": 36}, template="plotly_white")
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}, modebar_remove=TOOLS)
-    figure.update_xaxes(title="Round", dtick=1)
+    figure.update_xaxes(title=t("Round"), dtick=1)
     figure.update_yaxes(range=[-0.05, 1.05])
     return figure
 

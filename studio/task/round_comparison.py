@@ -8,6 +8,7 @@ from pipeline.simulation.run_record import RunRecord
 from studio.sessions.round_replay import PHOTOGRAPHED_LAYOUT, RoundLayout
 from studio.sessions.session import Session
 from studio.task.text_diff import program_diff
+from studio.texts import t
 
 WORDS = {True: "met", False: "not met", None: "absent"}
 
@@ -25,10 +26,10 @@ def compare(session: Session, message: Mapping[str, Any]) -> None:
 
 def layout_title(layout: RoundLayout, with_layout: bool = False) -> str:
     """Return the words for a rollout on the screen."""
-    title = f"Round {layout.number}"
+    title = t("Round {number}", number=layout.number)
     if layout.seed != PHOTOGRAPHED_LAYOUT:
-        return f"{title}, layout {layout.seed}"
-    return f"{title}, photographed layout" if with_layout else title
+        return t("{title}, layout {seed}", title=title, seed=layout.seed)
+    return t("{title}, photographed layout", title=title) if with_layout else title
 
 
 def comparison_record(session: Session, by_number: Mapping[int, Round]) -> dict[str, Any] | None:
@@ -56,8 +57,11 @@ def compared_titles(pair: tuple[RoundLayout, RoundLayout]) -> list[str]:
 def outcome_differences(a: Round, b: Round) -> list[list[str]]:
     """Return the name of each check and goal that only one of two rounds meets, and how each of them ended."""
     outcomes = [
-        {f"Check {_plain(c.name)}": c.passed for c in one.report.checks}
-        | {f"Goal {_plain(goal.get('name'))}": bool(goal.get("met")) for goal in one.report.evidence.get("goals") or ()}
+        {t("Check {name}", name=_plain(c.name)): c.passed for c in one.report.checks}
+        | {
+            t("Goal {name}", name=_plain(goal.get("name"))): bool(goal.get("met"))
+            for goal in one.report.evidence.get("goals") or ()
+        }
         for one in (a, b)
     ]
     return _rows(*outcomes, differing=True)
@@ -66,8 +70,10 @@ def outcome_differences(a: Round, b: Round) -> list[list[str]]:
 def layout_outcomes(a: RunRecord | None, b: RunRecord | None) -> list[list[str]]:
     """Return the reward and the goals of two rollouts and how each of them ended."""
     records = [record for record in (a, b) if record is not None]
-    goals = [{f"Goal {_plain(goal['name'])}": bool(goal["met"]) for goal in record.goals} for record in records]
-    return [["Reward", *(f"{record.reward:.2f}" for record in records)], *_rows(*goals, differing=False)]
+    goals = [
+        {t("Goal {name}", name=_plain(goal["name"])): bool(goal["met"]) for goal in record.goals} for record in records
+    ]
+    return [[t("Reward"), *(f"{record.reward:.2f}" for record in records)], *_rows(*goals, differing=False)]
 
 
 def _rows(a: Mapping[str, bool], b: Mapping[str, bool], differing: bool) -> list[list[str]]:

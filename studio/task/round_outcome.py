@@ -1,6 +1,7 @@
 """How the rounds of the task ended, in one line."""
 
 from studio.sessions.session import Session
+from studio.texts import t
 
 
 def outcome_line(session: Session) -> str:
@@ -11,10 +12,21 @@ def outcome_line(session: Session) -> str:
     newest = rounds[-1]
     solution = session.cache.get("solution", "solution.json", session.project.solution)
     is_current = solution is not None and session.project.stages()["solution"] == "done"
-    seeds = f"{sum(solution.success)} of {len(solution.success)} seeds" if solution and is_current else ""
+    seeds = (
+        t("{solved} of {seeds} seeds", solved=sum(solution.success), seeds=len(solution.success))
+        if solution and is_current
+        else ""
+    )
     if newest.report.clean:
-        verdict = "Solved" if solution and solution.solved else "Not solved"
-        return f"{verdict}: {seeds}. Watch it in Review and export." if seeds else f"Round {newest.number} passed."
+        verdict = t("Solved") if solution and solution.solved else t("Not solved")
+        return (
+            t("{verdict}: {seeds}. Watch it in Review and export.", verdict=verdict, seeds=seeds)
+            if seeds
+            else t("Round {number} passed.", number=newest.number)
+        )
     if best.number == newest.number:
-        return f"Round {newest.number} failed; no round passed."
-    return f"Round {newest.number} failed; showing round {best.number}" + f", solved on {seeds}" * bool(seeds) + "."
+        return t("Round {number} failed; no round passed.", number=newest.number)
+    solved = t(", solved on {seeds}", seeds=seeds) if seeds else ""
+    return t(
+        "Round {failed} failed; showing round {shown}{solved}.", failed=newest.number, shown=best.number, solved=solved
+    )

@@ -10,6 +10,7 @@ from studio.sessions.session import Session
 from studio.task.failure_causes import failure_causes
 from studio.task.round_comparison import comparison_record
 from studio.task.text_diff import program_diff
+from studio.texts import translated
 
 
 def timeline_record(session: Session | None) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
         "parent": shown.parent,
         "clean": report.clean,
         "checks": [
-            {"name": c.name, "passed": c.passed, "message": c.message, "line": c.line, "instant": c.instant}
+            {"name": c.name, "passed": c.passed, "message": translated(c.message), "line": c.line, "instant": c.instant}
             for c in report.checks
         ],
         "mutations": dict(report.evidence.get("noticed") or {}),
@@ -108,7 +109,7 @@ def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
         "timed_out": report.timed_out,
         "violation": report.violation,
         "route": shown.route,
-        "reason": shown.reason,
+        "reason": translated(shown.reason),
         "confidence": shown.confidence,
         "change": shown.change,
         "seconds": shown.seconds,

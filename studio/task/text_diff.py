@@ -3,6 +3,7 @@
 import difflib
 
 from pipeline.simulation import Program
+from studio.texts import t
 
 
 def program_diff(before: Program, after: Program) -> dict[str, list]:
@@ -19,7 +20,7 @@ def diff_rows(left: list[str], right: list[str], context: int = 3) -> list:
     """
     rows: list = []
     for group in difflib.SequenceMatcher(None, left, right, autojunk=False).get_grouped_opcodes(context):
-        rows.append(["gap", None, f"line {group[0][3] + 1}", None, ""])
+        rows.append(["gap", None, t("line {number}", number=group[0][3] + 1), None, ""])
         for kind, a0, a1, b0, b1 in group:
             for i in range(max(a1 - a0, b1 - b0)):
                 row_kind = "same" if kind == "equal" else "change"

@@ -45,15 +45,11 @@ def _translated(message: str, language: str) -> str:
 
 @cache
 def _patterns(language: str) -> list[tuple[re.Pattern[str], list[str], str]]:
-    """Return (pattern, names of the placeholders, translation) of texts with placeholders, the most specific first."""
-    forms = [
-        (english, translation)
-        for texts in catalogue(language).items()
-        for english, translation in zip(*(side.split("|") if "{n}" in texts[0] else [side] for side in texts), strict=False)
-        if PLACEHOLDER.search(english) and re.search(r"\w", PLACEHOLDER.sub("", english))
-    ]
-    forms.sort(key=lambda form: -len(PLACEHOLDER.sub("", form[0])))
-    return [(_pattern(english), PLACEHOLDER.findall(english), translation) for english, translation in forms]
+    """Return (pattern, names of the placeholders, translation) of the messages with placeholders {1}, {2} and so on,
+    the most specific first. Texts with named placeholders are `t`'s."""
+    messages = [(english, text) for english, text in catalogue(language).items() if "{1}" in english]
+    messages.sort(key=lambda message: -len(PLACEHOLDER.sub("", message[0])))
+    return [(_pattern(english), PLACEHOLDER.findall(english), translation) for english, translation in messages]
 
 
 def _pattern(english: str) -> re.Pattern[str]:

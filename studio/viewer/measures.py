@@ -10,6 +10,7 @@ from pipeline.router import Round
 from pipeline.router.failure_moment import check_instant
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.run_record import RunRecord
+from studio.texts import t
 from studio.viewer.timeline_marks import objects_named
 
 TILT_WORDS = ("upright", "turned", "tilt", "rotation", "quat")
@@ -67,20 +68,22 @@ def _check_quantity(source: str, named: list[str], record: RunRecord, poses: Pos
     paths = {name: path for name in named if (path := poses(name)) is not None}
     moved = next(iter(paths), "")
     if moved and any(word in source for word in TILT_WORDS):
-        return _quantity(f"tilt of {_plain(moved)}", "°", record.times, _tilt(paths[moved]), None)
+        return _quantity(t("tilt of {name}", name=_plain(moved)), "°", record.times, _tilt(paths[moved]), None)
     progress = record.progress
     for i, goal in enumerate(record.goals):
         if progress and goal.get("objects") and set(goal["objects"]) <= set(named):
-            return _quantity(f"short of: {goal['name']}", "cm", progress.times, 100 * progress.misses[:, i], 0.0)
+            return _quantity(
+                t("short of: {goal}", goal=goal["name"]), "cm", progress.times, 100 * progress.misses[:, i], 0.0
+            )
     if len(paths) > 1:
         (a, first), (b, second), *_ = paths.items()
         distance = 100 * np.linalg.norm(first[:, :3] - second[:, :3], axis=1)
-        return _quantity(f"distance of {_plain(a)} and {_plain(b)}", "cm", record.times, distance, None)
+        return _quantity(t("distance of {a} and {b}", a=_plain(a), b=_plain(b)), "cm", record.times, distance, None)
     if moved:
-        return _quantity(f"height of {_plain(moved)}", "cm", record.times, 100 * paths[moved][:, 2], None)
+        return _quantity(t("height of {name}", name=_plain(moved)), "cm", record.times, 100 * paths[moved][:, 2], None)
     if progress and len(record.goals):
         met = 100 * (progress.misses <= 0).mean(1)
-        return _quantity("goals met", "%", progress.times, met, 100.0, above=True)
+        return _quantity(t("goals met"), "%", progress.times, met, 100.0, above=True)
     return None
 
 

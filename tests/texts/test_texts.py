@@ -1,0 +1,115 @@
+"""Texts of the pages: laws over the catalogues of all languages, and what `t` does with them."""
+
+import json
+import re
+
+import pytest
+from source_texts import ROOT, all_templates, error_templates, page_texts, unnamed
+
+from studio.texts import LANGUAGES, catalogue, choose_language, current_language, t, translated
+from studio.texts.translation import PLACEHOLDER
+
+TRANSLATED = [language for language in LANGUAGES if language != "en"]
+COMPOSED = {"agrees", "differs", "larger", "smaller", "on", "in", "tray", "colour", "up", "room", "to", "table"}
+"""Last words of texts that the code puts together of two words, such as "outline agrees" and "put on"."""
+
+
+@pytest.fixture(params=TRANSLATED)
+def language(request: pytest.FixtureRequest) -> str:
+    """Each language but English, in use."""
+    token = current_language.set(request.param)
+    request.addfinalizer(lambda: current_language.reset(token))
+    return request.param
+
+
+def test_every_text_of_the_pages_is_translated(language: str):
+    assert not sorted(page_texts() - catalogue(language).keys())
+
+
+def test_every_error_that_a_page_can_show_is_translated(language: str):
+    assert not sorted(error_templates() - {unnamed(text) for text in catalogue(language)})
+
+
+def test_a_translation_has_the_placeholders_forms_and_spaces_of_its_text(language: str):
+    for english, text in catalogue(language).items():
+        assert set(PLACEHOLDER.findall(text)) == set(PLACEHOLDER.findall(english)), english
+        assert text.strip() and (text[0] == " ", text[-1] == " ") == (english[0] == " ", english[-1] == " "), english
+        if "{n}" in english:
+            assert text.count("|") == english.count("|"), english
+
+
+def test_every_translated_text_is_still_in_the_code(language: str):
+    known = {_start(form) for text in (*all_templates(), *page_texts()) for form in (text, *text.split("|"))}
+    lost = [text for text in catalogue(language) if _start(text) not in known and "{1}" not in text]
+    assert not [text for text in lost if text.split()[-1] not in COMPOSED]
+
+
+def test_a_catalogue_is_sorted_so_that_changes_are_easy_to_read(language: str):
+    text = (ROOT / "studio" / "texts" / f"{language}.json").read_text(encoding="utf-8")
+    assert list(json.loads(text)) == sorted(json.loads(text))
+
+
+def _start(text: str) -> str:
+    """Return a text as code may hold it, which capitalises sentences and ends them."""
+    text = unnamed(text)
+    return (text[:1].lower() + text[1:]).rstrip(".")
+
+
+def test_texts_are_filled_and_counted_in_the_persons_language():
+    assert t("{n} object|{n} objects", n=1) == "1 object" and t("{n} object|{n} objects", n=0) == "0 objects"
+    assert t('JSON: {"frames": ...}') == 'JSON: {"frames": ...}'
+    token = current_language.set("de")
+    try:
+        assert t("{n} object|{n} objects", n=1) == "1 Objekt" and t("{n} object|{n} objects", n=3) == "3 Objekte"
+        assert t("Round {number} passed.", number=4) == "Runde 4 bestanden."
+        assert t("no such text") == "no such text"
+    finally:
+        current_language.reset(token)
+
+
+def test_finished_messages_are_translated_with_what_stands_in_them():
+    token = current_language.set("de")
+    try:
+        assert translated("red_cube moved") == "red_cube bewegt"
+        assert translated("undone: red_cube moved") == "rückgängig: red_cube bewegt"
+        assert translated("blue_plate is 16.6 cm wide, the opening of yellow_cup only 5.7 cm").startswith(
+            "blue_plate ist 16.6 cm breit"
+        )
+        assert translated("A message of a plug-in.") == "A message of a plug-in."
+    finally:
+        current_language.reset(token)
+    assert translated("undone: red_cube moved") == "undone: red_cube moved"
+
+
+@pytest.mark.parametrize(
+    "cookies, accepted, expected",
+    [
+        ({}, None, "en"),
+        ({}, "de-DE,de;q=0.9,en;q=0.8", "de"),
+        ({}, "fr-FR,fr;q=0.9,de;q=0.5,en;q=0.4", "de"),
+        ({}, "en;q=0.3,de;q=0.9", "de"),
+        ({}, "de;q=0,en", "en"),
+        ({}, "*;q=abc,,;", "en"),
+        ({"language": "en"}, "de", "en"),
+        ({"language": "de"}, "en", "de"),
+        ({"language": "xx"}, "de", "de"),
+    ],
+)
+def test_the_language_is_the_chosen_one_else_the_browsers(cookies: dict[str, str], accepted: str | None, expected: str):
+    assert choose_language(cookies, accepted) == expected
+
+
+def test_scripts_call_t_with_texts_that_the_catalogue_can_find():
+    """A template with ${...} inside would never be found."""
+    for path in sorted((ROOT / "static").rglob("*.js")):
+        if "vendor" not in path.parts:
+            assert not re.findall(r"\bt\(`[^`]*`", path.read_text(encoding="utf-8")), path.name
+
+
+def test_scripts_show_no_text_past_t():
+    shown = re.compile(
+        r"""(?:\b(?:title|placeholder|alt|textContent|label)|"aria-label")(?::| =) "[A-Z]|\{\}, "[A-Z][a-z]"""
+    )
+    for path in sorted((ROOT / "static").rglob("*.js")):
+        if "vendor" not in path.parts:
+            assert not [line for line in path.read_text(encoding="utf-8").splitlines() if shown.search(line)], path.name
