@@ -66,8 +66,8 @@ export default function mount({ element, trigger }) {
       object.size && [
         h("h4", {}, t("Measured")),
         fact("size", sizeText(object.size)),
-        fact("shape", object.shape),
-        fact("colour", h("i.swatch", { style: `background:rgb(${object.rgb})` }), object.colour_name),
+        fact("shape", t(object.shape)),
+        fact("colour", h("i.swatch", { style: `background:rgb(${object.rgb})` }), t(object.colour_name)),
         fact("source", SOURCES[object.source] ?? object.source),
       ],
       (object.warnings ?? []).map((text) => h("p.warning", {}, text)),

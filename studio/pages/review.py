@@ -7,6 +7,7 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
 from studio.task.results_record import results_record
+from studio.texts import t
 
 NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Generate."
 
@@ -17,7 +18,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
 
     def solution(session: Session | None) -> dict:
         value = viewer_value(content.solution(session), **viewer_labels(session)) if session else viewer_value(None)
-        return value | {"empty": NO_SOLUTION}
+        return value | {"empty": t(NO_SOLUTION)}
 
     shell.show(viewer, solution)
     shell.show(results, results_record)

@@ -10,7 +10,7 @@ import gradio as gr
 from gradio.blocks import Block
 
 from studio.pages.page_shell import Shell
-from studio.texts import t
+from studio.texts import t, translated
 
 PROPERTIES: dict[type, tuple[str, ...]] = {
     gr.Button: ("value",),
@@ -39,4 +39,4 @@ def _translated(text: Any) -> Any:
         return [(t(label), value) for label, value in text]
     if text.startswith("<"):
         return re.sub(r">([^<]+)<", lambda between: f">{t(between[1])}<", text)
-    return t(text)
+    return translated(text)

@@ -26,7 +26,7 @@ def translated(message: str) -> str:
     """Return a finished English message, such as an error of the pipeline, in the current language.
 
     The message is looked up as it is, then among the texts with placeholders; what stands in the placeholders is
-    translated in the same way. A message that no text fits stays as it is.
+    translated in the same way. A message that no text fits is translated by its clauses, as far as these are known.
     """
     return _translated(message, current_language.get())
 
@@ -40,6 +40,9 @@ def _translated(message: str, language: str) -> str:
         if found := pattern.fullmatch(message):
             values = {name: _translated(value, language) for name, value in zip(names, found.groups(), strict=True)}
             return PLACEHOLDER.sub(lambda hole, values=values: values.get(hole[1], hole[0]), translation)
+    for separator in ("; ", ", "):
+        if separator in message:
+            return separator.join(_translated(clause, language) for clause in message.split(separator))
     return message
 
 

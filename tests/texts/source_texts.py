@@ -117,8 +117,8 @@ def _constants(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Dict):
             yield from _constants(node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        elif isinstance(node, ast.Constant | ast.JoinedStr):
+            yield from filter(None, [numbered(_template(node))])
         else:
             yield from _constants(ast.iter_child_nodes(node))
 
