@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
+from pipeline.planner.language.errors import RefusedClause, RepeatedObject, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.orders import Order, take_order
 from pipeline.planner.language.tokens import Token, text_of, tokenize
 from pipeline.planner.language.wording import instruction_of
@@ -172,7 +172,7 @@ def _tower(reader: "StatementReader", text: str, is_tower: bool) -> "Goals | Non
         if tokens[relation].value("relations") not in ("on", "inside", "to") or not tokens[relation + 1 :]:
             return None
         return _stack_on(reader, tokens[:relation], tokens[relation + 1 :], order)
-    objects = reader.some(tokens)
+    objects = _objects(reader, tokens, order)
     _needs_two(reader, objects, "stacking")
     if order.as_listed:
         ordered = list(objects)[::-1] if order.reverse else list(objects)
@@ -205,11 +205,39 @@ def _stack_on(
     return None
 
 
+def _refuse_place(reader: "StatementReader", tokens: Sequence[Token]) -> None:
+    """Raise UnclearPhrase for "line up the cans at the front": where they stand, or where they are to go?"""
+    from pipeline.planner.language.sentence_parts import place_of, split_segments
+
+    segments = split_segments(tokens)[1]
+    if not segments:
+        return
+    target = segments[-1][1]
+    if place_of(target) or any(t.has("pronouns") for t in target):
+        text = text_of(tokens)
+        raise UnclearPhrase(f'"{text}" may say where they stand or where they are to go: say it in two sentences', text)
+
+
+def _objects(reader: "StatementReader", tokens: Sequence[Token], order: Order) -> Sequence[SceneObject]:
+    """Return the objects of a row or a tower; "bowl and mugs: bowl, rear mug, front mug" states their order."""
+    _refuse_place(reader, tokens)
+    try:
+        return reader.some(tokens)
+    except RepeatedObject:
+        for at in (i for i, t in enumerate(tokens) if t.has("comma")):
+            with suppress(UnclearPhrase):
+                named, listed = reader.some(tokens[:at]), reader.some(tokens[at + 1 :])
+                if set(named) == set(listed):
+                    order.as_listed = True
+                    return listed
+        raise
+
+
 def _row(reader: "StatementReader", text: str, verb: str, column: bool) -> "Goals":
     text, order = take_order(text.strip(" ,"))
     text = re.sub(r"\b(?:in|into|to form|to) an? (?:row|line|queue|column)\b|\bin order\b", " ", text)
     tokens = [t for t in _tokens(reader, text) if not (t.has("fillers") and not t.has("scene", "nouns"))]
-    objects = reader.some(tokens)
+    objects = _objects(reader, tokens, order)
     _needs_two(reader, objects, "sorting" if verb == "sort" else "a row")
     along = order.along or ("away" if column else "right")
     if verb == "sort" and not order:

@@ -38,6 +38,7 @@ def leaves_alone(tokens: Sequence[Token]) -> bool:
 
 def _split(tokens: Sequence[Token]) -> Iterator[Clause]:
     """Yield the pieces between stops, words for a later or an earlier step, and words that leave something alone."""
+    tokens, is_last_later = _without_trailing_step(tokens)
     stage, current, conditional, found = 0, [], False, False
     is_earlier = False
     for index, token in enumerate(tokens):
@@ -69,7 +70,21 @@ def _split(tokens: Sequence[Token]) -> Iterator[Clause]:
         stage += 2 * int(later and found)
         is_earlier = is_earlier or token.has("earlier")
     if stripped(current):
+        stage += 2 * int(is_last_later and found)
         yield Clause(stage - 1 if is_earlier else stage, current)
+
+
+def _without_trailing_step(tokens: Sequence[Token]) -> tuple[list[Token], bool]:
+    """Return a text without the "after that" at its end, and whether there was one: its last clause is a later step."""
+    kept, found = list(tokens), False
+    while kept and (kept[-1].has("stop", "comma", "sequence", "exceptions") and not kept[-1].has("scene")):
+        found = kept.pop().has("sequence") or found
+    return kept, found
+
+
+def is_later(tokens: Sequence[Token]) -> bool:
+    """Return whether a text ends with "after that": what it asks for is a later step."""
+    return _without_trailing_step(tokens)[1]
 
 
 def _ends_constraint(current: Sequence[Token], token: Token, following: Token | None) -> bool:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.planner.language.clauses import is_later
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.instruction_reader import InstructionReader
 from pipeline.planner.language.noun_phrases import Mentions
 from pipeline.planner.language.phrase_words import name_words
+from pipeline.planner.language.sentence_parts import modifier_of, split_segments, without_relative
 from pipeline.planner.language.tokens import Token, text_of
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan
@@ -29,7 +31,10 @@ def corrected_plan(reader: InstructionReader, text: str, before: Sequence[Planne
     if goals is None:
         return None
     goals = tuple(dict.fromkeys(goals))
-    return TaskPlan("several", goals, instruction_of(goals, reader.names))
+    plan = TaskPlan("several", goals, instruction_of(goals, reader.names))
+    if not any(t.value("corrections") == "other_way" for t in tokens):
+        reader.refuse_unread(rest, plan)
+    return plan
 
 
 def is_correction(reader: InstructionReader, text: str) -> bool:
@@ -108,15 +113,39 @@ def _statement(
     if not kind and has_verb and not any(t.has("pronouns") for t in rest):
         return None  # an instruction of its own
     saved = reader.saved_state()
+    if kind == "replace" and not has_verb and rest[0].has("determiners") and any(t.has("anything") for t in rest[:3]):
+        exchanged = _exchanged_only(reader, rest, before)
+        if exchanged is not None:  # "the one at the back" names an object, it does not say where to put it
+            return exchanged
+        reader.restore(saved)
     try:
         plan = reader.plan(rest)
     except UnparsedClause:
         reader.restore(saved)
         return None
     if kind == "add":
-        return [*before, *plan.goals]
+        shift = 1 + max(goal.stage for goal in before) if is_later(rest) else 0
+        return [*before, *(replace(goal, stage=goal.stage + shift) for goal in plan.goals)]
     others = [goal for goal in before if not set(goal.carried) & {n for one in plan.goals for n in one.carried}]
     return [*others, *plan.goals] if len(before) > 1 and others and not has_verb else list(plan.goals)
+
+
+def _exchanged_only(
+    reader: InstructionReader, tokens: list[Token], before: Sequence[PlannedGoal]
+) -> list[PlannedGoal] | None:
+    """Return the goals with one object exchanged for the one that a phrase with its relations names, or None."""
+    head, segments = split_segments(tokens)
+    known = {o.name: o for o in reader.objects}
+    phrases = reader.statements.phrases
+    for name in before[-1].objects[:2]:
+        phrases.mentions.noun = tuple(reader.tokens(reader.names[name])[-1:])
+        try:
+            found = phrases.select(without_relative(head), [modifier_of(*s) for s in segments]).objects
+        except UnclearPhrase:
+            continue
+        if len(found) == 1 and found[0].name not in before[-1].names and name_words(found[0]) & name_words(known[name]):
+            return [_exchanged(goal, name, found[0].name) for goal in before]
+    return None
 
 
 def _other_way(before: Sequence[PlannedGoal]) -> list[PlannedGoal]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from pipeline.planner.language.tokens import Token
+from pipeline.planner.language.tokens import STOP, Token
+from pipeline.planner.plans import TaskPlan
+from pipeline.simulation.goals.spec import PlannedGoal
 
 NAMING = ("scene", "nouns", "known", "class_words", "colours", "shapes", "materials", "common", "affordances",
           "impossible", "unsupported_relations", "negations", "extremes")  # fmt: skip
@@ -23,6 +25,8 @@ ARRANGING = ("row", "line", "queue", "column", "tower", "stack", "pile", "heap",
 FUNCTION_WORDS = ("of", "from", "than", "as", "for", "at", "no", "s", "its", "their", "how", "with", "possible",
                   "extreme", "hand", "most")  # fmt: skip
 """Words without content of their own."""
+NAMED = ("scene", "nouns", "known", "class_words", "colours", "shapes", "anything", "ranks", "numbers", "materials")
+"""Tags of words that may follow an attribute in an object's name."""
 
 
 def unread_words(tokens: Sequence[Token], read: frozenset[str], kind: str) -> list[str]:
@@ -30,10 +34,33 @@ def unread_words(tokens: Sequence[Token], read: frozenset[str], kind: str) -> li
     return [t.text for t in tokens if has_content(t) and t.text not in read and not _orders(t, kind)]
 
 
-def dropped_sides(tokens: Sequence[Token]) -> list[str]:
-    """Return the sides of the table that stand at the end of a part of a sentence before the last part."""
-    ends = [i for i, t in enumerate(tokens[:-1]) if tokens[i + 1].has("comma", "conjunctions", "stop")]
-    return [tokens[i].value("places") for i in ends if tokens[i].has("places") and not tokens[i].has("scene")]
+def unstated_words(tokens: Sequence[Token], plan: TaskPlan, sides_read: frozenset[str]) -> list[str]:
+    """Return the sides of the table and the words of order that a sentence contains and its goals do not state."""
+    if plan.kind == "mirror":
+        return []
+    stated = sides_read.union(*(_sides_of(goal) for goal in plan.goals))
+    sides = [t.text for i, t in enumerate(tokens) if _is_side(tokens, i) and t.value("places") not in stated]
+    order = [t.text for t in tokens if t.has("sequence", "earlier") and not t.has("scene")]
+    is_ordered = len(plan.goals) < 2 or any(goal.stage for goal in plan.goals)
+    return [*sides, *([] if is_ordered else order[:1])]
+
+
+def _is_side(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a token names a side of the table, and is not part of an object's name ("the left mug")."""
+    token = tokens[at]
+    if token.has("scene") or token.value("places") not in ("left", "right", "near", "far"):
+        return False
+    following = tokens[at + 1] if at + 1 < len(tokens) else STOP
+    return not (token.has("ranks") and following.has(*NAMED))
+
+
+def _sides_of(goal: PlannedGoal) -> set[str]:
+    if goal.kind in ("in_zone", "outside"):
+        return {goal.names[1].removesuffix("_zone"), *(("left", "right", "near", "far") if goal.names[1] == "zone" else ())}
+    if goal.kind == "in_row":
+        return {"left", "right"} if goal.along == "right" else {"near", "far"}
+    side = {"left_of": "left", "right_of": "right", "in_front_of": "near", "behind": "far"}.get(goal.kind)
+    return {side} if side else set()
 
 
 def unknown_words(tokens: Sequence[Token]) -> list[str]:

@@ -22,5 +22,9 @@ class UnparsedClause(UnclearPhrase):
     """The words do not form a clause of the grammar."""
 
 
+class RepeatedObject(UnclearPhrase):
+    """A list names an object twice: its second half may state an order."""
+
+
 class RefusedClause(UnclearPhrase):
     """The words are understood, and this robot cannot or need not do it."""

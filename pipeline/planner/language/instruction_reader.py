@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from pipeline.planner.articulation_phrases import PartReference, parse_opening
 from pipeline.planner.language.clauses import clauses_of, leaves_alone
 from pipeline.planner.language.conditions import take_condition
-from pipeline.planner.language.coverage import dropped_sides, unread_words
+from pipeline.planner.language.coverage import unread_words, unstated_words
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.normalisation import plain
 from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
@@ -68,11 +68,11 @@ class InstructionReader:
 
     def refuse_unread(self, tokens: Sequence[Token], plan: TaskPlan) -> None:
         """Raise UnclearPhrase, with the plan as an offer, where a word that carries content was not read."""
-        unread = unread_words(tokens, self.statements.phrases.mentions.words, plan.kind)
-        if plan.kind == "move_to":
-            zones = {goal.names[1].removesuffix("_zone") for goal in plan.goals}
-            sides = dropped_sides(tokens)
-            unread += [side for side in sides if side in ("left", "right", "near", "far") and side not in zones]
+        mentions = self.statements.phrases.mentions
+        unread = [
+            *unread_words(tokens, mentions.words, plan.kind),
+            *unstated_words(tokens, plan, mentions.sides),
+        ]
         if unread:
             quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(unread))
             offer = instruction_of(plan.goals, self.names)

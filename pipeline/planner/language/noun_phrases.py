@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.planner.language import lexicon
-from pipeline.planner.language.errors import UnclearPhrase, UnparsedClause
+from pipeline.planner.language.errors import RepeatedObject, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.lexicon import lookalikes, singular, synonyms
 from pipeline.planner.language.normalisation import plain
 from pipeline.planner.language.phrase_words import (
@@ -24,6 +24,10 @@ from pipeline.simulation.goals.spec import listed
 
 MIN_SPELLING_RATIO = 0.65
 """Smallest similarity in spelling (difflib) of words of which one may stand for the other."""
+SIDE_OF_RANK = {
+    "right_low": "left", "right_high": "right", "right_middle": "middle", "away_low": "near", "away_high": "far",
+}  # fmt: skip
+"""Side of the table by the rank that picks the outermost object there."""
 CLEARLY = 1.08
 """Ratio of two measures from which people see the difference."""
 
@@ -49,6 +53,8 @@ class Mentions:
     noun: tuple[Token, ...] = ()
     words: frozenset[str] = frozenset()
     """All words that were read as parts of phrases."""
+    sides: frozenset[str] = frozenset()
+    """Sides of the table by which objects were told apart."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,10 @@ class NounPhrases:
                     part = [*part, Token("one", {"anything": "anything"})]
             elif everything and index and not any(t.has("determiners", "scene", "nouns") for t in part):
                 part = [*[t for t in parts[0] if t.has("determiners")], *part]
-            found |= {o.name: o for o in self._single(part, modifiers, False).objects}
+            chosen = self._single(part, modifiers, False).objects
+            if again := [o for o in chosen if o.name in found]:
+                raise RepeatedObject(f"{self.list_of(again)}: named twice; say what is to be done with it")
+            found |= {o.name: o for o in chosen}
         return Selection(tuple(found.values()), several, tuple(noun or head))
 
     def _single(self, tokens: Sequence[Token], modifiers: Sequence[Modifier], universal: bool) -> Selection:
@@ -160,8 +169,11 @@ class NounPhrases:
         last = self.mentions.last
         if not last:
             raise UnclearPhrase(f'"{token.text}" may be anything here: say which; {self.objects_present()}', token.text)
-        if token.value("pronouns") == "one" and len(last) > 1 and token.text in ("it", "this one", "that one"):
-            last = last[-1:]
+        if token.value("pronouns") == "one" and len(last) > 1 and token.text in ("it", "this one", "that one", "that"):
+            last = tuple(o for o in self.mentions.named[-1:] if o not in last)
+            if not last:
+                names = [self.called(o) for o in self.mentions.last]
+                raise UnclearPhrase(f'"{token.text}" may mean {" or ".join(names)}: say which', token.text, (), names)
         return Selection(last, len(last) > 1, self.mentions.noun)
 
     def _described(self, phrase: PhraseWords, modifiers: Sequence[Modifier], universal: bool, text: str) -> Selection:
@@ -218,6 +230,7 @@ class NounPhrases:
 
     def _ordinal(self, pool: list[SceneObject], phrase: PhraseWords, text: str) -> list[SceneObject]:
         ordered = self.start.ranked(pool, "right" if phrase.counted_from in ("left", "right") else "away")
+        self.mentions.sides |= {phrase.counted_from}
         if phrase.counted_from in ("right", "far"):
             ordered.reverse()
         if phrase.ordinal > len(ordered):
@@ -227,6 +240,7 @@ class NounPhrases:
     def _ranked(self, pool: list[SceneObject], rank: str, graded: bool, count: int, text: str) -> list[SceneObject]:
         key, end = rank.rsplit("_", 1)
         ordered = self.start.ranked(pool, key)
+        self.mentions.sides |= {SIDE_OF_RANK.get(rank, "")}
         if end == "middle":
             if len(ordered) % 2 == 0:
                 raise self._which(pool, text, ())
@@ -270,6 +284,7 @@ class NounPhrases:
         words = text_of(modifier.tokens)
         if modifier.relation == "place":
             place = modifier.tokens[-1].text
+            self.mentions.sides |= {place}
             ordered = {"left": ("right", 1), "right": ("right", -1), "near": ("away", 1), "far": ("away", -1)}
             chosen = [o for o in pool if self.start.is_at(place, o)]
             if modifier.negated:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.planner.language.noun_phrases import Modifier
+from pipeline.planner.language.noun_phrases import SIDE_OF_RANK, Modifier
 from pipeline.planner.language.tokens import Token, text_of
 
 Attachment = tuple[Sequence[Token], Sequence[Modifier], str, Sequence[Token], Sequence[Modifier]]
@@ -16,13 +16,6 @@ SUPERLATIVE = re.compile(
     r"(?: one| as possible| of all| of them all)*"
 )
 """An outermost place: "the leftmost one", "as far left as possible"."""
-SIDE_OF_RANK = {
-    "right_low": "left",
-    "right_high": "right",
-    "away_low": "near",
-    "away_high": "far",
-    "right_middle": "middle",
-}
 
 
 @dataclass

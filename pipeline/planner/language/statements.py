@@ -156,6 +156,8 @@ class StatementReader:
         tokens = [t for t in tokens if not (t.has("table") and not t.has("scene")) and t.text != "of"]
         tokens = tokens[1:] if tokens and tokens[0].text == "from" else tokens
         bare = [t for t in tokens if not t.has("determiners", "fillers", "comma") or t.text in ("everything",)]
+        if not bare and len(self.phrases.mentions.last) > 1:
+            return self.phrases.mentions.last
         if not bare:
             every = tuple(o for o in self.phrases.objects if not o.parts and o.name not in self.phrases.kept)
             chosen = Selection(every, True)
