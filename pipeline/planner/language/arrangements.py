@@ -156,6 +156,16 @@ def _ordered(reader: "StatementReader", objects: Sequence[SceneObject], order: O
     return ordered
 
 
+def ordered_objects(reader: "StatementReader", objects: Sequence[SceneObject], order: Order) -> list[SceneObject]:
+    """Return objects in the order that a text states; as they are listed where it states none that can be read."""
+    with suppress(UnclearPhrase):
+        ordered = _ordered(reader, objects, order) if order.key or order.falling is not None else list(objects)
+        if order.reverse:
+            ordered.reverse()
+        return _with_ends(reader, ordered, order)
+    return list(objects)
+
+
 def _with_ends(reader: "StatementReader", ordered: list[SceneObject], order: Order) -> list[SceneObject]:
     for end, phrase in order.ends.items():
         one = _end_object(reader, phrase, ordered)

@@ -56,7 +56,10 @@ def _is_side(tokens: Sequence[Token], at: int) -> bool:
 
 def _sides_of(goal: PlannedGoal) -> set[str]:
     if goal.kind in ("in_zone", "outside"):
-        return {goal.names[1].removesuffix("_zone"), *(("left", "right", "near", "far") if goal.names[1] == "zone" else ())}
+        return {
+            goal.names[1].removesuffix("_zone"),
+            *(("left", "right", "near", "far") if goal.names[1] == "zone" else ()),
+        }
     if goal.kind == "in_row":
         return {"left", "right"} if goal.along == "right" else {"near", "far"}
     side = {"left_of": "left", "right_of": "right", "in_front_of": "near", "behind": "far"}.get(goal.kind)

@@ -1,32 +1,37 @@
 """Second reading of words that were not understood: doable instructions about what they name, and what was not read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.planner.language.coverage import has_content, unknown_words
 from pipeline.planner.language.errors import UnclearPhrase
+from pipeline.planner.language.frames_of_words import (
+    PAIR_RELATIONS,
+    Goals,
+    NamedObjects,
+    kinds_named,
+    named_objects,
+    spans_of,
+    suggested_goals,
+)
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.lexicon import class_members
-from pipeline.planner.language.phrase_words import name_words
-from pipeline.planner.language.sentence_parts import SIDE_OF_RANK
-from pipeline.planner.language.tokens import STOP, Token
+from pipeline.planner.language.tokens import STOP, Token, text_of
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan, why_infeasible
-from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
-MAX_PHRASE = 6
-"""Most words of a phrase for one object."""
-PAIR_RELATIONS = ("inside", "on", "near", "left_of", "right_of", "behind", "in_front_of", "away")
 MOST = 3
 MAX_WINDOWS = 160
 """Most windows of a clause that are read."""
+MAX_TRIED = 40
+"""Most suggestions, best first, of which it is tried whether they are doable."""
 BEGINS = ("verbs", "determiners", "scene", "nouns", "colours", "ranks", "class_words", "quantities", "numbers",
           "others", "anything", "soon", "shapes", "materials", "pronouns")  # fmt: skip
 ENDS = ("scene", "nouns", "places", "pronouns", "anything", "arrangements", "colours", "class_words", "extremes",
         "table", "place_nouns", "orders", "ranks", "others", "addressee", "mass")  # fmt: skip
 CAN = "it only picks objects up, carries them and puts them down"
+SIDES = {"left_zone": "left", "right_zone": "right", "near_zone": "near", "far_zone": "far", "middle_zone": "middle"}
 
 
 @dataclass(frozen=True)
@@ -39,30 +44,76 @@ class SecondReading:
     """Sentence about the words that were not read; empty where all were."""
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """Goals that a text may ask for."""
+
+    goals: Goals
+    words: str
+    """An instruction that is read as these goals."""
+    score: float
+
+
 def second_reading(reader: InstructionReader, text: str, scene: Mapping[str, Any]) -> SecondReading:
     """Return what a sentence may ask for, by its longest readable parts, and by the objects and relations it names."""
     reader.reset()
     tokens = reader.tokens(text)
     windows = _windows(tokens, reader)
-    found: list[str] = []
-    for goals in (*_window_goals(windows, reader), *_slots(tokens, reader)):
+    candidates = [*_window_candidates(windows, reader), *_suggested_candidates(tokens, reader)]
+    named, kinds = named_objects(tokens, reader), kinds_named(tokens)
+    scored = [replace(one, score=one.score + _agreement(one.goals, named, kinds)) for one in candidates]
+    found: list[Candidate] = []
+    for candidate in sorted(scored, key=lambda one: -one.score)[:MAX_TRIED]:
+        if all(set(candidate.goals) != set(one.goals) for one in found) and _is_doable(candidate, reader, scene):
+            found.append(candidate)
         if len(found) == MOST:
             break
-        words = _offer(goals, reader, scene)
-        if words and words not in found:
-            found.append(words)
-    return SecondReading(tuple(found), _remark(tokens, reader, bool(windows)))
+    return SecondReading(tuple(one.words for one in found), _remark(tokens, reader, bool(windows)))
 
 
-def _offer(goals: tuple[PlannedGoal, ...], reader: InstructionReader, scene: Mapping[str, Any]) -> str:
-    """Return the instruction of goals if it is doable and read as these goals; otherwise an empty text."""
-    if not goals or why_infeasible(goals, scene):
-        return ""
-    words = instruction_of(goals, reader.names)
+def _suggested_candidates(tokens: Sequence[Token], reader: InstructionReader) -> Iterator[Candidate]:
+    for suggestion in suggested_goals(tokens, reader):
+        if isinstance(suggestion.goals, str):
+            try:
+                yield Candidate(reader.read(suggestion.goals).goals, suggestion.goals, suggestion.weight)
+            except UnclearPhrase:
+                continue
+        elif suggestion.goals:
+            words = instruction_of(suggestion.goals, reader.names)
+            yield Candidate(suggestion.goals, words, suggestion.weight)
+
+
+def _agreement(goals: Goals, named: NamedObjects, kinds: Mapping[str, int]) -> float:
+    """Return how much of what a text names goals are about, less what they are about besides."""
+    objects = {name for goal in goals for name in goal.objects}
+    moved = {name for goal in goals for name in goal.carried}
+    stated = {kind for goal in goals for kind in _kinds_of(goal)}
+    score = 2.0 * len(objects & named.moved) - 2.0 * len(objects - named.moved - named.kept)
+    score -= 5.0 * len(moved & named.kept)
+    for kind in stated:
+        score += 1.5 if kind in kinds or kind == "arrangement" else -1.0
+    return score - 0.5 * len(set(kinds) - stated)
+
+
+def _kinds_of(goal: PlannedGoal) -> set[str]:
+    """Return the relations or sides of the table that a goal states."""
+    if goal.kind == "in_zone":
+        return {SIDES.get(goal.names[1], "arrangement")}
+    if goal.kind == "inside":
+        return {"inside"}
+    if goal.kind in ("at", "mirrored"):
+        return {"between"}
+    return {goal.kind} if goal.kind in PAIR_RELATIONS else {"arrangement"}
+
+
+def _is_doable(candidate: Candidate, reader: InstructionReader, scene: Mapping[str, Any]) -> bool:
+    """Return whether the robot can meet goals, and their instruction is read as these goals."""
+    if why_infeasible(candidate.goals, scene):
+        return False
     try:
-        return words if set(reader.read(words).goals) == set(goals) else ""
+        return set(reader.read(candidate.words).goals) == set(candidate.goals)
     except UnclearPhrase:
-        return ""
+        return False
 
 
 # What was not read
@@ -73,7 +124,7 @@ def _remark(tokens: Sequence[Token], reader: InstructionReader, has_task: bool) 
     unknown = unknown_words(tokens)
     named = [t for t in tokens if t.has("known", "nouns", "class_words") and not t.has("scene")]
     absent = [t.text for t in named if not t.has("verbs", "relations", "wishes", "places", "table")
-              and not _objects([t], reader)]  # fmt: skip
+              and not any(span.choices for span in spans_of([t], reader))]  # fmt: skip
     able = ("scene", "verbs", "nouns", "known", "places")
     cannot = [t.text for t in tokens if t.has("impossible") and not t.has(*able)]
     parts = []
@@ -135,88 +186,22 @@ def _readable(tokens: Sequence[Token], reader: InstructionReader) -> TaskPlan | 
     return plan
 
 
-def _window_goals(windows: Sequence[Sequence[Token]], reader: InstructionReader) -> Iterator[tuple[PlannedGoal, ...]]:
+def _window_candidates(windows: Sequence[Sequence[Token]], reader: InstructionReader) -> Iterator[Candidate]:
     """Yield the goals of all readable parts together, then of each."""
     if len(windows) > 1:
         reader.reset()
         joined = [token for window in windows for token in (*window, STOP)]
         if (plan := _readable(joined, reader)) is not None:
-            yield plan.goals
+            yield Candidate(plan.goals, _words_of(plan.goals, joined, reader), 2.5)
     reader.reset()
     for window in windows:
         if (plan := _readable(window, reader)) is not None:
-            yield plan.goals
+            yield Candidate(plan.goals, _words_of(plan.goals, window, reader), 1.5)
 
 
-# Objects and relations
-
-
-def _slots(tokens: list[Token], reader: InstructionReader) -> Iterator[tuple[PlannedGoal, ...]]:
-    """Yield goals of the objects that a text names: by each relation with its neighbours, then of all pairs."""
-    reader.reset()
-    spans = list(_named_spans(tokens, reader))
-    named = list(dict.fromkeys(o for _, _, objects in spans for o in objects))
-    for at, token in enumerate(tokens):
-        before = [objects for _, end, objects in spans if end <= at]
-        after = [objects for start, _, objects in spans if start > at]
-        place = token.value("places") or SIDE_OF_RANK.get(token.value("extremes"), "")
-        if token.value("relations") in PAIR_RELATIONS and before and after and len(after[0]) == 1:
-            yield tuple(
-                g for a in before[-1] if a != after[0][0] for g in _pair(token.value("relations"), a, after[0][0])
-            )
-        if place in ("left", "right", "near", "far", "middle") and (before or after):
-            moved = before[-1] if before else after[0]
-            yield tuple(PlannedGoal("in_zone", (a.name, f"{place}_zone")) for a in moved)
-    relations = [t.value("relations") for t in tokens if t.value("relations") in PAIR_RELATIONS]
-    pairs = [(a, b) for i, a in enumerate(named) for b in named[i + 1 :]]
-    for relation in (*dict.fromkeys(relations), "inside", "on", "near"):
-        for a, b in pairs:
-            yield _pair(relation, a, b)
-    yield from _of_one(named, relations, reader)
-
-
-def _of_one(
-    named: Sequence[SceneObject], relations: Sequence[str], reader: InstructionReader
-) -> Iterator[tuple[PlannedGoal, ...]]:
-    if len(named) != 1:
-        return
-    (a,) = named
-    others = sorted((o for o in reader.objects if o != a), key=lambda b: reader.statements.phrases.start.distance(a, b))
-    for relation in dict.fromkeys(relations):
-        for b in others:
-            yield _pair(relation, a, b)
-    for place in ("left", "right", "near"):
-        yield (PlannedGoal("in_zone", (a.name, f"{place}_zone")),)
-
-
-def _pair(relation: str, a: SceneObject, b: SceneObject) -> tuple[PlannedGoal, ...]:
-    kind = "inside" if relation == "on" and b.container else relation
-    return (PlannedGoal(kind, (a.name, b.name)),)
-
-
-def _named_spans(tokens: list[Token], reader: InstructionReader) -> Iterator[tuple[int, int, list[SceneObject]]]:
-    """Yield start, end and objects of each part of a text that names objects."""
-    at = 0
-    while at < len(tokens):
-        for size in range(min(MAX_PHRASE, len(tokens) - at), 0, -1):
-            piece = tokens[at : at + size]
-            if _may_name(piece) and (chosen := _objects(piece, reader)):
-                yield at, at + size, chosen
-                at += size - 1
-                break
-        at += 1
-
-
-def _may_name(piece: Sequence[Token]) -> bool:
-    named = any(t.has("scene", "nouns", "class_words", "colours") for t in piece)
-    joins = ("relations", "comma", "conjunctions", "verbs", "pronouns")
-    return named and not any(t.has(*joins) and not t.has("scene") for t in piece)
-
-
-def _objects(piece: list[Token], reader: InstructionReader) -> list[SceneObject]:
-    try:
-        return list(reader.statements.phrases.select(piece).objects)
-    except UnclearPhrase:
-        pass
-    member = next((t.text for t in piece if t.text in class_members()), "")
-    return [o for o in reader.objects if member and class_members()[member] & name_words(o)]
+def _words_of(goals: Goals, tokens: Sequence[Token], reader: InstructionReader) -> str:
+    """Return an instruction for goals; the words themselves for a place that no other words name ("between")."""
+    if all(goal.kind != "at" for goal in goals):
+        return instruction_of(goals, reader.names)
+    text = text_of(tokens).replace(" ;", ".").strip(" .,")
+    return f"{text[:1].upper()}{text[1:]}."
