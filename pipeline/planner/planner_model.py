@@ -12,7 +12,7 @@ from pipeline.models.model import ModelError, Question
 from pipeline.planner import program_writer, repair_checks, repair_simulation
 from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.goals import read_sentences
-from pipeline.planner.language.corrections import corrected_plan, is_correction
+from pipeline.planner.language.corrections import corrected_plan, correction_offers, is_correction
 from pipeline.planner.language.errors import UnclearPhrase
 from pipeline.planner.language.instruction_reader import InstructionReader
 from pipeline.planner.language.offers import second_reading
@@ -70,7 +70,9 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
         either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
         second = second_reading(reader, text, scene)
-        works = [] if instead else either or [*second.offers] or _nearest(text, scene)
+        earlier = read_sentences(before) if before else None
+        offered = [*(correction_offers(reader, text, earlier)[:2] if earlier else ()), *second.offers]
+        works = [] if instead else either or offered or _nearest(text, scene)
         reason = in_plain_words(_with_remark(str(unclear), second.remark), reader.names)
         return {"fits": False, "reason": reason, "instead": instead, "works": works[:MAX_SUGGESTIONS]}
 

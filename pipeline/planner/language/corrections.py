@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.planner.language.clauses import is_later
+from pipeline.planner.language.clauses import clauses_of, is_later, leaves_alone
+from pipeline.planner.language.coverage import has_content
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.instruction_reader import InstructionReader
 from pipeline.planner.language.noun_phrases import Mentions
@@ -15,6 +16,8 @@ from pipeline.planner.plans import TaskPlan
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
+MAX_PARTS = 60
+"""Most parts of a sentence that are read as corrections."""
 INVERSE = {"left_of": "right_of", "right_of": "left_of", "in_front_of": "behind", "behind": "in_front_of"}
 OTHER_SIDE = {"left_zone": "right_zone", "right_zone": "left_zone", "near_zone": "far_zone", "far_zone": "near_zone"}
 
@@ -86,6 +89,11 @@ def _changed(
         return None
     if rest[0].value("corrections") == "other_way" or any(t.value("corrections") == "other_way" for t in rest[:2]):
         return _other_way(before)
+    if (kept := _left_alone(reader, rest)) is not None:
+        left = [goal for goal in before if not kept & set(goal.carried)]
+        if not left or len(left) == len(before):
+            raise RefusedClause(f'"{text_of(rest)}": say what to do instead')
+        return left
     if rest[0].has("exceptions", "negations"):
         left = _without(reader, rest[1:], before)
         if left is not None:
@@ -128,6 +136,40 @@ def _statement(
         return [*before, *(replace(goal, stage=goal.stage + shift) for goal in plan.goals)]
     others = [goal for goal in before if not set(goal.carried) & {n for one in plan.goals for n in one.carried}]
     return [*others, *plan.goals] if len(before) > 1 and others and not has_verb else list(plan.goals)
+
+
+def _left_alone(reader: InstructionReader, rest: Sequence[Token]) -> frozenset[str] | None:
+    """Return the names of the objects of "the cylinder can stay where it was"; None for other sentences."""
+    clauses = clauses_of(rest)
+    if not all(leaves_alone(clause.tokens) for clause in clauses):
+        return None
+    for clause in clauses:
+        reader.statements.read(clause.tokens)
+    return reader.statements.phrases.kept
+
+
+def correction_offers(reader: InstructionReader, text: str, before: Sequence[PlannedGoal]) -> tuple[str, ...]:
+    """Return tasks that parts of a sentence may correct an earlier task to, by their longest parts."""
+    reader.reset()
+    tokens = reader.tokens(text)
+    edges = [i for i, t in enumerate(tokens) if t.has("stop", "comma", "conjunctions", "corrections")]
+    starts, ends = [0, *(i + 1 for i in edges)], [*edges, len(tokens)]
+    spans = sorted(((i, j) for i in starts for j in ends if j > i), key=lambda span: span[0] - span[1])
+    found: list[str] = []
+    for i, j in spans[:MAX_PARTS]:
+        reader.reset()
+        rest, kind = _without_markers(tokens[i:j])
+        if not rest or not any(has_content(t) or t.has("relations", "places", "arrangements", "orders") for t in rest):
+            continue
+        try:
+            goals = _changed(reader, rest, kind or "replace", before)
+            if goals:
+                plan = TaskPlan("several", tuple(dict.fromkeys(goals)))
+                reader.refuse_unread(rest, plan)
+                found.append(instruction_of(plan.goals, reader.names))
+        except UnclearPhrase:
+            continue
+    return tuple(dict.fromkeys(found))
 
 
 def _exchanged_only(

@@ -119,12 +119,13 @@ def _staged(options: Sequence[Goals], stage: int) -> Iterator[Goals]:
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], int]]:
     """Yield the pieces of a text between stops and words for a later step, with their stages."""
     clause: list[Token] = []
-    stage = 0
+    stage, found = 0, False
     for token in (*tokens, STOP):
         if token.has("stop", "sequence", "earlier") and not token.has("scene"):
             if clause:
                 yield clause, stage
-            stage += int(token.has("sequence") and bool(clause or stage))
+                found = True
+            stage += int(token.has("sequence") and found)
             clause = []
         else:
             clause.append(token)

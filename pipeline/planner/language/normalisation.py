@@ -22,7 +22,7 @@ CONTRACTIONS = (
 PREPOSITION = r"(?:on|onto|in|into|inside|behind|in front|next to|near|beside|between|left of|right of|to)\b"
 SIGNS = (
     (rf"\s*(?:-+>|=+>|→|⇒|»|>>)\s*(?={PREPOSITION})", " "), (r"\s*(?:-+>|=+>|→|⇒|»|>>)\s*", " to "),
-    (r":(?= move\b)", " "), (r"\s+[-–—]+\s+|[–—]|\.\.+|…|[():]", " , "), (r"\s\+\s", " and "), (r"(?<=[a-z])/(?=[a-z])", " or "),
+    (r":(?= move\b)", " "), (r"\s+[-–—]+\s+|[–—]|\.\.+|…|[():]", " , "), (r"\s\+\s", " and "), (r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     (r"[\"“”„«»]", " "),
 )  # fmt: skip
 SENTENCE_END = re.compile(r"[!?.;]+(?=\s|$)|\n")
@@ -33,11 +33,34 @@ STEP = re.compile(
 )
 """Number of a step: "1. ", "2) ", "(3) ", "step 4: ", "step five - "."""
 FIRST_STEPS = ("1", "one")
+WORD_STEP = re.compile(
+    r"(?:^|(?<=[;,.!\n])) *(?:the )?(first|firstly|second|secondly|third|thirdly|fourth|fourthly|fifth|fifthly|last|lastly|"
+    r"finally|a|b|c|d|e|next)(?: (?:step|task|job|thing|of all))?(?: ?[:)] ?| - )\s*"
+)
+"""Step that a word counts: "First: ", "second step: ", "b) "."""
+FIRST_WORDS = ("first", "firstly", "a")
 THAT = r"(?:that|this|it|those|these|you|they|he|all that|everything|the first (?:one|step|part|job|task)|the robot)"
 DONE = (
     r"(?:done|finished|completed|complete|ready|over|there|in place|in position|accomplished|out of the way|sorted|set)"
 )
 RULES: Sequence[tuple[str, str]] = (
+    # sounds and words of spoken language
+    (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
+    (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),
+    (r"\b(?:(?:so )?what (?:i|we) (?:want|need|would like|mean)(?: you to do)?(?: now)? is(?: to| that| for you to)?|please to"
+     r"|do(?= (?:put|move|place|bring|set)\b)|be a (?:love|sweetheart|good robot|darling) and)\b", " please "),
+    # a word that is replaced at once
+    (r"\b(?:the|a|an) (?:[\w-]+ ){1,3},? ?(?:no,? sorry|no,? wait|wait,? no|sorry,? no|sorry|no,? no|i mean|no,? i mean|or rather|wait),? "
+     r"(?:not (?:the|that) \w+,? )?(?=the |a |an )", " "),
+    # how many stay
+    (r",? ?\b(?:and |but )?(?:the )?(?:third|fourth|last|other|remaining|rest)(?: one| ones)? (?:stays?|remains?|can stay|may stay|is left|"
+     r"are left)(?: out| behind| put| there| where (?:it|they) (?:is|are))?(?: of it)?(?=\s*(?:$|[;,.!]))", " "),
+    # places of other objects
+    (r"\b(?:put|place|set|move|bring) (the [\w ]+?) (?:to )?where (the [\w ]+?) (?:is|was|stands|stood|sits|sat)(?: now)?,? and (?:put )?"
+     r"\2 (?:to )?where \1 (?:is|was|stands|stood|sits|sat)(?: now)?\b", r"swap \1 and \2"),
+    (r"\bswap ([\w]+) or ([\w]+)\b", r"swap \1 and \2"),
+    (r", (?:all )?(?:in )?(?:one|a|a single|one single) (?:straight |neat |nice |single )?(row|line|column)\b(?! of)", r" in a \1"),
+    (r"\b(?:all|both) in (?:one|a) (?:nice|long|neat) (row|line)\b", r"all in a \1"),
     # a later step, an earlier step
     (rf"\b(?:and |but )?(?:only )?(?:once|when|after|as soon as|if) {THAT} (?:is |are |has been |have been |was |were )"
      rf"(?:all )?{DONE}\b(?: with (?:that|this|it))?", " ; then "),
@@ -108,6 +131,23 @@ RULES: Sequence[tuple[str, str]] = (
 LAST = r"(?=\s*(?:$|[,;]|and\b|then\b))"
 TOWER = re.compile(r"\b(?:tower|stack|pile|heap)(?:s|ed|ing)?\b|\bon top of (?:each other|one another)\b")
 TOWER_RULES: Sequence[tuple[str, str]] = (
+    # sounds and words of spoken language
+    (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
+    (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),
+    (r"\b(?:(?:so )?what (?:i|we) (?:want|need|would like|mean)(?: you to do)?(?: now)? is(?: to| that| for you to)?|please to"
+     r"|do(?= (?:put|move|place|bring|set)\b)|be a (?:love|sweetheart|good robot|darling) and)\b", " please "),
+    # a word that is replaced at once
+    (r"\b(?:the|a|an) (?:[\w-]+ ){1,3},? ?(?:no,? sorry|no,? wait|wait,? no|sorry,? no|sorry|no,? no|i mean|no,? i mean|or rather|wait),? "
+     r"(?:not (?:the|that) \w+,? )?(?=the |a |an )", " "),
+    # how many stay
+    (r",? ?\b(?:and |but )?(?:the )?(?:third|fourth|last|other|remaining|rest)(?: one| ones)? (?:stays?|remains?|can stay|may stay|is left|"
+     r"are left)(?: out| behind| put| there| where (?:it|they) (?:is|are))?(?: of it)?(?=\s*(?:$|[;,.!]))", " "),
+    # places of other objects
+    (r"\b(?:put|place|set|move|bring) (the [\w ]+?) (?:to )?where (the [\w ]+?) (?:is|was|stands|stood|sits|sat)(?: now)?,? and (?:put )?"
+     r"\2 (?:to )?where \1 (?:is|was|stands|stood|sits|sat)(?: now)?\b", r"swap \1 and \2"),
+    (r"\bswap ([\w]+) or ([\w]+)\b", r"swap \1 and \2"),
+    (r", (?:all )?(?:in )?(?:one|a|a single|one single) (?:straight |neat |nice |single )?(row|line|column)\b(?! of)", r" in a \1"),
+    (r"\b(?:all|both) in (?:one|a) (?:nice|long|neat) (row|line)\b", r"all in a \1"),
     (r"\b(?:goes |is |comes |being |as )?(?:the )?(?:lowest|lowermost|bottommost|undermost|underneath|down below|at the "
      rf"(?:very )?(?:bottom|base|foot)|(?:as |forming )(?:the |a )?(?:base|foundation|bottom)){LAST}", "at the bottom"),
     (r"\b(?:goes |is |comes |being |as )?(?:the )?(?:topmost|uppermost|up top|(?:at|on) (?:the )?(?:very )?top|(?:as |forming )"
@@ -139,6 +179,8 @@ def plain(text: str) -> str:
 
 def _with_steps(text: str) -> str:
     """Return a text whose numbered steps begin with "then"; a single number is left as it is."""
+    if len(WORD_STEP.findall(text)) > 1:
+        text = WORD_STEP.sub(lambda m: " ; " if m[1] in FIRST_WORDS else " ; then ", text)
     numbers = [next(filter(None, m.groups())) for m in STEP.finditer(text)]
     if len(numbers) < 2 or numbers[0] not in FIRST_STEPS:
         return text

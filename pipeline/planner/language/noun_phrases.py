@@ -106,7 +106,12 @@ class NounPhrases:
         parts = _split_list(tokens)
         is_list = len(parts) > 1
         self._refuse_choice(tokens, parts)
-        chosen = self._union(parts, modifiers) if is_list else self._single(parts[0], modifiers, bool(excepted))
+        if is_list and (number := _number_of_list(parts[0])):
+            parts[0] = parts[0][next(i for i, t in enumerate(parts[0]) if t.text == "of") + 1 :]
+            union = self._union(parts, modifiers)
+            chosen = self._first_of(union, number, text_of(tokens))
+        else:
+            chosen = self._union(parts, modifiers) if is_list else self._single(parts[0], modifiers, bool(excepted))
         excepted |= self.kept if chosen.several else set()
         kept = tuple(o for o in chosen.objects if o.name not in excepted)
         if not kept:
@@ -114,6 +119,13 @@ class NounPhrases:
         negations = {"not", "never", "no longer"} if any(m.negated for m in modifiers) else set()
         self.mentions.words |= said | negations
         return Selection(kept, chosen.several or bool(excepted), chosen.noun)
+
+    def _first_of(self, union: Selection, number: int, text: str) -> Selection:
+        """Return so many objects of a list ("two of the mug, the brick and the tin"), the easiest to carry."""
+        if number > len(union.objects):
+            raise UnclearPhrase(f'"{text}": only {len(union.objects)} here: {self.list_of(union.objects)}', text)
+        easiest = sorted(union.objects, key=carry_risk)[:number]
+        return Selection(tuple(o for o in union.objects if o in easiest), number > 1, union.noun)
 
     def _refuse_choice(self, tokens: Sequence[Token], parts: Sequence[Sequence[Token]]) -> None:
         """Raise UnclearPhrase for "the mug or the cup": a choice between single objects, not a set."""
@@ -411,6 +423,14 @@ def with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
 
 def _as_singular(token: Token) -> Token:
     return Token(singular(token.text), token.tags) if not token.has("anything") else Token("one", token.tags)
+
+
+def _number_of_list(tokens: Sequence[Token]) -> int:
+    """Return the number of "two of the mug" at the beginning of a list; 0 without one."""
+    kept = [t for t in tokens if t.value("quantities") != "exactly"]
+    if len(kept) < 3 or kept[1].text != "of":
+        return 0
+    return 1 if kept[0].text == "one" else int(kept[0].value("numbers") or 0)
 
 
 def _split_list(tokens: Sequence[Token]) -> list[list[Token]]:

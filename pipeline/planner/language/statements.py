@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
@@ -35,6 +36,9 @@ Goals = tuple[str, list[PlannedGoal]]
 NOTHING: Goals = ("", [])
 SET_VERBS = ("stack", "row", "sort", "group", "separate", "mirror", "swap", "clear", "discard", "tidy")
 THROWN = ("throw", "toss", "chuck", "lob", "sling", "fling")
+SIDE_RELATIONS = ("left_of", "right_of", "in_front_of", "behind", "away")
+MAX_BASES = 4
+"""Most objects to one side of which another one is put."""
 CONTAINER_RELATIONS = ("inside", "to", "on")
 
 
@@ -113,7 +117,7 @@ class StatementReader:
 
     def _refuse_impossible(self, tokens: Sequence[Token]) -> None:
         first, *rest = tokens
-        is_noun = first.has("scene") and (not rest or rest[0].has("relations", "copulas", "modals", "places", "scene"))
+        is_noun = first.has("scene") and not (rest and rest[0].has("determiners", "pronouns", "quantities"))
         if first.has("impossible") and not first.has("verbs") and not is_noun:
             raise RefusedClause(
                 f'the robot cannot "{first.text}": it only picks objects up, carries them and puts them down'
@@ -235,6 +239,7 @@ class StatementReader:
         if other:  # "put the can on it": not on itself
             before_last = tuple(o for o in earlier if o not in subject.objects) or other[-1:]
             self.phrases.mentions.last = tuple(before_last)
+        self.phrases.mentions.named = (*subject.objects, *named)  # "it" in the target is what was named before
         goals = self._relation(relation, subject, target, after)
         self.phrases.mentions.last = subject.objects
         return goals
@@ -276,8 +281,11 @@ class StatementReader:
             self._refuse_bare_target(objects, target, after)
         if relation in ("to", "nearest", "farthest") or relation == "":
             raise UnparsedClause(f'"{text}" is no place the rules know: say a side, a zone, or an object', text)
-        base = self._built(relation, target) or self._target(relation, target, after, objects)
-        return self.beside(relation, objects, base, subject)
+        if base := self._built(relation, target):
+            return self.beside(relation, objects, base, subject)
+        bases = self._targets(relation, target, after, objects)
+        goals = [self.beside(relation, objects, base, subject) for base in bases]
+        return goals[0][0], [goal for _, found in goals for goal in found]
 
     def _refuse_bare_target(
         self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]
@@ -432,6 +440,17 @@ class StatementReader:
             raise UnclearPhrase(f'"{text}" may mean {" or ".join(names)}: say which', text, alternatives=names)
         self.phrases.mentions.named = (*self.phrases.mentions.named, objects[0])
         return objects[0]
+
+    def _targets(
+        self, relation: str, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
+    ) -> tuple[SceneObject, ...]:
+        """Return the objects beside which others are put: several for "to the right of the mugs"."""
+        if relation in SIDE_RELATIONS and len(moved) == 1:
+            with suppress(UnclearPhrase):
+                chosen = self.phrases.select(without_relative(tokens), after)
+                if chosen.several and 1 < len(chosen.objects) <= MAX_BASES and moved[0] not in chosen.objects:
+                    return chosen.objects
+        return (self._target(relation, tokens, after, moved),)
 
     def _only_container(self, tokens: Sequence[Token], moved: Sequence[SceneObject]) -> SceneObject | None:
         """Return the one container among several objects that a phrase may mean."""

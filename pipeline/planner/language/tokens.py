@@ -10,7 +10,9 @@ from pipeline.planner.language.lexicon import longest_unit, singular, units
 
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 MIN_CORRECTED = 4
-"""Letters from which a word with one wrong letter is corrected; from six letters on two may be wrong."""
+"""Letters from which a word with one wrong letter is corrected."""
+MIN_TOLERANT_SCENE, MIN_TOLERANT = 6, 8
+"""Letters from which two may be wrong: of words for the scene's objects, and of all others."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def corrected(word: str, scene_words: frozenset[str]) -> str:
     if is_known(word, scene_words):
         return word
     for known in (scene_words | {f"{w}s" for w in scene_words}, vocabulary()):
-        near = [one for one in known if _is_misspelling(word, one)]
+        near = [one for one in known if _is_misspelling(word, one, known is not vocabulary())]
         if any("known" not in units().get((one,), {"known": ""}) for one in near):  # a word of grammar comes first
             near = [one for one in near if "known" not in units().get((one,), {"known": ""})]
         best = sorted(near, key=lambda one: (-_ratio(word, one), one))
@@ -114,14 +116,17 @@ def _ratio(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
-def _is_misspelling(word: str, known: str) -> bool:
+def _is_misspelling(word: str, known: str, is_of_scene: bool) -> bool:
     if len(word) < 3 or abs(len(word) - len(known)) > 2 or "_" in known or "_" in word or len(known) < 3:
         return False
     if sorted(word) == sorted(known):
         return word[0] == known[0]
     if len(word) < MIN_CORRECTED or len(known) < MIN_CORRECTED or (word[0] != known[0] and len(known) < 6):
         return False
-    return edit_distance(word, known) <= (1 if min(len(word), len(known)) < 6 else 2)
+    if not is_of_scene and word[0] != known[0]:
+        return False
+    tolerant = min(len(word), len(known)) >= (MIN_TOLERANT_SCENE if is_of_scene else MIN_TOLERANT)
+    return edit_distance(word, known) <= (2 if tolerant else 1)
 
 
 def edit_distance(one: str, other: str) -> int:
