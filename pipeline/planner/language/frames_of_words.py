@@ -27,7 +27,8 @@ PAIR_RELATIONS = ("inside", "on", "near", "left_of", "right_of", "behind", "in_f
 SIDES = ("left", "right", "near", "far", "middle")
 ROW_WORDS = {"row", "line", "align", "queue", "column", "sort", "order", "arrange", "rank", "lineup", "sorted",
              "ordered", "lined", "rows", "sequence", "ascending", "descending", "rainbow"}  # fmt: skip
-TOWER_WORDS = {"tower", "stack", "pile", "heap", "stacked", "piled", "skyscraper"}
+TOWER_WORDS = {"tower", "stack", "pile", "heap", "stacked", "piled", "skyscraper",
+               "bottom", "layer", "layers", "base"}  # fmt: skip
 SWAP_WORDS = {"swap", "switch", "exchange", "trade", "places", "swapped", "interchange", "positions", "where"}
 TOGETHER_WORDS = {"together", "gather", "group", "cluster", "collect", "assemble"}
 NEW_CONTAINERS = {"crate": "bin", "bin": "bin", "basket": "bin", "trash": "bin", "rubbish": "bin", "tray": "tray",
@@ -87,7 +88,7 @@ def suggested_goals(tokens: Sequence[Token], reader: InstructionReader) -> Itera
         if leaves_alone(clause):
             continue
         spans = spans_of(clause, reader)
-        spans = [_resolved(span, last) for span in spans]
+        spans = [_resolved(span, spans[: max(0, i - 1)] or last) for i, span in enumerate(spans)]
         spans = [span for span in spans if span.choices]
         found = [list(_staged(options, stage)) for options in _frames(clause, spans, last)]
         frames += [options for options in found if options]
@@ -165,7 +166,20 @@ def _span_at(tokens: list[Token], at: int, reader: InstructionReader) -> Span | 
             continue
         if not goes_on:
             return Span(at, at + size, (chosen,))
+    if (
+        unclear
+        and unclear.end - at > 1
+        and any(_reads(tokens[i : unclear.end], reader) for i in range(at + 1, unclear.end))
+    ):
+        return None  # "range the four cubes": the words behind the unknown one name objects
     return unclear
+
+
+def _reads(piece: list[Token], reader: InstructionReader) -> bool:
+    try:
+        return _may_name(piece) and bool(reader.statements.phrases.select(piece).objects)
+    except UnclearPhrase:
+        return False
 
 
 def _may_name(piece: Sequence[Token]) -> bool:
@@ -186,7 +200,8 @@ def _is_noun(token: Token) -> bool:
 def _choices(
     error: UnclearPhrase, piece: Sequence[Token], reader: InstructionReader
 ) -> tuple[tuple[SceneObject, ...], ...]:
-    names = [*error.suggested, *error.alternatives]
+    is_word = any(t.has("scene", "nouns", "known", "class_words", "colours", "anything") for t in piece[-1:])
+    names = [*error.suggested, *error.alternatives] if is_word else []
     found: list[tuple[SceneObject, ...]] = []
     for name in names[:MAX_CHOICES]:
         with suppress(UnclearPhrase):
@@ -202,7 +217,8 @@ def _resolved(span: Span, last: Sequence[Span]) -> Span:
     """Return a pronoun's span with what was named before; other spans as they are."""
     if not span.is_pronoun:
         return span
-    return replace(span, choices=tuple(choice for one in last for choice in one.choices[:1])[:MAX_CHOICES])
+    known = [one for one in last if not one.is_pronoun][-2:]
+    return replace(span, choices=tuple(choice for one in known for choice in one.choices[:1])[:MAX_CHOICES])
 
 
 # Relations and places

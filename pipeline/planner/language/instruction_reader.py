@@ -301,7 +301,8 @@ def _relates(tokens: Sequence[Token]) -> bool:
 def _only_orders(tokens: Sequence[Token], before: Sequence[Sequence[Token]]) -> bool:
     """Return whether a piece states the order of a row or a tower named before: "smallest on top"."""
     arranged = any(
-        t.has("arrangements") or t.value("verbs") in ("stack", "row", "sort") or t.text in ("tower", "row", "line")
+        t.has("arrangements") or t.value("verbs") in ("stack", "row", "sort")
+        or t.text in ("tower", "row", "line", "arrange", "order")
         for piece in before for t in piece
     )  # fmt: skip
     if not arranged:

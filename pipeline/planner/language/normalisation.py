@@ -21,6 +21,7 @@ CONTRACTIONS = (
 """Short forms and common spellings, in full."""
 PREPOSITION = r"(?:on|onto|in|into|inside|behind|in front|next to|near|beside|between|left of|right of|to)\b"
 SIGNS = (
+    (r"\s*(?:<-+>|<=+>|↔|⇄)\s*", " <to> "),
     (rf"\s*(?:-+>|=+>|→|⇒|»|>>)\s*(?={PREPOSITION})", " "), (r"\s*(?:-+>|=+>|→|⇒|»|>>)\s*", " to "),
     (r":(?= move\b)", " "), (r"\s+[-–—]+\s+|[–—]|\.\.+|…|[():]", " , "), (r"\s\+\s", " and "), (r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     (r"[\"“”„«»]", " "),
@@ -35,15 +36,21 @@ STEP = re.compile(
 FIRST_STEPS = ("1", "one")
 WORD_STEP = re.compile(
     r"(?:^|(?<=[;,.!\n])) *(?:the )?(first|firstly|second|secondly|third|thirdly|fourth|fourthly|fifth|fifthly|last|lastly|"
-    r"finally|a|b|c|d|e|next)(?: (?:step|task|job|thing|of all))?(?: ?[:)] ?| - )\s*"
+    r"finally|a|b|c|d|e|next|(?:number )?(?:one|two|three|four|five))(?: (?:step|task|job|thing|of all))?(?: ?[:)] ?| - )\s*"
 )
 """Step that a word counts: "First: ", "second step: ", "b) "."""
-FIRST_WORDS = ("first", "firstly", "a")
+FIRST_WORDS = ("first", "firstly", "a", "one", "number one")
 THAT = r"(?:that|this|it|those|these|you|they|he|all that|everything|the first (?:one|step|part|job|task)|the robot)"
 DONE = (
     r"(?:done|finished|completed|complete|ready|over|there|in place|in position|accomplished|out of the way|sorted|set)"
 )
 RULES: Sequence[tuple[str, str]] = (
+    # dictated punctuation, signs
+    (r",? ?\bcomma\b,?", " ,"), (r"\b(?:full stop|period)\b", " ;"),
+    (r"\b((?:the )?[\w ]+?) ?<to> ?((?:the )?[\w ]+?)(?=$|[;,])(?:,? ?(?:swap|switch|exchange)(?: (?:places|positions|them))?)?", r"swap \1 and \2"),
+    (r"(?:>=?|≥|min\.?) ?(?=\d)", " "), (r"\b(\d+ ?(?:cm|mm|m|inch|inches)) (?:away )?from\b", r"\1 away from"),
+    (r"\bleave (?!it\b)([\w ]+?) out(?: of (?:it|this|that))?(?=\s*(?:$|[;,.!]))", r"leave \1 alone"),
+    (r"\b(in|on|into|onto) there\b(?! (?:is|are)\b)", r"\1 it"),
     # sounds and words of spoken language
     (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
     (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),
@@ -131,6 +138,12 @@ RULES: Sequence[tuple[str, str]] = (
 LAST = r"(?=\s*(?:$|[,;]|and\b|then\b))"
 TOWER = re.compile(r"\b(?:tower|stack|pile|heap)(?:s|ed|ing)?\b|\bon top of (?:each other|one another)\b")
 TOWER_RULES: Sequence[tuple[str, str]] = (
+    # dictated punctuation, signs
+    (r",? ?\bcomma\b,?", " ,"), (r"\b(?:full stop|period)\b", " ;"),
+    (r"\b((?:the )?[\w ]+?) ?<to> ?((?:the )?[\w ]+?)(?=$|[;,])(?:,? ?(?:swap|switch|exchange)(?: (?:places|positions|them))?)?", r"swap \1 and \2"),
+    (r"(?:>=?|≥|min\.?) ?(?=\d)", " "), (r"\b(\d+ ?(?:cm|mm|m|inch|inches)) (?:away )?from\b", r"\1 away from"),
+    (r"\bleave (?!it\b)([\w ]+?) out(?: of (?:it|this|that))?(?=\s*(?:$|[;,.!]))", r"leave \1 alone"),
+    (r"\b(in|on|into|onto) there\b(?! (?:is|are)\b)", r"\1 it"),
     # sounds and words of spoken language
     (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
     (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),

@@ -13,6 +13,7 @@ from pipeline.planner.language.phrase_words import (
     all_words,
     looks_like,
     match_words,
+    name_list,
     name_words,
     noun_of,
     shape_words,
@@ -173,6 +174,8 @@ class NounPhrases:
             return self._pronoun(pronoun)
         by_name = "_".join(text.replace("the ", "", 1).split())
         exact = next((o for o in self.objects if o.name in (by_name, *(t.text for t in tokens))), None)
+        if exact and "_" not in text and any(name_list(o) == name_list(exact) for o in self.objects if o != exact):
+            exact = None  # "wooden cube" of two wooden cubes: the name without a number is no plain name of either
         if exact and (exact.name in text or not any(t.has("ranks", "numbers") for t in tokens)) and not modifiers:
             return Selection((exact,), False, noun_of(tokens))
         return self._described(PhraseWords.read(content), modifiers, universal, text)
@@ -190,6 +193,8 @@ class NounPhrases:
 
     def _described(self, phrase: PhraseWords, modifiers: Sequence[Modifier], universal: bool, text: str) -> Selection:
         nouns = list(phrase.nouns)
+        if phrase.is_bare_side:
+            raise UnparsedClause(f'"{text}" names no object; ' + self.objects_present())
         if phrase.is_one and self.mentions.noun and not nouns:
             nouns = list(self.mentions.noun)
         several = phrase.several or universal

@@ -37,11 +37,13 @@ class PhraseWords:
     other: bool = False
     is_one: bool = False
     is_anything: bool = False
+    is_bare_side: bool = False
+    """Only a side of the table is named, without an article or a noun: "left"."""
 
     @staticmethod
     def read(tokens: Sequence[Token]) -> "PhraseWords":
         """Return the words of a phrase by what they do. Raises UnclearPhrase for a word that does nothing in it."""
-        phrase = PhraseWords()
+        phrase = PhraseWords(is_bare_side=bool(tokens) and all(t.has("places") and not t.has("scene") for t in tokens))
         tokens = phrase._without_ordinal(list(tokens))
         negated = False
         for index, token in enumerate(tokens):

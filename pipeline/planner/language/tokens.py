@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 from pipeline.planner.language.lexicon import longest_unit, singular, units
@@ -11,6 +12,13 @@ from pipeline.planner.language.lexicon import longest_unit, singular, units
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 MIN_CORRECTED = 4
 """Letters from which a word with one wrong letter is corrected."""
+SIDE_WORDS = ("left", "back")
+CORRECTED_VERBS = ("put", "place", "move", "stack", "build", "swap", "bring", "take", "sort", "group", "push", "open",
+                   "close", "gather", "arrange", "align", "switch", "please", "leave", "touch")  # fmt: skip
+CORRECTED_TAGS = {"relations", "places", "colours", "determiners", "exceptions", "conditions", "numbers", "ranks",
+                  "others", "class_words", "nouns", "anything", "arrangements", "table", "sequence",
+                  "materials"}  # fmt: skip
+"""Words to which misspelt words are corrected besides those of the scene: other English words may be as they are."""
 MIN_TOLERANT_SCENE, MIN_TOLERANT = 6, 8
 """Letters from which two may be wrong: of words for the scene's objects, and of all others."""
 
@@ -98,17 +106,26 @@ def vocabulary() -> set[str]:
     return _vocabulary
 
 
+@cache
+def correctable() -> frozenset[str]:
+    """Return the words of the lexicon to which misspelt ones are corrected."""
+    return frozenset(
+        word for word in vocabulary()
+        if word in CORRECTED_VERBS or units().get((word,), {}).keys() & CORRECTED_TAGS
+    )  # fmt: skip
+
+
 def corrected(word: str, scene_words: frozenset[str]) -> str:
     """Return a misspelt word as it was intended; words that are known, or like several others, stay as they are."""
     if is_known(word, scene_words):
         return word
-    for known in (scene_words | {f"{w}s" for w in scene_words}, vocabulary()):
-        near = [one for one in known if _is_misspelling(word, one, known is not vocabulary())]
-        if any("known" not in units().get((one,), {"known": ""}) for one in near):  # a word of grammar comes first
-            near = [one for one in near if "known" not in units().get((one,), {"known": ""})]
-        best = sorted(near, key=lambda one: (-_ratio(word, one), one))
-        if best and (len(best) == 1 or _ratio(word, best[0]) > _ratio(word, best[1]) or known is not vocabulary()):
-            return best[0]
+    of_scene = [one for one in scene_words | {f"{w}s" for w in scene_words} if _is_misspelling(word, one, True)]
+    if best := sorted(of_scene, key=lambda one: (-_ratio(word, one), one)):
+        return best[0]
+    near = [one for one in correctable() if _is_misspelling(word, one, False)]
+    best = sorted(near, key=lambda one: (-_ratio(word, one), one))
+    if best and (len(best) == 1 or _ratio(word, best[0]) > _ratio(word, best[1])):
+        return best[0]
     return word
 
 
@@ -121,6 +138,8 @@ def _is_misspelling(word: str, known: str, is_of_scene: bool) -> bool:
         return False
     if sorted(word) == sorted(known):
         return word[0] == known[0]
+    if len(word) == 3 and len(known) == 4 and (is_of_scene or known in SIDE_WORDS):
+        return known.startswith(word)  # "lef", "bal"
     if len(word) < MIN_CORRECTED or len(known) < MIN_CORRECTED or (word[0] != known[0] and len(known) < 6):
         return False
     if not is_of_scene and word[0] != known[0]:
