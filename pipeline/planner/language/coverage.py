@@ -48,7 +48,7 @@ def unstated_words(tokens: Sequence[Token], plan: TaskPlan, sides_read: frozense
 def _is_side(tokens: Sequence[Token], at: int) -> bool:
     """Return whether a token names a side of the table, and is not part of an object's name ("the left mug")."""
     token = tokens[at]
-    if token.has("scene") or token.value("places") not in ("left", "right", "near", "far"):
+    if token.has("scene", "verbs", "parts") or token.value("places") not in ("left", "right", "near", "far"):
         return False
     following = tokens[at + 1] if at + 1 < len(tokens) else STOP
     return not (token.has("ranks") and following.has(*NAMED))

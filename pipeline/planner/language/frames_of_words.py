@@ -100,10 +100,11 @@ def suggested_goals(tokens: Sequence[Token], reader: InstructionReader) -> Itera
             yield Suggestion(tuple(replace(goal, stage=0) for goal in goals), 1.0)
     for words in _between(tokens, reader):
         yield Suggestion(words, 2.0)
-    for goals in _arrangements(tokens, reader):
+    arranged = list(_arrangements(tokens, reader))
+    for goals in arranged:
         yield Suggestion(goals, 1.0)
     for goals in _pairs(tokens, reader):
-        yield Suggestion(goals, 0.0 if not frames else -2.0)
+        yield Suggestion(goals, 0.0 if not (frames or arranged) else -2.0)
 
 
 def _one_stage_each(goals: Goals) -> Goals:
@@ -337,8 +338,10 @@ def _arrangements(tokens: Sequence[Token], reader: InstructionReader) -> Iterato
         if len({o.colour for o in objects}) > 1:
             yield (PlannedGoal("in_row", tuple(o.name for o in by_colour(objects)), along),)
     if words & TOWER_WORDS or any(t.value("arrangements") == "tower" for t in tokens):
-        for ordered in (objects, stacking_order(objects)):
-            yield (PlannedGoal("stacked", tuple(o.name for o in ordered)),)
+        flat = [o for o in objects if o.shape in ("cube", "box") and not o.container]
+        for ordered in (objects, stacking_order(objects), stacking_order(flat), stacking_order(flat)[:3]):
+            if len(ordered) > 1:
+                yield (PlannedGoal("stacked", tuple(o.name for o in ordered)),)
     if words & TOGETHER_WORDS:
         yield tuple(PlannedGoal("in_zone", (o.name, "zone")) for o in objects)
     if words & {"apart", "separate", "distance", "space"}:
