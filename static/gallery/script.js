@@ -28,8 +28,15 @@ export default function mount({ element, trigger }) {
     one.setAttribute("aria-busy", "true");
     setTimeout(() => one.removeAttribute("aria-busy"), BUSY_TIMEOUT_MS);
   };
+  // Gradio names its upload area by other words than it shows.
+  const nameDropArea = () => {
+    for (const area of document.querySelectorAll("#drop [aria-label]"))
+      if (area.textContent.trim())
+        area.setAttribute("aria-label", `${t("Drop a frame here, or click to choose its files")} ${area.textContent}`);
+  };
   return (value) => {
     if (!value) return fill(gallery);
+    nameDropArea();
     const { samples = [], projects = [] } = value;
     fill(
       gallery,
@@ -37,7 +44,7 @@ export default function mount({ element, trigger }) {
         ? h(
             "section",
             {},
-            h("h3", {}, t("Projects")),
+            h("h2", {}, t("Projects")),
             h(
               "div.cards",
               {},
@@ -48,7 +55,7 @@ export default function mount({ element, trigger }) {
       h(
         "section",
         {},
-        h("h3", {}, t("Sample scenes"), h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`)),
+        h("h2", {}, t("Sample scenes"), h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`)),
         samples.length
           ? h(
               "div.cards",

@@ -4,13 +4,14 @@ import { onTab, openTabText } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
 
 const COLLAPSED_STEPS = [t("Task and simulation"), t("Review and export")];
+const narrow = matchMedia("(max-width: 1180px)"); // where it covers the page, as studio.css says
 window.studioInspector ??= {};
 const choices = window.studioInspector;
 
 export function collapseButton(element, panel) {
   const column = element.closest("#right");
   if (!column) return null;
-  const collapsesByDefault = () => COLLAPSED_STEPS.some((name) => openTabText().startsWith(name));
+  const collapsesByDefault = () => narrow.matches || COLLAPSED_STEPS.some((name) => openTabText().startsWith(name));
   const isCollapsed = () => choices[collapsesByDefault()] ?? collapsesByDefault();
   const button = h("button.collapse", {
     onclick: () => {
@@ -27,6 +28,7 @@ export function collapseButton(element, panel) {
     button.setAttribute("aria-expanded", String(!isCollapsed()));
   };
   onTab(update);
+  narrow.addEventListener("change", update);
   update();
   return button;
 }

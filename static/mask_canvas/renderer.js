@@ -186,7 +186,7 @@ function drawLabel(context, segment, mask, { zoom, left, top, ratio }) {
     y = mask.centre[1] * zoom + top;
   context.save();
   context.setTransform(1, 0, 0, 1, 0, 0);
-  context.font = `650 ${11.5 * ratio}px system-ui, sans-serif`;
+  context.font = `650 ${12 * ratio}px system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.globalAlpha = segment.is_object ? 1 : 0.55;

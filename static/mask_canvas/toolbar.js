@@ -44,7 +44,7 @@ export function button({ act: action, icon: shape = action, text, key, title = t
       "data-act": action,
       disabled: Boolean(off),
       title: key ? `${title} (${key})` : title,
-      "aria-label": title,
+      "aria-label": title.startsWith(text) ? title : `${text}: ${title}`, // what is seen can be said
       "aria-pressed": on === undefined ? null : String(Boolean(on)),
       onclick: () => onPress(action),
     },

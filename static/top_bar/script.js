@@ -62,11 +62,12 @@ export default function mount({ element, trigger }) {
       {
         disabled: !current[`can_${kind}`],
         title: `${name} ${current[kind] ?? ""} (${keys})`,
+        "aria-label": name,
         "aria-busy": String(pending?.kind === kind),
         onclick: () => request(kind),
       },
       pending?.kind === kind ? h("i.spin", { "aria-hidden": "true" }) : h("i", {}, icon),
-      ` ${name}`,
+      h("span.word", {}, ` ${name}`),
     );
   const pendingText = () =>
     pending &&
@@ -81,7 +82,7 @@ export default function mount({ element, trigger }) {
       bar,
       h("button.brand", { title: t("All projects"), onclick: () => trigger("home") }, h("span.mark"), "GRS Studio"),
       project && h("span.slash", {}, "/"),
-      project && h("strong", {}, title),
+      project && h("strong", { role: "heading", "aria-level": "1" }, title),
       project && h("span.saved", {}, saved),
       project &&
         h(

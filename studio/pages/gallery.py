@@ -14,7 +14,7 @@ from studio.server.notices import with_notices
 
 def build(shell: Shell) -> None:
     gr.HTML(
-        '<h2 class="welcome">From one RGB-D frame to a solved task</h2>'
+        '<h1 class="welcome">From one RGB-D frame to a solved task</h1>'
         '<p class="welcome">Start with a frame of your own, or open a sample scene.</p>',
         padding=False,
     )

@@ -12,32 +12,33 @@ number is shown beside its colour, so that no information is in the colour alone
 SANS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace")
 
-_LIGHT = {
-    "body_background_fill": "#f4f5f7",
-    "body_text_color": "#1b2430",
-    "body_text_color_subdued": "#55606e",
-    "background_fill_primary": "#ffffff",
-    "background_fill_secondary": "#f4f5f7",
-    "border_color_primary": "#e2e6eb",
-    "border_color_accent": "#1f5fa6",
-    "color_accent_soft": "#e8f0f9",
-    "block_background_fill": "#ffffff",
-    "block_label_text_color": "#55606e",
-    "block_title_text_color": "#55606e",
-    "block_label_background_fill": "#ffffff",
-    "input_background_fill": "#ffffff",
-    "input_border_color": "#cdd4dc",
-    "input_border_color_focus": "#1f5fa6",
-    "input_placeholder_color": "#7c8794",
-    "button_primary_background_fill": "#1f5fa6",
-    "button_primary_background_fill_hover": "#174c87",
-    "button_primary_text_color": "#ffffff",
-    "button_secondary_background_fill": "#ffffff",
-    "button_secondary_background_fill_hover": "#eef2f6",
-    "button_secondary_border_color": "#cdd4dc",
-    "button_secondary_text_color": "#1b2430",
-    "link_text_color": "#1f5fa6",
+_COLOURS = {
+    "body_background_fill": "var(--ground)",
+    "body_text_color": "var(--ink)",
+    "body_text_color_subdued": "var(--ink-2)",
+    "background_fill_primary": "var(--paper)",
+    "background_fill_secondary": "var(--ground)",
+    "border_color_primary": "var(--line)",
+    "border_color_accent": "var(--accent)",
+    "color_accent_soft": "var(--accent-wash)",
+    "block_background_fill": "var(--paper)",
+    "block_label_text_color": "var(--ink-2)",
+    "block_title_text_color": "var(--ink-2)",
+    "block_label_background_fill": "var(--paper)",
+    "input_background_fill": "var(--paper)",
+    "input_border_color": "var(--line-2)",
+    "input_border_color_focus": "var(--accent)",
+    "input_placeholder_color": "var(--ink-3)",
+    "button_primary_background_fill": "var(--accent)",
+    "button_primary_background_fill_hover": "var(--accent-strong)",
+    "button_primary_text_color": "var(--on-accent)",
+    "button_secondary_background_fill": "var(--paper)",
+    "button_secondary_background_fill_hover": "var(--wash)",
+    "button_secondary_border_color": "var(--line-2)",
+    "button_secondary_text_color": "var(--ink)",
+    "link_text_color": "var(--accent)",
 }
+"""The tokens of static/studio.css, which follow the system's light or dark theme."""
 
 
 def object_colour(id: int) -> str:
@@ -46,10 +47,10 @@ def object_colour(id: int) -> str:
 
 
 def theme() -> Base:
-    """Return the theme. It is light in dark mode too, since photographs are judged against it. Uses system fonts."""
+    """Return the theme. Gradio's own dark mode looks the same: studio.css decides. Uses system fonts."""
     names = vars(Base())
-    colours = _LIGHT | {f"{name}_dark": value for name, value in _LIGHT.items() if f"{name}_dark" in names}
+    colours = _COLOURS | {f"{name}_dark": value for name, value in _COLOURS.items() if f"{name}_dark" in names}
     base = Base(font=SANS, font_mono=MONO, text_size="sm", spacing_size="sm", radius_size="md")
     return base.set(
-        **colours, color_accent="#1f5fa6", block_shadow="none", block_label_shadow="none", shadow_drop="none"
+        **colours, color_accent="var(--accent)", block_shadow="none", block_label_shadow="none", shadow_drop="none"
     )

@@ -90,8 +90,8 @@ def rests(by=(0, 0, 0), tilt=0.0):
 
 def test_visible_settling_motion_is_reported():
     assert rests() == rests((0, 0, -0.0005)) == ""
-    assert rests((0, 0, -0.004)) == "Settling moved it 4 mm down from where you put it."
-    assert rests((0.012, 0, 0.03)) == "Settling moved it 3.0 cm up, 1.2 cm sideways from where you put it."
+    assert rests((0, 0, -0.004)) == "moved it 4 mm down"
+    assert rests((0.012, 0, 0.03)) == "moved it 3.0 cm up, 1.2 cm sideways"
     assert "turned it 30°" in rests((0, 0, 0), 30)
 
 

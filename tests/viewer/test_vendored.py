@@ -3,13 +3,17 @@
 import hashlib
 from pathlib import Path
 
-THREE = Path(__file__).parents[2] / "static" / "vendor" / "three"
+import pytest
+
+ROOT = Path(__file__).parents[2]
+THREE, AXE = ROOT / "static" / "vendor" / "three", ROOT / "tests" / "vendor" / "axe-core"
 
 
-def test_every_vendored_file_has_the_checksum_it_came_with():
-    sums = dict(reversed(line.split()) for line in (THREE / "SHA256SUMS").read_text().splitlines())
-    assert sums == {name: hashlib.sha256((THREE / name).read_bytes()).hexdigest() for name in sums}
-    present = {str(path.relative_to(THREE)) for path in THREE.rglob("*") if path.is_file()}
+@pytest.mark.parametrize("folder", [THREE, AXE], ids=lambda folder: folder.name)
+def test_every_vendored_file_has_the_checksum_it_came_with(folder: Path):
+    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
+    present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
@@ -17,6 +21,10 @@ def test_the_licence_and_the_version_are_there():
     assert "MIT License" in (THREE / "LICENSE").read_text()
     assert "REVISION = '187'" in (THREE / "build" / "three.core.js").read_text().replace('"', "'")
     assert "three@0.187.0" in (THREE / "README.md").read_text()
+    assert "Mozilla Public License, version 2.0" in (AXE / "LICENSE").read_text()
+    assert (
+        "axe v4.14.1" in (AXE / "axe.min.js").read_text()[:40] and "axe-core@4.14.1" in (AXE / "README.md").read_text()
+    )
 
 
 def test_our_own_pages_name_no_address_outside():

@@ -44,7 +44,7 @@ def test_an_upload_is_opened_and_an_old_one_is_forgotten(tmp_path: Path, monkeyp
     assert [copies.name for copies in tmp_path.glob("grs-studio-dropped-*/*")] == [last]
     uploads.add([SAMPLES / "blocks" / name for name in ("rgb.png", "depth.png")])
     assert not list(tmp_path.glob("grs-studio-dropped-*/*"))
-    with pytest.raises(FrameError, match="must say depth"):
+    with pytest.raises(FrameError, match="must contain depth"):
         recording_in([SAMPLES / "blocks" / "rgb.png"], tmp_path / "copies")
     with pytest.raises(RequestError, match="Nothing was dropped"):
         uploads.add([])
