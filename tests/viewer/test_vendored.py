@@ -11,7 +11,8 @@ THREE, AXE = ROOT / "static" / "vendor" / "three", ROOT / "tests" / "vendor" / "
 
 @pytest.mark.parametrize("folder", [THREE, AXE], ids=lambda folder: folder.name)
 def test_every_vendored_file_has_the_checksum_it_came_with(folder: Path):
-    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    lines = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
+    sums = {name: checksum for checksum, name in lines}
     assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
     present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert present - {"SHA256SUMS", "README.md"} == set(sums)
