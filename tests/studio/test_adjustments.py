@@ -98,7 +98,7 @@ def test_visible_settling_motion_is_reported():
 def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
     metres = np.array([[-0.03, 0.0, 0.03, np.nan]], np.float32)
     image = cv2.imdecode(np.frombuffer(colourise(metres), np.uint8), cv2.IMREAD_UNCHANGED)
-    (b0, _, r0, a0), (_, _, _, even), (b1, _, r1, a1), (*_, unknown) = image[0].astype(int)
+    (b0, _, r0, a0), (_, _, _, even), (b1, _, r1, a1), (*_, unknown) = image[0].astype(int)  # type: ignore[reportOptionalSubscript]
     assert r0 > b0
     assert b1 > r1
     assert unknown == 0 < even < min(a0, a1)
