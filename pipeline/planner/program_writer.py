@@ -87,8 +87,8 @@ def check_nothing_is_solved_at_the_start(sim):
     reward = sim.reward_at_start()
     assert reward < 0.99, f"reward {reward:.2f} before anything moved: the goals hold at the start"
 ''',
-    "check_the_robot_did_it": '''
-def check_the_robot_did_it(sim):
+    "check_robot_grasps_an_object": '''
+def check_robot_grasps_an_object(sim):
     """Something was picked up: the goals are not reached by things that fall or roll."""
     assert sim.rollout().grasps, "the robot picked nothing up"
 ''',

@@ -14,6 +14,7 @@ from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.task import failure_causes, proposals, round_comparison, round_records
 from studio.task.round_chart import round_chart
+from studio.texts import t
 
 JUDGED_WAIT_S, RUNNING_WAIT_S = 0.9, 6.0
 """Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
@@ -96,7 +97,8 @@ def edit_round(session: Session, message: Mapping[str, Any]) -> list:
     """Return the editor's widgets for the round {number}."""
     edited = round_records.find_round(session, message.get("number"))
     number, program = edited.number, edited.program
-    heading = f'<h4 class="section">Continue from round {number} in a new branch; round {number} stays</h4>'
+    title = t("Continue from round {number} in a new branch; round {number} stays", number=number)
+    heading = f'<h4 class="section">{title}</h4>'
     return [gr.Column(visible=True), heading, number, edited.task, program.simulation, program.checks]
 
 
@@ -151,7 +153,7 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
         return value
     is_judged = judged_now is None or judged_now.number != request.number
     wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else 0
-    caption = f"Round {request.number}" + ("" if is_judged else ", being judged")
+    caption = t("Round {number}" if is_judged else "Round {number}, being judged", number=request.number)
     return value | {"caption": caption, "wait": wait}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.router import Round
 from studio.sessions.session import Session
-from studio.texts import t
+from studio.texts import current_language, t
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,7 +25,7 @@ def round_chart(session: Session | None) -> Any:
     rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
     if len(rounds) < MIN_ROUNDS:
         return None
-    return session.cache.get("round chart", "rounds.jsonl", lambda: rounds_figure(rounds))
+    return session.cache.get(f"round chart {current_language.get()}", "rounds.jsonl", lambda: rounds_figure(rounds))
 
 
 def rounds_figure(rounds: Sequence[Round]) -> "Figure":
@@ -38,7 +38,7 @@ def rounds_figure(rounds: Sequence[Round]) -> "Figure":
     routes = [f"{one.route.replace('_', ' ') or 'no decision'}: {_wrapped(one.reason)}" for one in rounds]
     figure = go.Figure()
     for name, values, colour in ((t("Reward"), rewards, REWARD_COLOUR), (t("Checks passed"), passed, CHECKS_COLOUR)):
-        hover = f"Round %{{x}}<br>{name} %{{y:.2f}}<br>%{{customdata}}<extra></extra>"
+        hover = f"{t('Round')} %{{x}}<br>{name} %{{y:.2f}}<br>%{{customdata}}<extra></extra>"
         line = go.Scatter(x=numbers, y=values, name=name, mode="lines+markers", line_color=colour)
         figure.add_trace(line.update(customdata=routes, hovertemplate=hover))
     figure.update_layout(height=240, margin={"l": 40, "r": 10, "t": 28, "b": 36}, template="plotly_white")
