@@ -34,6 +34,8 @@ class LabelledFrame:
     """Visible pixels of each object, of shape (H, W), bool, by number and name: "3 mug"."""
     complete: bool
     """Whether every object is labelled. Only then can a mask be wrong that matches none."""
+    source: str = ""
+    """Data set of the frame: frames of one source share cameras, tables and objects, so they count as one sample."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +92,25 @@ def read_labelled(folder: Path) -> LabelledFrame:
             with Image.open(folder / "truth" / "masks.png") as image:
                 labels = np.asarray(image)
             truth = {f"{one['id']} {one['name']}": labels == one["id"] for one in info["objects"]}
-            complete = bool(info["complete"])
+            complete, source = bool(info["complete"]), _data_set(info.get("source", "")) or folder.name
         else:
             info = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
             truth = {f"{i} {one['name']}": decode_rle(one["mask"]) for i, one in enumerate(info["objects"], 1)}
-            complete = True
+            complete, source = True, "sample scenes"
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvaluationError(
             f"{folder} has no truth that can be read ({error}); it takes truth/masks.png with truth/truth.json"
         ) from None
     if any(mask.shape != frame.depth.shape for mask in truth.values()):
         raise EvaluationError(f"the truth of {folder} differs in size from its picture; label this picture again")
-    return LabelledFrame(folder.name, frame, {name: mask for name, mask in truth.items() if mask.any()}, complete)
+    present = {name: mask for name, mask in truth.items() if mask.any()}
+    return LabelledFrame(folder.name, frame, present, complete, source)
+
+
+def _data_set(source: str) -> str:
+    """Return "owner/repository/folder" of "github.com/owner/repository folder/file"; an empty text stays empty."""
+    repository, _, path = source.removeprefix("github.com/").partition(" ")
+    return "/".join([repository, *path.split("/")[:1]]).rstrip("/")
 
 
 def iou(a: np.ndarray, b: np.ndarray) -> float:

@@ -1,8 +1,14 @@
 """`make eval-masks`: the embedded segmenter against labelled masks, automatically and by simulated clicks.
 
-Reads the real frames in ../shared/frames, if they are there, and the sample scenes.
+    python -m tests.bench.masks [--only NAME ...] [--save SCORES.json] [--against SCORES.json]
+
+Reads the real frames in ../shared/frames and ../shared/frames_wild, if they are there, and the sample scenes.
+`--against` compares with scores that `--save` wrote, with intervals by source. On a frame without a support every
+object counts as missed.
 """
 
+import argparse
+import json
 import os
 import sys
 import time
@@ -24,10 +30,14 @@ from pipeline.evaluation import (
     simulate_clicks,
 )
 from pipeline.evaluation import score_masks as score
+from pipeline.frame import SupportError
 from pipeline.segmentation import DepthSegmenter, Segment
+from tests.bench import mask_sources
 
 ROOT = Path(__file__).parents[2]
-REAL, SAMPLES, SHEET = ROOT.parent / "shared" / "frames", ROOT / "sample_scenes", ROOT / "build" / "masks.png"
+SHARED, SAMPLES, SHEET = ROOT.parent / "shared", ROOT / "sample_scenes", ROOT / "build" / "masks.png"
+REAL = {"known frames": "frames", "other cameras": "frames_wild"}
+"""Folders of labelled photographs in SHARED, by the name of their column."""
 CLICKS = 5
 HD = (720, 1280)
 
@@ -48,16 +58,33 @@ class FrameMaskScores:
 
 
 def main() -> int:
-    folders = sorted(path.parents[1] for path in REAL.glob("*/truth/masks.png"))
-    if not folders:
-        print("No real frames with truth at ../shared/frames: they are not part of the project. Sample scenes only.")
-    real = [measure(folder) for folder in folders]
-    samples = [measure(path.parent) for path in sorted(SAMPLES.glob("*/expected.json"))]
-    print("\n".join([HEADING, *(row(one) for one in [*real, *samples]), ""]))
-    print("\n".join(table({"real frames": real, "sample scenes": samples})))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], help="names of frames; all by default")
+    parser.add_argument("--save", type=Path, help="write the scores of each object")
+    parser.add_argument("--against", type=Path, help="scores to compare with")
+    arguments = parser.parse_args()
+    folders = {
+        name: [p.parents[1] for p in SHARED.glob(f"{folder}/*/truth/masks.png")] for name, folder in REAL.items()
+    }
+    if not any(folders.values()):
+        print("No real frames with truth in ../shared: they are not part of the project. Sample scenes only.")
+    folders["sample scenes"] = [path.parent for path in SAMPLES.glob("*/expected.json")]
+    print(HEADING)
+    groups: dict[str, list[FrameMaskScores]] = {}
+    for name, paths in folders.items():
+        for path in sorted(path for path in paths if not arguments.only or path.name in arguments.only):
+            groups.setdefault(name, []).append(measure(path))
+            print(row(groups[name][-1]), flush=True)
+    print("\n".join(["", *table(groups), "", *mask_sources.source_table(groups)]))
+    scores = mask_sources.object_scores(groups)
+    if arguments.save:
+        arguments.save.write_text(json.dumps(scores, indent=1), encoding="utf-8")
+    if arguments.against:
+        before = json.loads(arguments.against.read_text(encoding="utf-8"))
+        print("\n".join(["", *mask_sources.comparison_table(before, scores)]))
     print(f"\nSpeeds were taken at a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     SHEET.parent.mkdir(exist_ok=True)
-    cv2.imwrite(str(SHEET), sheet([*real, *samples])[:, :, ::-1])
+    cv2.imwrite(str(SHEET), sheet([one for scored in groups.values() for one in scored])[:, :, ::-1])
     print(f"Contact sheet (green: labelled outlines, colours: masks): {SHEET.relative_to(ROOT)}")
     return 0
 
@@ -65,11 +92,15 @@ def main() -> int:
 def measure(folder: Path) -> FrameMaskScores:
     """Segment one frame and simulate clicks on its objects."""
     labelled = read_labelled(folder)
+    truth = list(labelled.truth.values())
     start = time.perf_counter()
-    view = DepthSegmenter().open(labelled.frame)
+    try:
+        view = DepthSegmenter().open(labelled.frame)
+    except SupportError:
+        missed = tuple(ClickScore((0.0,) * CLICKS, (), ()) for _ in truth)
+        return FrameMaskScores(labelled, (), score([], truth, labelled.complete), 0.0, missed, missed)
     found = view.automatic()
     seconds = time.perf_counter() - start
-    truth = list(labelled.truth.values())
     automatic = score([segment.mask for segment in found], truth, labelled.complete)
     view.prepare()  # as the studio does in the background once a frame is open
     all_clicks = tuple(simulate_clicks(predict_from_all_clicks(view), mask, CLICKS) for mask in truth)
@@ -106,7 +137,9 @@ def table(groups: dict[str, list[FrameMaskScores]]) -> list[str]:
 
 TARGETS = (
     ("automatic: mean IoU", "0.90"),
+    ("95 % interval by source", ""),
     ("automatic: found (IoU at least 0.5)", "0.97"),
+    ("95 % interval by source", ""),
     ("automatic: share of masks that are an object", ""),
     ("IoU after 1 / 3 / 5 clicks, predicted from all clicks", "0.90 / 0.94 / 0.95"),
     ("the same, predicted from the last click and the mask before it", "0.90 / 0.94 / 0.95"),
@@ -120,6 +153,9 @@ TARGETS = (
 def numbers(scored: Sequence[FrameMaskScores]) -> tuple[str, ...]:
     """Return a column of the table: one text for each of TARGETS."""
     ious = [one for s in scored for one in s.automatic.iou]
+    by_source = [
+        np.array(one) for one in mask_sources.group_values([(s.labelled.source, s.automatic.iou) for s in scored])
+    ]
     complete = [s.automatic for s in scored if s.labelled.complete]
     predicted = sum(one.predicted for one in complete)
     all_clicks, last_click = [c for s in scored for c in s.all_clicks], [c for s in scored for c in s.last_click]
@@ -127,7 +163,9 @@ def numbers(scored: Sequence[FrameMaskScores]) -> tuple[str, ...]:
     times = [t for s in large for one in (*s.all_clicks, *s.last_click) for t in one.seconds]
     return (
         f"{np.mean(ious):.3f}",
+        mask_sources.interval_text(by_source),
         f"{np.mean([one >= FOUND_IOU for one in ious]):.3f}",
+        mask_sources.interval_text([one >= FOUND_IOU for one in by_source]),
         f"{sum(one.right for one in complete) / predicted:.3f}" if predicted else "",
         curve(all_clicks),
         curve(last_click),

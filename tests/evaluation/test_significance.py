@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.evaluation.significance import compare_groups, holm, mean_interval
+from pipeline.evaluation.significance import compare_groups, grouped_interval, holm, mean_interval
 
 SCORES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=12)
 
@@ -38,6 +38,19 @@ def test_holm_never_lowers_a_probability_and_keeps_their_order(probabilities):
 def test_the_interval_of_a_mean_holds_it(scores):
     low, high = mean_interval(scores)
     assert min(scores) - 1e-9 <= low <= np.mean(scores) + 1e-9 and low <= high <= max(scores) + 1e-9
+
+
+def test_values_of_one_group_count_as_one_sample():
+    few = grouped_interval([[1.0], [0.0], [1.0], [0.0]])
+    many = grouped_interval([[1.0] * 50, [0.0] * 50, [1.0] * 50, [0.0] * 50])
+    assert many == few and few[0] < 0.25 and few[1] > 0.75
+
+
+@given(st.lists(SCORES, min_size=1, max_size=5))
+def test_the_interval_by_groups_lies_among_the_groups_means(groups):
+    low, high = grouped_interval(groups)
+    means = [float(np.mean(one)) for one in groups]
+    assert min(means) - 1e-9 <= low <= high <= max(means) + 1e-9
 
 
 def test_one_group_or_missing_values_give_no_test():
