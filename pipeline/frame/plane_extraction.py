@@ -8,6 +8,8 @@ from pipeline.geometry import Plane
 
 MAX_DEPTH = 4.0
 """Metres; farther points are too noisy to find a table in."""
+SEARCH_WIDTH = 320
+"""Pixels in a row of the image in which planes are searched."""
 MAX_POINTS = 20_000
 """Points in which planes are searched; more only take longer."""
 HYPOTHESES, SCORING_POINTS = 400, 3000
@@ -19,7 +21,7 @@ def depth_noise(depth: np.ndarray) -> np.ndarray:
     return 0.003 + 0.003 * depth**2
 
 
-def find_planes(frame: Frame, max_planes: int = 6) -> list[Plane]:
+def find_planes(frame: Frame, max_planes: int = 9) -> list[Plane]:
     """Return the largest planes in camera axes, normals towards the camera; always the same for the same frame.
 
     open3d's segment_plane is not used: it runs in threads, and the same seed gave tables 5 mm apart from run to run.
@@ -27,7 +29,7 @@ def find_planes(frame: Frame, max_planes: int = 6) -> list[Plane]:
     valid = (frame.depth > 0) & (frame.depth < MAX_DEPTH)
     points = frame.points[valid].astype(float)
     points = points[:: max(1, len(points) // MAX_POINTS)]
-    min_points, planes, random = max(100, len(points) // 50), [], np.random.default_rng(0)
+    min_points, planes, random = max(100, len(points) // 80), [], np.random.default_rng(0)
     while len(points) > min_points and len(planes) < max_planes:
         plane = _largest_plane(points, random)
         near = np.abs(plane.height(points)) < 2 * depth_noise(points[:, 2])

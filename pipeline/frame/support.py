@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.once_per_frame import once_per_frame
-from pipeline.frame.plane_extraction import find_planes, pixel_rays, plane_inliers, refine_plane, subsample_frame
+from pipeline.frame.plane_extraction import pixel_rays, plane_inliers, refine_plane, subsample_frame
+from pipeline.frame.support_candidates import SupportCandidate, find_candidates
 from pipeline.geometry import Plane, transform
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
@@ -41,20 +42,18 @@ class Support:
 
 @once_per_frame
 def find_support(frame: Frame) -> Support:
-    """Return the table's top: the plane with the highest table score, refined on all its pixels. Raises SupportError.
+    """Return the surface that most likely carries the objects, refined on all its pixels. Raises SupportError.
 
     If the frame has a `world_from_camera`, its x, y and heading are used; tilt and height follow the measured table.
     """
-    small = subsample_frame(frame, 320)
-    candidates = [refine_plane(small, plane) for plane in find_planes(small)]
-    scores = [_table_score(small, plane, inliers) for plane, inliers in candidates]
-    scores = [score * _floor_penalty(i, candidates, scores) for i, score in enumerate(scores)]
-    if not scores or max(scores) <= 0:
+    candidates = find_candidates(frame)
+    if not candidates:
         raise SupportError(
             "No flat surface that objects could stand on is found in the depth image; "
-            "point the camera down at a table 0.3 to 3 m away."
+            "point the camera at a table, floor or bin 0.3 to 3 m away."
         )
-    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[int(np.argmax(scores))][0])
+    scores = [_score(frame, candidate) for candidate in candidates]
+    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[int(np.argmax(scores))].plane)
     inliers = plane_inliers(frame, plane)
     outline = _outline(frame, plane, inliers)
     world, notes = _world_pose(frame, plane, outline)
@@ -62,33 +61,13 @@ def find_support(frame: Frame) -> Support:
     return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], inliers, notes)
 
 
-def _table_score(frame: Frame, plane: Plane, inliers: np.ndarray) -> float:
-    """Return the plane's share of the image, weighted by how level it is; 0 if it cannot be a table.
-
-    Without a camera pose the camera is assumed to be held upright.
-    """
-    share = np.count_nonzero(inliers) / inliers.size
-    if share < 0.01:
-        return 0.0
+def _score(frame: Frame, candidate: SupportCandidate) -> float:
+    """Return the log odds that a candidate is the support. A given camera pose counts for how level it is."""
+    score = candidate.log_odds
     if frame.world_from_camera is not None:
-        level = float((frame.world_from_camera[:3, :3] @ plane.normal)[2])
-        return share * max(level, 0.0) ** 8
-    upward = -float(plane.normal[1])  # 1 for a view along the table, 0 from straight above, negative for a ceiling
-    if upward < -0.3:
-        return 0.0
-    # From straight above a wall looks like a table, so such views score least.
-    tilted = np.clip((upward - 0.1) / 0.25, 0.1, 1)
-    return share * tilted * float(np.clip(1.6 - 2 * abs(plane.normal[0]), 0.05, 1))
-
-
-def _floor_penalty(index: int, candidates: list[tuple[Plane, np.ndarray]], scores: list[float]) -> float:
-    """Return 0.1 if another plane, parallel and large enough to be a table, lies above this one, else 1."""
-    plane, _ = candidates[index]
-    for other, (above, _) in enumerate(candidates):
-        parallel = above.normal @ plane.normal > np.cos(np.radians(8))
-        if parallel and plane.offset - above.offset > 0.25 and scores[other] > 0.15 * scores[index]:
-            return 0.1
-    return 1.0
+        level = float((frame.world_from_camera[:3, :3] @ candidate.plane.normal)[2])
+        score += 8 * np.log(max(level, 0.01))
+    return score
 
 
 def _outline(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:

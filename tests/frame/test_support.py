@@ -65,6 +65,31 @@ def test_a_wrong_camera_pose_is_corrected_with_a_note():
     assert abs(support.world_from_camera[2, 3] - 0.5) < 0.005 and "0.7" in support.notes[0]
 
 
+def test_a_camera_mounted_upside_down_sees_the_same_table():
+    frame = render().frame
+    turned = replace(frame, rgb=frame.rgb[::-1, ::-1].copy(), depth=frame.depth[::-1, ::-1].copy())
+    upright, inverted = find_support(frame), find_support(turned)
+    assert abs(inverted.plane.offset - upright.plane.offset) < 0.002
+    assert np.mean(inverted.inliers[::-1, ::-1] == upright.inliers) > 0.97
+
+
+BIN = """<geom type="box" size=".3 .22 .01" pos="0 0 .05"/>
+<geom name="cube" type="box" size=".03 .03 .03" pos="0 0 .09"/>
+<geom type="box" size=".005 .22 .1" pos=".3 0 .1"/><geom type="box" size=".005 .22 .1" pos="-.3 0 .1"/>
+<geom type="box" size=".3 .005 .1" pos="0 .22 .1"/><geom type="box" size=".3 .005 .1" pos="0 -.22 .1"/>"""
+
+
+@pytest.mark.parametrize("eye", [(0, -0.05, 0.75), (0.1, -0.2, 0.7), (0, -0.02, 0.55)])
+def test_the_support_in_a_bin_is_its_floor(eye):
+    support = find_support(render(BIN, eye=eye).frame)
+    assert abs(support.plane.offset - (eye[2] - 0.06)) < 0.004
+
+
+def test_the_support_is_the_small_table_with_objects_rather_than_the_large_floor():
+    scene = render('<geom name="cup" type="cylinder" size=".03 .05" pos=".05 0 .05"/>', eye=(0, -1.1, 1.2))
+    assert abs(find_support(scene.frame).plane.offset - 1.2) < 0.005
+
+
 def test_a_frame_without_a_table_is_refused():
     frame = render().frame
     wavy = 1 + 0.4 * np.random.default_rng(0).random(frame.depth.shape)
