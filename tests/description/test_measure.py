@@ -66,7 +66,7 @@ def test_a_non_object_has_a_reason():
     support = find_support(scene.frame)
     flat, wall = describe_all(scene.frame, support, [Segment(i, mask) for i, mask in enumerate(masks, 1)])
     assert not flat.is_object and "above the table" in flat.warnings[0]
-    assert not wall.is_object and "larger than" in wall.warnings[0]
+    assert not wall.is_object and "too large" in wall.warnings[0]
 
 
 def test_an_object_without_depth_is_estimated_and_marked():
