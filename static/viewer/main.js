@@ -12,6 +12,7 @@ import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { EdgeOverlay } from "./edge_overlay.js";
+import { Grasps } from "./grasps.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
 import { Measures } from "./measures.js";
@@ -60,6 +61,7 @@ function setPressed(button, on) {
 const send = (op, more) => connection?.send(op, more);
 const timeline = new Timeline(send, (check) => measures.showCheck(check));
 const measures = new Measures(timeline);
+const grasps = new Grasps($("grasp-reason"), notice);
 const joints = new Joints($("joints"), send);
 
 // Loading a view
@@ -118,6 +120,8 @@ function show(next, header) {
   }
   adjust.show(next);
   joints.show(header.joints, next.names);
+  grasps.show(next, token, () => renderer.requestDraw());
+  $("grasps").hidden = !header.grasps;
   labels.setSuffix("");
   $("caption").textContent = caption;
   measuresNumber = -1;
@@ -223,6 +227,7 @@ function select(name, fromParent = false) {
   labels.set("selected", selected, colourOf(selected));
   adjust.select(selected);
   joints.select(selected);
+  grasps.select(selected);
   offerAdjust();
   hover("");
   if (!fromParent) postToParent({ type: "select", name: selected });
@@ -325,6 +330,12 @@ function toggleCollision() {
   renderer.requestDraw();
 }
 
+function toggleGrasps() {
+  if ($("grasps").hidden) return;
+  setPressed($("grasps"), grasps.toggle());
+  if (grasps.on && !selected) notice(t("Select an object to see its grasps."));
+}
+
 function toggleHelp(on = $("help").hidden) {
   $("help").hidden = !on;
   $("keys").setAttribute("aria-expanded", String(on));
@@ -350,6 +361,7 @@ const KEYS = {
   p: togglePush,
   c: toggleContacts,
   g: toggleCollision,
+  k: toggleGrasps,
   b: blinkPhoto,
   1: () => views.show("free"),
   2: () => views.show("top"),
@@ -380,6 +392,7 @@ function listen() {
   $("push").onclick = togglePush;
   $("contacts").onclick = toggleContacts;
   $("collision").onclick = toggleCollision;
+  $("grasps").onclick = toggleGrasps;
   $("keys").onclick = () => toggleHelp();
   $("blink").onclick = blinkPhoto;
   $("blend").oninput = () => views.setBlend($("blend").value / 100);
@@ -416,6 +429,7 @@ function start() {
   contacts = new Contacts(renderer.scene);
   pointer = new Pointer(renderer, views, $("canvas"), {
     onHover: hover,
+    onRay: (ray, event) => grasps.hover(ray, event),
     onSelect: (name) => select(name),
     onPush: (push) => send("push", push),
     onRelease: () => send("release"),

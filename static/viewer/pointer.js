@@ -4,7 +4,7 @@ import * as THREE from "three";
 const CLICK_TOLERANCE_PX = 4; // pixels between press and release that still count as a click
 
 export class Pointer {
-  /** `handlers` has onHover(name), onSelect(name), onPush({body, point, target}), onRelease(). */
+  /** `handlers` has onHover(name), onRay(raycaster, event) before it, onSelect(name), onPush({body, point, target}), onRelease(). */
   constructor(renderer, views, canvas, handlers) {
     Object.assign(this, { renderer, views, canvas, handlers, pushing: false, carrying: false, drag: null });
     this.raycaster = new THREE.Raycaster();
@@ -54,7 +54,10 @@ export class Pointer {
     this.hovered = event;
     this.waiting ??= requestAnimationFrame(() => {
       this.waiting = null;
-      if (this.twin && !this.drag) this.handlers.onHover(this.twin.pick(this.#ray(this.hovered))?.object ?? "");
+      if (!this.twin || this.drag) return;
+      const ray = this.#ray(this.hovered);
+      this.handlers.onRay(ray, this.hovered);
+      this.handlers.onHover(this.twin.pick(ray)?.object ?? "");
     });
   }
 

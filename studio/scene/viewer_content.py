@@ -11,7 +11,9 @@ from pipeline.errors import StudioError
 from pipeline.project import Project
 from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
+from pipeline.run import project_robot
 from pipeline.scene.fidelity import depth_difference
+from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
 from studio.sessions.round_replay import ReplayRequest, RoundLayout
@@ -38,7 +40,7 @@ class ViewerContent:
         stamp = session.cache.stamp("scene.json")
         if stamp == "0":
             return ""
-        return self._view(session, "twin", stamp, lambda: self._twin(session.project))
+        return self._view(session, "twin", stamp, lambda: self._twin(session))
 
     def solution(self, session: Session) -> str:
         """Return the token of a replay of the solution, "" before there is one."""
@@ -153,11 +155,24 @@ class ViewerContent:
         self._open[session.token, kind] = (stamp, token)
         return token
 
-    def _twin(self, project: Project) -> str:
+    def _twin(self, session: Session) -> str:
+        project = session.project
         scene = project.scene()
         assert scene is not None  # its file exists
         photograph = _photograph(project, lambda: depth_difference(project.frame, scene))
-        return self._views.open(project.folder / "scene" / "scene.xml", **photograph)
+
+        def grasps(name: str) -> list[dict[str, Any]]:
+            from pipeline.simulation.grasp_candidates import grasp_candidates  # imports planning libraries for a second
+
+            candidates = grasp_candidates(
+                kit.Scene.load(project.folder), project_robot(project, session.services), name
+            )
+            return [
+                {"pose": c.object_from_gripper.ravel().tolist(), "opening": c.opening, "reason": c.reason}
+                for c in candidates
+            ]
+
+        return self._views.open(project.folder / "scene" / "scene.xml", grasps=grasps, **photograph)
 
     def _solution(self, project: Project) -> str:
         solution = project.solution()

@@ -73,6 +73,7 @@ def pack(
     camera: PhotoCamera | None,
     picture: bool,
     focus: Sphere | None = None,
+    grasps: bool = False,
 ) -> bytes:
     """Return everything of the model that does not change while it runs.
 
@@ -81,6 +82,7 @@ def pack(
         camera: of the photograph.
         picture: whether there is a photograph to show behind the model.
         focus: what the camera frames at first; None for all objects.
+        grasps: whether candidate grasps of an object can be asked for.
     """
     arrays = _Arrays()
     geoms = [g for g in range(model.ngeom) if model.geom_group[g] < _SHOWN_GROUPS]
@@ -95,6 +97,7 @@ def pack(
         "camera": camera and camera.to_json(),
         "picture": picture,
         "focus": focus and asdict(focus),
+        "grasps": grasps,
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),
     }

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from components.component import STATIC
+from pipeline.errors import StudioError
 from studio.server.static_files import RevalidatedFiles
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
@@ -57,10 +58,14 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
     def measures(token: str) -> Response:
         return _answer(lambda: views.get(token).measures, "application/json")
 
+    @app.get("/viewer/{token}/grasps.json", include_in_schema=False)
+    def grasps(token: str, object: str) -> Response:
+        return _answer(lambda: _grasps(views.get(token), object), "application/json")
+
     def _answer(read: Callable[[], bytes | None], media_type: str) -> Response:
         try:
             content = read()
-        except ViewerError as error:
+        except StudioError as error:
             return PlainTextResponse(str(error), 404)
         if content is None:
             return PlainTextResponse("This view has no photograph.", 404)
@@ -80,6 +85,13 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
 
     for folder in ("viewer", "vendor", "studio"):
         app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
+
+
+def _grasps(view: ViewSession, name: str) -> bytes:
+    """Return the candidate grasps of an object as JSON. Raises ViewerError for a view or an object without any."""
+    if view.grasps is None or name not in view.names:
+        raise ViewerError("Select an object of the scene to see its grasps.")
+    return json.dumps(list(view.grasps(name))).encode()
 
 
 async def _stream(socket: WebSocket, session: ViewSession) -> None:

@@ -80,6 +80,7 @@ class ViewSession:
         marks: Sequence[Mark] = (),
         layout: np.ndarray | None = None,
         focus: Sequence[str] = (),
+        grasps: Callable[[str], Sequence[Mapping[str, Any]]] | None = None,
     ):
         """
         Args:
@@ -89,10 +90,12 @@ class ViewSession:
             marks: shown on the timeline.
             layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
             focus: names of the objects that the camera frames at first, along their paths in the trajectory.
+            grasps: returns an object's candidate grasps as {pose, opening, reason}: object-from-gripper as 16 numbers,
+                row by row, metres, and why it was dropped. Raises StudioError.
         """
         self.model = _compile(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
-        self._photo, self._focus = photo, focus
+        self._photo, self._focus, self.grasps = photo, focus, grasps
         self._camera = (photo and photo.camera) or PhotoCamera.from_model(self.model)
         self.marks = tuple(marks)
         self._motion: LivePhysics | RecordedMotion | Layout = LivePhysics(self.model)
@@ -132,7 +135,8 @@ class ViewSession:
     @cached_property
     def geometry(self) -> bytes:
         """The model's shapes, as `geometry.pack` returns them."""
-        return pack(self.model, self.names, self._camera, self._photo is not None, self._focus_sphere())
+        picture, focus = self._photo is not None, self._focus_sphere()
+        return pack(self.model, self.names, self._camera, picture, focus, self.grasps is not None)
 
     def poses(self, name: str) -> np.ndarray | None:
         """Return position and quaternion wxyz of a free body over time, of shape (T, 7); None without a recording."""

@@ -12,7 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
 from watched_page import close_app
 
+from pipeline.feasibility import read_feasibility
 from pipeline.project import Project
+from pipeline.rehearsal import read_rehearsal
 from studio.viewer import PhotoCamera
 
 SCENE = "stack"
@@ -75,6 +77,16 @@ def branch(page: Page, text: str) -> None:
     expect(timeline(page).locator("[data-round]")).not_to_have_count(count, timeout=LONG)
     expect(timeline(page).locator("[data-round]").last).to_contain_text("✓", timeout=LONG)
     stop_work(page)
+
+
+def choose_robot(page: Page, title: str) -> None:
+    """Choose another robot on the Review page, without waiting for its solve check, and open the Task page."""
+    open_tab(page, "Review")
+    robot = page.locator(".results").get_by_role("button", name=re.compile(re.escape(title)))
+    robot.click()
+    expect(robot).to_have_attribute("aria-pressed", "true")
+    stop_work(page)
+    open_tab(page, "Task")
 
 
 def test_cards_show_the_goal_its_difficulty_and_the_trial(tasks: OpenProject):
@@ -217,6 +229,25 @@ def test_a_failed_branch_says_so_and_which_round_is_shown_in_its_place(rounds: O
 def test_the_review_before_a_task_says_what_to_do(project: OpenProject):
     open_tab(project.page, "Review")
     expect(project.page.locator("#replay")).to_contain_text("Choose a task in Task and simulation, then Generate")
+
+
+def test_another_robot_tests_the_cards_again_and_a_card_says_why_a_task_is_not_for_it(rounds: OpenProject):
+    page, folder = rounds.page, rounds.folder
+    choose_robot(page, "UR5e arm, 2F-85")
+    last = cards(page).locator(".task").last
+    expect(last.locator(".verdict")).to_contain_text("Not with this robot", timeout=LONG)
+    tasks = Project.open(folder).tasks() or ()
+    refused = {task.instruction: why for task in tasks if (why := read_feasibility(task, folder, "arm"))}
+    assert refused, f"{SCENE} has no task that the arm cannot do: take another scene"
+    assert cards(page).locator(".task").count() == len(tasks) > len(refused)
+    expect(last.locator(".why")).to_contain_text(re.compile(r"\w+ \w+"))
+    screenshot(page, "tasks_2_refused")
+    first = cards(page).locator(".task").first
+    expect(first.locator(".verdict")).to_contain_text(re.compile(r"✓ \d+ move|✕ Not solved"), timeout=LONG)
+    assert any(read_rehearsal(task, folder, "arm") for task in tasks), "tried with the arm, not only planned"
+    stop_work(page)
+    choose_robot(page, "Floating gripper")
+    expect(cards(page).get_by_text("Not with this robot")).to_have_count(0, timeout=LONG)
 
 
 def test_checks_are_listed_by_round_in_a_table(rounds: OpenProject):

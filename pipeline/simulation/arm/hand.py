@@ -4,7 +4,7 @@ Every failure has a message: no grasp, out of reach, a collision, a slip.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from pipeline.simulation.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.part_motion import move_part
 from pipeline.simulation.arm.path_planning import plan_level_path, plan_path
-from pipeline.simulation.arm.tools.grasp import Grasp, turned
+from pipeline.simulation.arm.tools.grasp import DroppedGrasp, Grasp, GraspSearch, turned
 from pipeline.simulation.arm.tools.tool import Tool
 from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
@@ -85,6 +85,20 @@ class ArmHand:
         if any(self.kinematics.solve(hand) is not None for hand in hands):
             return ""
         return f"out of reach: {name} is {self.distance(target.position):.2f} m from the arm's base"
+
+    def search(self, name: str) -> GraspSearch:
+        """Return the grasps of an object where it stands, without those that the arm does not reach or collides at."""
+        self.clearance.refresh()
+        search = self.tool.find_grasps(self.physics.state()[name])
+        kept, dropped = [], list(search.dropped)
+        for grasp in search.grasps:
+            postures = [q for turn in grasp.turns if (q := self.kinematics.solve(turned(grasp.hand, turn))) is not None]
+            hits = [self.clearance.first_collision(q, grasp.opening) for q in postures]
+            if postures and not all(hits):
+                kept.append(grasp)
+            else:
+                dropped.append(DroppedGrasp(grasp.hand, grasp.width, "blocked" if hits else "reach", (*hits, "")[0]))
+        return replace(search, grasps=tuple(kept), dropped=tuple(dropped))
 
     def pick(self, move: Move, attempt: int, covers: dict[str, str]) -> str:
         """Pick up an object; return why not, empty on success. Adds to `covers` the object that blocks it."""

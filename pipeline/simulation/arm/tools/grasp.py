@@ -45,7 +45,7 @@ class DroppedGrasp:
     width: float
     """Width of what is between the fingers, in metres."""
     cause: str
-    """"wide", "sloped" or "blocked"."""
+    """"wide", "sloped", "blocked" or "reach"."""
     blocker: str = ""
     """Name of the object in the way; the target's own where that is."""
 

@@ -1,0 +1,78 @@
+"""Candidate grasps of an object where it stands, kept and dropped with the reason, for a person to look at."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pipeline.simulation.arm.arm_robot import Arm
+from pipeline.simulation.arm.hand import ArmHand
+from pipeline.simulation.arm.tools.grasp import DroppedGrasp
+from pipeline.simulation.objects import KitError, Scene
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.world import Simulation
+
+MAX_DROPPED = 40
+"""Dropped candidates that are returned, taken evenly from each cause."""
+SETTLE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class GraspCandidate:
+    """One candidate."""
+
+    object_from_gripper: np.ndarray
+    """Pose of the pinch point, of shape (4, 4): z is the approach, y the direction in which the fingers close."""
+    opening: float
+    """Distance between the open fingers in metres; 0 for a cup."""
+    reason: str
+    """Why it was dropped; empty for a grasp."""
+
+
+def grasp_candidates(scene: Scene, robot: str, name: str) -> tuple[GraspCandidate, ...]:
+    """Return what an arm of robots.ROBOTS found for an object of the settled scene, the grasps first.
+
+    Empty where nothing can be sampled. Raises KitError for a robot that floats and for an object that it cannot carry.
+    """
+    arm = robot_kind(robot).make(False)
+    if not isinstance(arm, Arm):
+        raise KitError("The floating gripper tries no grasps. Choose a robot arm on the Review page.")
+    physics = Physics(Simulation(replace(scene, robot=arm)).bench())
+    physics.settle(SETTLE_SECONDS)
+    if name not in physics.addresses:
+        raise KitError(f"{name} cannot be carried.")
+    hand = arm.hand(physics)
+    search = hand.search(name)
+    object_from_world = np.linalg.inv(_pose(physics, name))
+    kept = [GraspCandidate(object_from_world @ g.hand, g.opening, "") for g in search.grasps]
+    chosen = _evenly(search.dropped)
+    return (*kept, *(GraspCandidate(object_from_world @ d.hand, d.width, _reason(d, hand)) for d in chosen))
+
+
+def _evenly(dropped: tuple[DroppedGrasp, ...]) -> list[DroppedGrasp]:
+    """Return at most MAX_DROPPED candidates, spread over each cause."""
+    causes = Counter((d.cause, d.blocker) for d in dropped)
+    chosen: list[DroppedGrasp] = []
+    for key in causes:
+        of_cause = [d for d in dropped if (d.cause, d.blocker) == key]
+        count = max(1, MAX_DROPPED // len(causes))
+        chosen += [of_cause[i] for i in np.unique(np.linspace(0, len(of_cause) - 1, count).astype(int))]
+    return chosen[:MAX_DROPPED]
+
+
+def _reason(dropped: DroppedGrasp, hand: ArmHand) -> str:
+    if dropped.cause == "wide":
+        return f"too wide: {dropped.width * 100:.1f} cm"
+    if dropped.cause == "blocked":
+        return f"no room: {dropped.blocker.replace('_', ' ')} is in the way"
+    if dropped.cause == "reach":
+        return f"out of the arm's reach at {hand.distance(dropped.hand[:3, 3]):.2f} m"
+    return "the faces slope"
+
+
+def _pose(physics: Physics, name: str) -> np.ndarray:
+    position, rotation = physics.pose(name)
+    world_from_object = np.eye(4)
+    world_from_object[:3, :3], world_from_object[:3, 3] = rotation, position
+    return world_from_object
