@@ -18,6 +18,7 @@ from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
 from studio.sessions.round_replay import ReplayRequest, RoundLayout
 from studio.sessions.session import Session
+from studio.texts import translated
 from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.timeline_marks import event_marks, playback_speed, timeline_marks
@@ -168,7 +169,7 @@ class ViewerContent:
                 kit.Scene.load(project.folder), project_robot(project, session.services), name
             )
             return [
-                {"pose": c.object_from_gripper.ravel().tolist(), "opening": c.opening, "reason": c.reason}
+                {"pose": c.object_from_gripper.ravel().tolist(), "opening": c.opening, "reason": translated(c.reason)}
                 for c in candidates
             ]
 

@@ -21,6 +21,7 @@ from PIL import Image
 from watched_page import TIMEOUT
 
 from components.viewer import Viewer, viewer_value
+from studio.server import text_routes
 from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewRegistry, mount
 
 PALETTE = {"red_cube": "#ff00ff", "blue_ball": "#00ffff"}
@@ -68,6 +69,7 @@ def address(sessions):
         viewer.select(clicked, None, heard)
     app = FastAPI()
     mount(app, sessions)
+    text_routes.mount(app)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
