@@ -13,7 +13,7 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.world import Simulation
 
-MAX_DROPPED = 40
+MAX_DROPPED = 24
 """Dropped candidates that are returned, taken evenly from each cause."""
 SETTLE_SECONDS = 0.5
 
