@@ -1,4 +1,5 @@
 """The viewer in a real browser, inside a small Gradio app on the same server."""
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false, reportAttributeAccessIssue=false, reportOptionalSubscript=false
 
 import os
 
