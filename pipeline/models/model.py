@@ -27,8 +27,9 @@ STAGE_OF = {
     "route": "rounds",
     "repair_simulation": "rounds",
     "repair_checks": "rounds",
+    "decompose_task": "learning",
 }
-"""The stage of a project that asks each kind of question."""
+"""The stage of a project that asks each kind of question; "learning" is none, and is asked by `grs-studio learn`."""
 PICTURED_KINDS = ("propose_tasks", "understand_task", "write_program", "route", "repair_simulation", "repair_checks")
 """Kinds that may get the photograph with numbered objects, and can be answered without it."""
 CODE_KINDS = ("write_program", "route", "repair_simulation", "repair_checks")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.models.model import ModelError, Question
 from pipeline.planner import program_writer, repair_checks, repair_simulation
+from pipeline.planner.decomposition import decompose
 from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.corrections import corrected_plan, correction_offers, is_correction
@@ -206,4 +207,5 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "route": _route,
     "repair_simulation": _repair("fix_simulation"),
     "repair_checks": _repair("fix_checks"),
+    "decompose_task": decompose,
 }

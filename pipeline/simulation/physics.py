@@ -1,12 +1,11 @@
 """The running world: one MuJoCo model that is stepped, measured and recorded."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pipeline.errors import StudioError
 from pipeline.simulation.joints import part_at, part_joints
@@ -130,12 +129,24 @@ class Physics:
         if round(self.data.time / TIMESTEP) % STEPS_PER_RECORD == 0:
             self.record_instant()
 
-    def record_instant(self) -> None:
-        """Append the present state to the log. Raises UnstableError."""
+    def advance(self, steps: int) -> None:
+        """Simulate several time steps under the present controls without recording them. Raises UnstableError."""
+        if self.after_step is None:
+            mujoco.mj_step(self.model, self.data, nstep=steps)
+        for _ in range(steps if self.after_step else 0):
+            mujoco.mj_step(self.model, self.data)
+            self.after_step()  # type: ignore[misc]
+        self._require_stable()
+
+    def _require_stable(self) -> None:
         if any(self.data.warning[w].number for w in UNSTABLE_WARNINGS):
             raise UnstableError(
                 f"the physics blew up at {self.time:.2f} s: objects overlap or are squeezed at the start"
             )
+
+    def record_instant(self) -> None:
+        """Append the present state to the log. Raises UnstableError."""
+        self._require_stable()
         if self.log.times and self.time <= self.log.times[-1]:
             return
         self.log.times.append(self.time)
@@ -211,11 +222,14 @@ class Physics:
         distance = mujoco.mj_ray(self.model, self.data, start, direction, _SOLID_GROUPS, 1, -1, geom, normal)
         return float(distance), int(self.label[geom[0]]) if distance >= 0 else -1, normal
 
-    def state(self) -> State:
-        """Return the state now; what is nearer than TOUCH_DISTANCE is in contact."""
-        return self.state_at(self.data.qpos, self.time)
+    def state(self, names: Iterable[str] | None = None) -> State:
+        """Return the state now; what is nearer than TOUCH_DISTANCE is in contact.
 
-    def state_at(self, qpos: np.ndarray, time: float) -> State:
+        `names` are the objects to measure; None for all.
+        """
+        return self.state_at(self.data.qpos, self.time, names)
+
+    def state_at(self, qpos: np.ndarray, time: float, names: Iterable[str] | None = None) -> State:
         """Return the state at recorded coordinates (nq,) and a time in seconds; the simulation is left as it is."""
         world, data = self.world, self._contact_data
         data.qpos[:] = qpos
@@ -223,20 +237,20 @@ class Physics:
         mujoco.mj_comPos(self._contact_model, data)
         mujoco.mj_collision(self._contact_model, data)
         pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[data.contact.geom]}
-        objects = {name: self._object(name, data) for name in world.objects}
+        objects = {name: self._object(name, data) for name in (world.objects if names is None else names)}
         touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
         return State(objects, touching, world.zones, world.table, world.right, world.away, time)
 
     def _object(self, name: str, data: mujoco.MjData) -> Object:
         placed, body = self.world.objects[name], data.body(self._bodies[name])
-        pos, rotation = body.xpos.copy(), body.xmat.reshape(3, 3)
+        pos = body.xpos.copy()
         clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self._shapes[name].items() if len(p)}
         points = np.concatenate(list(clouds.values()))
         joints = [(part, self.parts[name, part.name]) for part in placed.parts]
         return replace(
             placed,
             position=pos,
-            quat_wxyz=Rotation.from_matrix(rotation).as_quat(scalar_first=True),
+            quat_wxyz=body.xquat.copy(),
             parts=tuple(
                 part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds
             ),

@@ -1,7 +1,7 @@
 """States that goals measure: all objects, contacts and zones at one instant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,18 @@ class Zone:
 
 
 @dataclass(frozen=True, eq=False)
+class HandState:
+    """The floating gripper at one instant, where a policy moves it."""
+
+    tip: np.ndarray
+    """World position of the cup's tip, of shape (3,), in metres."""
+    holding: str = ""
+    """Name of the object that it holds, or "object part" for a moving part; empty for none."""
+    grasp_points: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    """World points (3,) where the tip takes hold of moving parts, by the names of object and part."""
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """All objects, contacts and zones at one instant."""
 
@@ -52,6 +64,8 @@ class State:
     away: np.ndarray
     time: float = 0.0
     """Simulated seconds."""
+    hand: HandState | None = None
+    """The hand; None where the oracle acts."""
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects.values(), name)

@@ -13,7 +13,7 @@ os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from tests.bench.measurement import Measurement, NotMeasured, lines
-from tests.bench.speed import perception, rounds, search, twin, viewer
+from tests.bench.speed import learning, perception, rounds, search, twin, viewer
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "click": perception.click_server,
@@ -28,6 +28,7 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "search": search.search,
     "start": viewer.start,
     "rounds": rounds.rounds,
+    "learning": learning.environment,
 }
 
 

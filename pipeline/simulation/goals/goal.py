@@ -56,6 +56,8 @@ class Goal:
     """A placement has succeeded when the goal is met, not when the object is near the chosen place."""
     clear_miss: ClassVar[float] = CLEAR_MISS
     """Metres beyond which no careful check takes it for met."""
+    about_hand: ClassVar[bool] = False
+    """About the hand: met while things move and while something is held."""
 
     @property
     def name(self) -> str:

@@ -116,6 +116,21 @@ class Sandbox:
         report = replace(report, protection=dict(self.protection.coverage), records=records)
         return report, performed[0].record if performed else None
 
+    def arrange(
+        self, program: Program, project_dir: Path, seeds: Sequence[int], limits: Limits = DEFAULT_LIMITS
+    ) -> tuple[tuple[Recipe, ...], str]:
+        """Let a program build its layouts without rolling them out.
+
+        Return their recipes in the order of the seeds, and why a later one was not built; empty if all were. Raises
+        SandboxError, UnprotectedError.
+        """
+        self._require_protection(program)
+        child = _Run(self, program, Path(project_dir).resolve(), limits, {}).arrange([int(seed) for seed in seeds])
+        fault = child.crash or child.refused or ("it took too long" if child.timed_out else "")
+        if not fault and len(child.recipes) < len(seeds):
+            fault = "the program ended before it had built every layout"
+        return tuple(child.recipes), fault
+
     def run_job(self, job: dict, limits: Limits, cancel: threading.Event | None) -> ChildReport:
         """Run a job in a confined child and return its report. Raises SandboxError."""
         while not self._slots.acquire(timeout=0.05):

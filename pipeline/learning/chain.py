@@ -1,0 +1,151 @@
+"""Learns a task's subtasks in order, each from the end states of the former (Gen2Sim 3.3)."""
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.learning.demonstrations import Demonstrated, demonstrate
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.episodes import play, success_rate
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
+from pipeline.learning.policy import Policy
+from pipeline.learning.start_states import StartState, read_states, write_states
+from pipeline.learning.subtask import RESET, LearningError, Subtask
+from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.learning.training import TrainingOptions, TrainingProgress, TrainingStarts, train
+from pipeline.simulation.physics import UnstableError
+
+TRAINING_LAYOUTS, VALIDATION_LAYOUTS = range(96), range(50_000, 50_024)
+"""Seeds of the layouts that training episodes begin on, and of those that decide when training ends."""
+VALIDATED = 20
+"""Starts of an evaluation during training."""
+END_STATES = 64
+"""End states that are kept at least, for the next subtask."""
+EXPLORED_ROUNDS = 3
+"""Rounds of exploring episodes that look for more end states where there are too few."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubtaskLearned:
+    """A subtask's training has ended, and its end states are kept."""
+
+    subtask: str
+    success: float
+    """Of the validation starts."""
+    end_states: int
+
+
+@dataclass(frozen=True)
+class ChainOptions:
+    """What is learned, and for how long."""
+
+    training: TrainingOptions
+    names: tuple[str, ...] = ()
+    """Subtasks to learn; empty for all."""
+    seconds: float = float("inf")
+    """Most wall-clock time for all of them."""
+    from_reset: bool = False
+    """Whether every subtask begins on the task's layouts, instead of the former's end states."""
+    demonstrations: int = 0
+    """Layouts on which the oracle is imitated first."""
+
+
+class TaskLearner:
+    """Learns the subtasks of one project."""
+
+    def __init__(self, project_dir: Path, layouts: Layouts, subtasks: Sequence[Subtask]):
+        self.layouts, self.subtasks = layouts, tuple(subtasks)
+        self._project_dir = Path(project_dir)
+        self._settled: dict[range, tuple[StartState, ...]] = {}
+
+    @property
+    def report_file(self) -> Path:
+        """learning/report.json."""
+        return self._project_dir / FOLDER / "report.json"
+
+    def folder(self, subtask: Subtask) -> SubtaskFolder:
+        """Return a subtask's folder."""
+        return subtask_folder(self._project_dir, self.subtasks.index(subtask), subtask)
+
+    def learn(self, options: ChainOptions) -> Generator[TrainingProgress | SubtaskLearned]:
+        """Learn the chosen subtasks in order; closing the generator stops, and a later call goes on.
+
+        Raises LearningError, StoreError.
+        """
+        begun = time.monotonic()
+        demonstrated = self.demonstrated(options.demonstrations)
+        for subtask in self._chosen(options.names):
+            left = options.seconds - (time.monotonic() - begun)
+            if left <= 0:
+                return
+            starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
+            shown = tuple(one for one in demonstrated if one.subtask == subtask.name)
+            if demonstrated and not shown:
+                raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
+            starts = replace(starts, demonstrated=shown)
+            training = replace(options.training, seconds=min(left, options.training.seconds))
+            folder = self.folder(subtask)
+            finished = False
+            for progress in train(subtask, self.layouts, starts, folder, training):
+                finished = progress.finished
+                yield progress
+            if not finished and time.monotonic() - begun >= options.seconds:
+                return
+            yield self._keep_end_states(subtask, starts)
+
+    def _chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
+        known = [one.name for one in self.subtasks]
+        if unknown := [name for name in names if name not in known]:
+            raise LearningError(f"there is no subtask {unknown[0]!r}; there are: {', '.join(known)}")
+        return tuple(one for one in self.subtasks if not names or one.name in names)
+
+    def starts(self, subtask: Subtask) -> TrainingStarts:
+        """Return where a subtask begins. Raises LearningError if the former has no end states."""
+        if subtask.start == RESET:
+            training, validation = self.settled(TRAINING_LAYOUTS), self.settled(VALIDATION_LAYOUTS)
+        else:
+            former = next(one for one in self.subtasks if one.name == subtask.start)
+            states = read_states(self.folder(former).end_states)
+            training = tuple(one for one in states if one.layout < VALIDATION_LAYOUTS.start)
+            validation = tuple(one for one in states if one.layout >= VALIDATION_LAYOUTS.start)
+        if not training or not validation:
+            raise LearningError(
+                f"{subtask.start} never ended well enough for {subtask.name} to begin there; learn {subtask.start} "
+                "for more steps, or change its reward"
+            )
+        return TrainingStarts(training, validation[:VALIDATED])
+
+    def demonstrated(self, count: int) -> tuple[Demonstrated, ...]:
+        """Return what the oracle demonstrates on the first layouts, for all subtasks."""
+        if not count:
+            return ()
+        return tuple(demonstrate(self.layouts, self.subtasks, self.settled(TRAINING_LAYOUTS)[:count]))
+
+    def settled(self, seeds: range) -> tuple[StartState, ...]:
+        """Return the settled states of some layouts, without those whose physics is unstable."""
+        if seeds not in self._settled:
+            world, states = SubtaskWorld(self.layouts, self.subtasks[0]), []
+            for layout in self.layouts.get(list(seeds)):
+                try:
+                    states.append(world.settled(layout))
+                except UnstableError:
+                    continue
+            self._settled[seeds] = tuple(states)
+        return self._settled[seeds]
+
+    def _keep_end_states(self, subtask: Subtask, starts: TrainingStarts) -> SubtaskLearned:
+        """Play the policy from its starts and keep the states in which it succeeds."""
+        env = SubtaskEnv(self.layouts, subtask, starts.training)
+        folder = self.folder(subtask)
+        policy = Policy.read(folder.policy, env)
+        validation = list(play(env, policy, starts.validation))
+        kept = [one.end for one in play(env, policy, starts.training) if one.success]
+        for _ in range(EXPLORED_ROUNDS):
+            if 0 < len(kept) < END_STATES:
+                more = play(env, policy, starts.training, explore=True)
+                kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
+        ends = [*kept, *(one.end for one in validation if one.success)]
+        write_states(folder.end_states, ends)
+        return SubtaskLearned(subtask.name, success_rate(validation), len(ends))

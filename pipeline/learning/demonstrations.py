@@ -1,0 +1,105 @@
+"""Demonstrations: the oracle's path on a layout, followed at 10 Hz through the subtasks of a task.
+
+The oracle moves faster than a policy may, so its path is followed, not replayed: the hand goes on along it as far as
+one control step allows, and stops where the suction is switched.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.layouts import Layout, Layouts
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import Subtask
+from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.simulation.oracle.oracle import act
+
+SETTLED_STEPS = 15
+"""Control steps that the hand waits at the end of the path, for everything to come to rest."""
+SUCTION = 4
+"""Index of the suction among the floating gripper's commands x, y, z, yaw, suction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstrated:
+    """What the follower saw and did in one subtask that it solved."""
+
+    subtask: str
+    observations: np.ndarray
+    """Of shape (T, O)."""
+    actions: np.ndarray
+    """Of shape (T, A), in [-1, 1]."""
+
+
+def oracle_path(layouts: Layouts, subtask: Subtask, layout: Layout) -> np.ndarray:
+    """Return the oracle's commands on a layout, of shape (T, 5), at 31 Hz."""
+    world = SubtaskWorld(layouts, subtask)
+    world.begin(world.settled(layout))
+    world.physics.record_instant()
+    for _ in act(world.physics, layout.stages):
+        pass
+    return np.array(world.physics.log.actions)
+
+
+def demonstrate(layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[StartState]) -> Iterator[Demonstrated]:
+    """Yield what is demonstrated from each settled start, subtask by subtask, up to the first that is not solved."""
+    first = SubtaskWorld(layouts, subtasks[0])
+    worlds = [first, *(SubtaskWorld(layouts, subtask, first.control) for subtask in subtasks[1:])]
+    envs = [SubtaskEnv(layouts, one.subtask, starts, world=one) for one in worlds]
+    for index, start in enumerate(starts):
+        (layout,) = layouts.get([start.layout])
+        follower = _Follower(oracle_path(layouts, subtasks[0], layout))
+        observation, _ = envs[0].reset(options={"start": index})
+        for number, env in enumerate(envs):
+            if number:
+                env.world.layout = layout
+                observation = env.resume()
+            found = _follow(env, follower, observation)
+            if found is None:
+                break
+            yield found
+
+
+class _Follower:
+    """Goes along a path of commands."""
+
+    def __init__(self, path: np.ndarray):
+        self._path, self._at = path, 0
+        self._waited = 0
+
+    def action(self, env: SubtaskEnv) -> np.ndarray | None:
+        """Return the next action; None once the path has ended and everything has had time to come to rest."""
+        control, path = env.world.control, self._path
+        ctrl = control.data.ctrl
+        while self._at + 1 < len(path) and self._is_near(env, path[self._at + 1]):
+            self._at += 1
+            if path[self._at][SUCTION] != path[self._at - 1][SUCTION]:
+                break
+        self._waited += self._at + 1 == len(path)
+        if self._waited > SETTLED_STEPS:
+            return None
+        wanted = path[self._at].copy()
+        action = control.action(np.where(np.arange(len(wanted)) == SUCTION, ctrl, wanted))
+        action[SUCTION] = 1.0 if wanted[SUCTION] > 0.5 else -1.0
+        return action
+
+    def _is_near(self, env: SubtaskEnv, command: np.ndarray) -> bool:
+        """Whether one control step gets to a command."""
+        rate, change = env.world.control.rate, np.abs(command - env.world.data.ctrl)
+        return bool((change[:3] <= rate.slide_m).all() and change[3] <= rate.turn_rad)
+
+
+def _follow(env: SubtaskEnv, follower: _Follower, observation: np.ndarray) -> Demonstrated | None:
+    """Return one subtask as followed; None if it was not solved."""
+    observations, actions = [], []
+    while (action := follower.action(env)) is not None:
+        observations.append(observation)
+        actions.append(action)
+        observation, _, ended, cut_off, info = env.step(action)
+        if info["success"]:
+            return Demonstrated(env.world.subtask.name, np.array(observations), np.array(actions))
+        if ended or cut_off:
+            return None
+    return None

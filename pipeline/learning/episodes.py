@@ -1,0 +1,64 @@
+"""Episodes of a policy from given starts: their success, return and end states."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.start_states import StartState
+
+
+class Acts(Protocol):
+    """Anything that chooses actions."""
+
+    def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
+        """Return the action (A,) in [-1, 1] for an observation."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """One finished episode."""
+
+    layout: int
+    success: bool
+    reward: float
+    """Undiscounted return."""
+    steps: int
+    terms: np.ndarray
+    """Weighted potential of each term at the end, of shape (T,)."""
+    end: StartState
+    """The state at its end."""
+    actions: np.ndarray
+    """Of shape (steps, A)."""
+
+
+def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
+    """Yield an episode from each start, in order."""
+    kept, env.starts = env.starts, tuple(starts)
+    try:
+        for index in range(len(starts)):
+            observation, _ = env.reset(options={"start": index})
+            yield finish(env, policy, observation, explore)
+    finally:
+        env.starts = kept
+
+
+def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
+    """Return the episode that has just begun with an observation, played to its end."""
+    total, actions, done, info = 0.0, [], False, {}
+    while not done:
+        actions.append(policy.act(observation, explore))
+        observation, reward, ended, cut_off, info = env.step(actions[-1])
+        total += reward
+        done = ended or cut_off
+    return Episode(
+        info["layout"], info["success"], total, len(actions), info["terms"], env.world.snapshot(), np.array(actions)
+    )
+
+
+def success_rate(episodes: Sequence[Episode]) -> float:
+    """Return the share of episodes that succeeded, 0 for none."""
+    return sum(one.success for one in episodes) / max(len(episodes), 1)

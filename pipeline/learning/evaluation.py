@@ -1,0 +1,110 @@
+"""Evaluates policies and their chain on layouts that nothing was trained on, by the physics alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.learning.chain import TaskLearner
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import Episode, finish, play, success_rate
+from pipeline.learning.policy import Policy
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.simulation.rollout import SOLVED
+from pipeline.store import write_json
+
+UNSEEN = 100_000
+"""Seed of the first layout of an evaluation; training and validation use smaller ones."""
+SEEDS_APART = 10_000
+"""Between the layouts of two evaluation seeds."""
+MORE_LAYOUTS = 1.5
+"""Factor of layouts that are played at most, so that later subtasks begin as often as the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainEpisode:
+    """All subtasks played in order on one layout, until one fails."""
+
+    layout: int
+    episodes: tuple[Episode, ...]
+    """Of the subtasks that were begun."""
+    solved: bool
+    """Whether the task's own goals hold at the end, at rest and with nothing held."""
+
+
+class Chain:
+    """The policies of consecutive subtasks in one running world."""
+
+    def __init__(self, learner: TaskLearner):
+        """Raises LearningError for a subtask without a policy."""
+        self._learner = learner
+        first = SubtaskWorld(learner.layouts, learner.subtasks[0])
+        self._control = first.control
+        rules = EpisodeRules()
+        self._envs, self._policies = [], []
+        for number, subtask in enumerate(learner.subtasks):
+            world = first if not number else SubtaskWorld(learner.layouts, subtask, self._control)
+            start = StartState(0, world.snapshot().state)
+            env = SubtaskEnv(learner.layouts, subtask, (start,), rules, world)
+            self._envs.append(env)
+            path = learner.folder(subtask).policy
+            self._policies.append(Policy.read(path, env))
+
+    def play(self, start: StartState) -> ChainEpisode:
+        """Play the subtasks in order from a settled layout."""
+        control, episodes = self._control, []
+        (layout,) = self._learner.layouts.get([start.layout])
+        control.stages, control.reached = layout.stages, 1
+        for number, (env, policy) in enumerate(zip(self._envs, self._policies, strict=True)):
+            if number:
+                env.world.layout = layout
+                episodes.append(finish(env, policy, env.resume()))
+            else:
+                episodes.append(next(play(env, policy, (start,))))
+            control.measure()
+            if not episodes[-1].success:
+                return ChainEpisode(start.layout, tuple(episodes), False)
+        solved = control.share(control.measure()) > SOLVED and control.is_at_rest()
+        return ChainEpisode(start.layout, tuple(episodes), solved)
+
+
+def evaluate(learner: TaskLearner, layouts: int, seed: int = 0) -> Iterator[ChainEpisode]:
+    """Play the chain on unseen layouts and yield each result.
+
+    Where the chain breaks off early, further layouts follow, at most half as many again, so that later subtasks are
+    measured as often as the first. Raises LearningError for a subtask without a policy.
+    """
+    chain, first, begun = Chain(learner), UNSEEN + seed * SEEDS_APART, 0
+    for number, start in enumerate(learner.settled(range(first, first + round(MORE_LAYOUTS * layouts)))):
+        if number >= layouts and begun >= layouts:
+            return
+        result = chain.play(start)
+        begun += len(result.episodes) == len(learner.subtasks)
+        yield result
+
+
+def report(learner: TaskLearner, results: Sequence[ChainEpisode], layouts: int) -> dict[str, Any]:
+    """Return report.json: success of every subtask where it was begun, and of the chain on the first layouts."""
+    rows = []
+    for number, subtask in enumerate(learner.subtasks):
+        episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
+        trained = learner.folder(subtask).training()
+        rows.append({
+            "name": subtask.name, "success": round(success_rate(episodes), 4), "layouts": len(episodes),
+            "steps": trained.steps, "seconds": round(trained.seconds, 1), "shortcut": None,
+        })  # fmt: skip
+    played = results[:layouts]
+    solved = sum(one.solved for one in played) / max(len(played), 1)
+    return {"subtasks": rows, "chain": {"success": round(solved, 4), "layouts": len(played)}, "whole": None}
+
+
+def write_report(learner: TaskLearner, results: Sequence[ChainEpisode], layouts: int) -> dict[str, Any]:
+    """Write report.json and each subtask's evaluation.json; return the report. Raises StoreError."""
+    found = report(learner, results, layouts)
+    for number, (subtask, row) in enumerate(zip(learner.subtasks, found["subtasks"], strict=True)):
+        episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
+        failed = [{"layout": one.layout, "terms": one.terms.round(4).tolist()} for one in episodes if not one.success]
+        steps = sum(one.steps for one in episodes) / max(len(episodes), 1)
+        write_json(learner.folder(subtask).evaluation, row | {"mean_steps": round(steps, 1), "failed": failed})
+    write_json(learner.report_file, found)
+    return found

@@ -1,0 +1,107 @@
+"""Files of learning in a project: learning/subtasks.json, learning/<k>_<name>/ and learning/report.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.learning.subtask import Subtask
+from pipeline.store import StoreError, read_json, write_bytes, write_json, write_text
+
+FOLDER = "learning"
+CONFIRMED = 2
+"""Evaluations in a row that have to reach the target."""
+
+
+_UNTRAINED: dict[str, Any] = {"key": ""}
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """How far a policy has been trained; training.json."""
+
+    key: str
+    """Hash of what it was trained on."""
+    steps: int = 0
+    seconds: float = 0.0
+    """Wall-clock time of training."""
+    success: float = -1.0
+    """At the last evaluation; -1 before the first."""
+    best: float = -1.0
+    """Of the policy that is kept."""
+    reached: int = 0
+    """Number of evaluations in a row that reached the target."""
+
+    @property
+    def was_evaluated(self) -> bool:
+        """Whether there is a checkpoint."""
+        return self.success >= 0
+
+    def after(self, steps: int, seconds: float, success: float, target: float) -> "TrainingRecord":
+        """Return the record after an evaluation."""
+        best, reached = max(self.best, success), self.reached + 1 if success >= target else 0
+        return replace(self, steps=steps, seconds=seconds, success=success, best=best, reached=reached)
+
+    def is_finished(self, steps: int) -> bool:
+        """Whether the target is reached, twice in a row so that it is not by chance, or the steps are used."""
+        return self.reached >= CONFIRMED or self.steps >= steps
+
+
+class SubtaskFolder:
+    """The folder of one subtask."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.policy = path / "policy.zip"
+        """The best policy so far."""
+        self.curve = path / "curve.jsonl"
+        self.evaluation = path / "evaluation.json"
+        self.end_states = path / "end_states.npz"
+
+    def training(self, key: str = "") -> TrainingRecord:
+        """Return the record of the training with that key; an empty one where another or none was trained."""
+        try:
+            kept = TrainingRecord(**(read_json(self.path / "training.json") or _UNTRAINED))
+        except (StoreError, TypeError):
+            kept = TrainingRecord("")
+        is_usable = kept.key == key and self.checkpoint(kept.steps).is_file() and self.policy.is_file()
+        return kept if not key or is_usable else TrainingRecord(key)
+
+    def checkpoint(self, steps: int) -> Path:
+        """Return the file with which training goes on after so many steps."""
+        return self.path / f"checkpoint-{steps}.zip"
+
+    def save(self, before: TrainingRecord, now: TrainingRecord, point: Mapping[str, Any], model: bytes) -> None:
+        """Save an evaluated model: as checkpoint, as policy if none was better, and its point of the curve.
+
+        The record is written last, so that a run killed at any moment goes on from one complete evaluation.
+        """
+        write_bytes(self.checkpoint(now.steps), model)
+        if now.success >= now.best:
+            write_bytes(self.policy, model)
+        points = [one for one in read_curve(self.curve) if one["steps"] <= before.steps]
+        write_text(self.curve, "".join(f"{json.dumps(one)}\n" for one in [*points, point]))
+        write_json(self.path / "training.json", asdict(now))
+        for old in self.path.glob("checkpoint-*.zip"):
+            if old != self.checkpoint(now.steps):
+                old.unlink(missing_ok=True)
+
+
+def read_curve(path: Path) -> list[dict[str, Any]]:
+    """Return the points of a curve.jsonl; none if there is none. Incomplete lines are left out."""
+    if not path.is_file():
+        return []
+    points = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            point = json.loads(line)
+            points.append({**point, "steps": int(point["steps"])})
+        except (ValueError, TypeError, KeyError):
+            continue
+    return points
+
+
+def subtask_folder(project_dir: Path, number: int, subtask: Subtask) -> SubtaskFolder:
+    """Return the folder of a subtask; subtasks are numbered from 0 in the order of subtasks.json."""
+    return SubtaskFolder(Path(project_dir) / FOLDER / f"{number}_{subtask.name}")

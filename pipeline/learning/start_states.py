@@ -1,0 +1,53 @@
+"""Full integration states at which episodes begin: settled layouts, or the end states of the former subtask."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.learning.subtask import LearningError
+from pipeline.store import atomic_write
+
+
+@dataclass(frozen=True, eq=False)
+class StartState:
+    """One state from which a simulation goes on exactly."""
+
+    layout: int
+    """Seed of its layout."""
+    state: np.ndarray
+    """mjSTATE_INTEGRATION, of shape (S,)."""
+    holding: int = -1
+    """Index of the weld by which the hand holds something; -1 for none."""
+    grasp: np.ndarray | None = None
+    """Relative pose of that weld, eq_data of shape (11,); None for none."""
+
+
+def write_states(path: Path, states: Sequence[StartState]) -> None:
+    """Write an .npz with layouts (N,), states (N, S), holding (N,) and grasps (N, 11). Raises StoreError."""
+    grasps = [np.zeros(11) if one.grasp is None else one.grasp for one in states]
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            layouts=np.array([one.layout for one in states], int),
+            states=np.array([one.state for one in states]).reshape(len(states), -1),
+            holding=np.array([one.holding for one in states], int),
+            grasps=np.array(grasps).reshape(len(states), 11),
+        )
+
+
+def read_states(path: Path) -> tuple[StartState, ...]:
+    """Inverse of `write_states`. Raises LearningError in one line."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            rows = zip(file["layouts"], file["states"], file["holding"], file["grasps"], strict=True)
+            found = tuple(
+                StartState(int(layout), state, int(holding), grasp if holding >= 0 else None)
+                for layout, state, holding, grasp in rows
+            )
+    except FileNotFoundError:
+        raise LearningError(f"{path.parent.name} has no end states yet; learn that subtask first") from None
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); learn that subtask again") from None
+    return found

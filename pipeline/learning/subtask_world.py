@@ -1,0 +1,189 @@
+"""One subtask in a running world: starts, control steps at 10 Hz, the potential of its reward, and its success.
+
+Success is measured by goals on the physics alone; the reward has no part in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from pipeline.learning.layouts import Layout, Layouts
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm
+from pipeline.learning.terms.term import Moment
+from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.oracle.gripper import CUP_RADIUS
+from pipeline.simulation.oracle.handles import grasp_points
+from pipeline.simulation.physics import GRIPPER
+from pipeline.simulation.state import HandState, State
+
+RATE = ControlRate(steps=50, ramp=5, slide_m=0.05, turn_rad=0.25, lead_m=0.015)
+"""10 Hz, at most 0.5 m/s and 2.5 rad/s; the hand presses with at most 150 N beyond what its motion needs."""
+SETTLE_S = 0.5
+"""Simulated before an episode on a layout, as in a rollout of the oracle."""
+CALM_STEPS = 2
+"""Control steps at rest before a subtask without the hand counts as solved: 0.2 s."""
+FALLEN_M = -0.03
+"""An object whose lowest point is below this height has left the table."""
+CUP_MIDDLE_M = 0.006
+"""From the cup's tip to its middle, where it touches a side."""
+STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+@dataclass(frozen=True, eq=False)
+class _GraspPoint:
+    """Where the tip takes hold of a part."""
+
+    body: int
+    offset: np.ndarray
+    """In the body's frame, of shape (3,)."""
+
+
+class SubtaskWorld:
+    """A compiled world of the task's layouts, and the subtask that is pursued in it."""
+
+    def __init__(self, layouts: Layouts, subtask: Subtask, control: ControlledWorld | None = None):
+        """Args:
+        layouts: of the task.
+        subtask: with objects and parts that the layouts have.
+        control: the running world of another subtask, to go on in; None for a new one.
+        """
+        self.layouts, self.subtask = layouts, subtask
+        self.control = control or ControlledWorld(layouts.world(), rate=RATE)
+        self.physics, self.model = self.control.physics, self.control.model
+        self.data = self.physics.data
+        self.names = tuple(name for name in subtask.objects if name in layouts.base.objects)
+        """Objects that are measured."""
+        self._bodies = np.array([self.model.body(name).id for name in layouts.base.objects])
+        self._places = np.zeros((len(self._bodies), 3))
+        self._grasp_points = {joint: self._grasp_point(*joint) for joint in subtask.joints}
+        self.layout = layouts.base
+        self.bound: dict[Goal, Goal] = {}
+        """The layout's own form of each of the task's goals in the base layout."""
+        self._success, self._reward = subtask.success, subtask.reward
+        self._calm, self._effort = 0, 0.0
+        self._start: State | None = None
+
+    # ------------------------------------------------------------------ starting
+
+    def settled(self, layout: Layout) -> StartState:
+        """Return the state of a layout after everything has settled. Raises UnstableError."""
+        self._put(layout)
+        self.physics.settle(SETTLE_S)
+        for kept in (self.physics.log.times, self.physics.log.qpos, self.physics.log.actions):
+            kept.clear()
+        return self.snapshot()
+
+    def snapshot(self) -> StartState:
+        """Return the present state."""
+        state = np.zeros(mujoco.mj_stateSize(self.model, STATE))
+        mujoco.mj_getState(self.model, self.data, state, STATE)
+        weld = self.control.holding
+        return StartState(self.layout.seed, state, weld, self.model.eq_data[weld].copy() if weld >= 0 else None)
+
+    def begin(self, start: StartState) -> Moment:
+        """Begin an episode. Raises LearningError for a state of another world."""
+        (layout,) = self.layouts.get([start.layout])
+        if len(start.state) != mujoco.mj_stateSize(self.model, STATE) or start.holding >= self.model.neq:
+            raise LearningError("the start states are of another scene; learn the former subtask again")
+        self._put(layout)
+        mujoco.mj_setState(self.model, self.data, start.state, STATE)
+        if start.grasp is not None:
+            self.model.eq_data[start.holding] = start.grasp
+        self.control.holding = start.holding
+        mujoco.mj_forward(self.model, self.data)
+        return self.pursue(layout)
+
+    def pursue(self, layout: Layout | None = None) -> Moment:
+        """Begin an episode at the present state: a chain goes on with its next subtask."""
+        self.layout = layout or self.layout
+        self.bound = dict(zip(self.layouts.base.goals, self.layout.goals, strict=True))
+        self._success = tuple(self.bound.get(goal, goal) for goal in self.subtask.success)
+        self._reward = tuple(_bind(one, self.bound) for one in self.subtask.reward)
+        self._calm, self._effort = 0, 0.0
+        self._places = self.data.xpos[self._bodies].copy()
+        self._start = self._measure()
+        return self._moment()
+
+    def _put(self, layout: Layout) -> None:
+        """Place all objects as in a layout, with the hand at home."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.control.holding = -1
+        self.physics.world = replace(self.physics.world, objects=layout.objects, zones=layout.zones)
+        for name, placed in layout.objects.items():
+            pose = np.concatenate([placed.position, placed.quat_wxyz])
+            if name in self.physics.addresses:
+                first = self.physics.addresses[name]
+                self.data.qpos[first : first + 7] = pose
+            else:
+                body = self.model.body(name).id
+                self.model.body_pos[body], self.model.body_quat[body] = pose[:3], pose[3:]
+            for part in placed.parts:
+                self.data.qpos[self.physics.parts[name, part.name].address] = part.value
+        self.physics.world.robot.ready(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+        self.layout = layout
+
+    # ------------------------------------------------------------------ stepping and measuring
+
+    def step(self, action: np.ndarray) -> Moment:
+        """Simulate 0.1 s under a normalised action (5,): changes of x, y, z and yaw, and suction.
+
+        Raises UnstableError.
+        """
+        assert self._start is not None
+        self.control.step(action)
+        self._effort += float(np.mean(np.square(np.clip(action[:4], -1, 1))))
+        self._calm = self._calm + 1 if self.control.is_at_rest() else 0
+        return self._moment()
+
+    def _moment(self) -> Moment:
+        shifts = np.linalg.norm(self.data.xpos[self._bodies] - self._places, axis=1)
+        state = self._measure()
+        misses = np.array([goal.miss(state) for goal in self._success])
+        by_name = dict(zip(self.layouts.base.objects, shifts, strict=True))
+        return Moment(state, self._start or state, self._effort, by_name, misses)
+
+    def is_solved(self, moment: Moment) -> bool:
+        """Whether the subtask's goals hold; without goals about the hand also at rest and with nothing held."""
+        if self.subtask.needs_rest and self._calm < CALM_STEPS:
+            return False
+        return bool((moment.misses <= 0).all())
+
+    def is_lost(self, moment: Moment) -> bool:
+        """Whether a measured object has left the table, so that the subtask cannot be solved any more."""
+        return any(moment.state[name].bottom < FALLEN_M for name in self.names)
+
+    def potentials(self, moment: Moment) -> np.ndarray:
+        """Return the weighted potential of each term, of shape (T,)."""
+        return np.array([one.weight * one.term.potential(moment) for one in self._reward])
+
+    def _measure(self) -> State:
+        data = self.data
+        tip = data.body(GRIPPER).xpos.copy()
+        points = {
+            joint: data.xmat[one.body].reshape(3, 3) @ one.offset + data.xpos[one.body]
+            for joint, one in self._grasp_points.items()
+        }
+        return replace(self.physics.state(self.names), hand=HandState(tip, self.control.held, points))
+
+    def _grasp_point(self, name: str, part: str) -> _GraspPoint:
+        """Return the best place to take hold of a part from the side. Raises LearningError where there is none."""
+        self._put(self.layouts.base)
+        points = grasp_points(self.physics, name, self.physics.state([name])[name].part(part))
+        if not points:
+            raise LearningError(f"there is no place on {part} of {name} that the hand gets to from the side")
+        tip = points[0].position + CUP_RADIUS * points[0].outwards - [0, 0, CUP_MIDDLE_M]
+        body = self.physics.parts[name, part].body
+        return _GraspPoint(body, self.data.xmat[body].reshape(3, 3).T @ (tip - self.data.xpos[body]))
+
+
+def _bind(one: WeightedTerm, bound: Mapping[Goal, Goal]) -> WeightedTerm:
+    """Return a term with its goal as the layout has it."""
+    term: Any = one.term
+    goal = getattr(term, "goal", None)
+    return one if goal is None or bound.get(goal, goal) == goal else replace(one, term=replace(term, goal=bound[goal]))

@@ -1,0 +1,1 @@
+"""Terms of rewards: one file a term, found by its `TERM`."""

@@ -1,0 +1,32 @@
+"""Letting go where a goal is met."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pipeline.learning.terms.term import Moment, RewardTerm
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.hand import hand_of
+
+
+@dataclass(frozen=True)
+class Released(RewardTerm):
+    """1 once the goal is met and nothing is held; letting go anywhere else earns nothing."""
+
+    goal: Goal
+    term: ClassVar = "released"
+    summary: ClassVar = "(goal): the goal is met and the hand holds nothing"
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return self.goal.objects
+
+    @property
+    def joints(self) -> tuple[tuple[str, str], ...]:
+        return self.goal.joints
+
+    def potential(self, moment: Moment) -> float:
+        """Return 1 if both hold, else 0."""
+        return float(not hand_of(moment.state).holding and self.goal.met(moment.state))
+
+
+TERM = Released

@@ -1,0 +1,186 @@
+"""Trains one subtask's policy with PPO, as a generator: stop it by closing it, and call it again to go on.
+
+Every segment of training begins with fresh episodes and a seed that depends on the number of steps alone, so a run that
+was killed and resumed from its checkpoint learns exactly what an uninterrupted one does.
+"""
+
+import io
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from pipeline.learning.cloning import clone
+from pipeline.learning.demonstrations import Demonstrated
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import play, success_rate
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.learning_files import SubtaskFolder
+from pipeline.learning.policy import NETWORK, Policy, read_parameters
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import Subtask, to_row
+from pipeline.store import digest
+
+ROLLOUT = 128
+"""Control steps of each environment between two updates."""
+SEGMENT = 4
+"""Updates between two evaluations."""
+RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
+"""Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a policy is trained."""
+
+    steps: int = 80_000
+    """Most control steps, of all environments together."""
+    seconds: float = float("inf")
+    """Most wall-clock time of this call."""
+    seed: int = 0
+    environments: int = 8
+    target: float = 0.95
+    """Success on the validation starts at which training ends."""
+    rules: EpisodeRules = field(default_factory=EpisodeRules)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingProgress:
+    """State of a training after some updates."""
+
+    subtask: str
+    steps: int
+    seconds: float
+    """Wall-clock time so far, of all calls."""
+    success: float | None = None
+    """Share of the validation starts that succeed; None between evaluations."""
+    mean_return: float | None = None
+    terms: tuple[float, ...] = ()
+    """Mean weighted potential of each term at the end of the validation episodes."""
+    finished: bool = False
+    """Whether this training will not go on: the target is reached, or its steps are used."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingStarts:
+    """Where episodes begin."""
+
+    training: Sequence[StartState]
+    validation: Sequence[StartState]
+    """On layouts that no training episode begins on."""
+    demonstrated: Sequence[Demonstrated] = ()
+    """What the policy imitates first; none for reinforcement alone."""
+
+
+def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOptions) -> str:
+    """Return a hash of all that a trained policy depends on, except for how long it was trained."""
+    states = np.array([one.state for one in (*starts.training, *starts.validation)])
+    row = to_row(subtask) | {"source": "", "instruction": ""}
+    shown = [array for one in starts.demonstrated for array in (one.observations, one.actions)]
+    return digest([row, asdict(options.rules), options.seed, options.environments, NETWORK], states, *shown)
+
+
+def train(
+    subtask: Subtask, layouts: Layouts, starts: TrainingStarts, folder: SubtaskFolder, options: TrainingOptions
+) -> Generator[TrainingProgress]:
+    """Train a policy, or go on with it, and yield after each update; the best one so far is kept in the folder.
+
+    Raises LearningError, StoreError. A folder that was learned with other starts or rewards is begun again.
+    """
+    torch.set_num_threads(1)  # the networks are small: more threads take longer
+    record = folder.training(training_key(subtask, starts, options))
+    if record.is_finished(options.steps):
+        yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, None, (), True)
+        return
+    learner = _Learner(subtask, layouts, starts, options)
+    start, before = time.monotonic(), record.seconds
+
+    def evaluated() -> TrainingProgress:
+        """Evaluate the policy and save it with its record."""
+        nonlocal record
+        success, mean_return, terms = learner.evaluate()
+        now = record.after(learner.steps, before + time.monotonic() - start, success, options.target)
+        point = {"steps": now.steps, "seconds": round(now.seconds, 2), "success": success,
+                 "return": round(mean_return, 4), "terms": [round(one, 4) for one in terms]}  # fmt: skip
+        folder.save(record, now, point | ({} if now.steps else {"cloned": len(starts.demonstrated)}), learner.saved())
+        record = now
+        finished = record.is_finished(options.steps)
+        return TrainingProgress(subtask.name, now.steps, now.seconds, success, mean_return, terms, finished)
+
+    if record.was_evaluated:
+        learner.resume(folder.checkpoint(record.steps), record.steps)
+    elif starts.demonstrated:
+        clone(learner.model.policy, starts.demonstrated, options.seed)
+        yield evaluated()
+    while not record.is_finished(options.steps):
+        learner.set_rate(record.best)
+        for _ in range(SEGMENT):
+            learner.update()
+            yield TrainingProgress(subtask.name, learner.steps, before + time.monotonic() - start)
+        yield evaluated()
+        if time.monotonic() - start > options.seconds:
+            return
+
+
+class _Learner:
+    """PPO on parallel environments of one subtask."""
+
+    def __init__(self, subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions):
+        self._options, self._starts, self._segment = options, starts, 0
+        self._test_env = SubtaskEnv(layouts, subtask, starts.validation, options.rules)
+        rules = options.rules
+
+        def make() -> SubtaskEnv:
+            return SubtaskEnv(layouts, subtask, starts.training, rules)
+
+        self._envs = DummyVecEnv([make] * options.environments)
+        self.model = PPO(
+            "MlpPolicy", self._envs, n_steps=ROLLOUT, batch_size=256, n_epochs=10, gamma=rules.discount,
+            gae_lambda=0.95, learning_rate=RATES[0], ent_coef=0.0, policy_kwargs=dict(NETWORK), seed=options.seed,
+            device="cpu",
+        )  # fmt: skip
+        self._updates = 0
+
+    @property
+    def steps(self) -> int:
+        """Control steps so far."""
+        return int(self.model.num_timesteps)
+
+    def resume(self, checkpoint: Path, steps: int) -> None:
+        """Go on from a checkpoint. Raises LearningError."""
+        parameters: Any = read_parameters(checkpoint)
+        self.model.set_parameters(parameters)
+        self.model.num_timesteps = steps
+
+    def saved(self) -> bytes:
+        """Return the model as the content of a policy.zip."""
+        buffer = io.BytesIO()
+        self.model.save(buffer)
+        return buffer.getvalue()
+
+    def set_rate(self, success: float) -> None:
+        """Set the learning rate that follows from the best success so far."""
+        rate = RATES[0] if success < FINE_SUCCESS else RATES[1]
+        self.model.lr_schedule = lambda _: rate
+
+    def update(self) -> None:
+        """Roll out every environment and improve the policy once."""
+        if self._updates % SEGMENT == 0:
+            seed = self._options.seed * 1_000_003 + self.steps
+            self.model.set_random_seed(seed)
+            self._envs.seed(seed)
+            self.model._last_obs = None  # begin with new episodes
+        self._updates += 1
+        self.model.learn(ROLLOUT * self._options.environments, reset_num_timesteps=False)
+
+    def evaluate(self) -> tuple[float, float, tuple[float, ...]]:
+        """Return success, mean return and mean final terms over the validation starts, without exploring."""
+        episodes = list(play(self._test_env, Policy(self.model.policy), self._starts.validation))  # type: ignore[arg-type]
+        terms = np.mean([one.terms for one in episodes], axis=0)
+        return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(map(float, terms))

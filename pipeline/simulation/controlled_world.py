@@ -1,0 +1,199 @@
+"""A world that is stepped by normalised actions, for exported environments and for learning.
+
+An action changes the commands of the robot's actuators; suction takes hold of what the cup nearly touches.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.physics import STEPS_PER_RECORD, CompiledWorld, Physics
+from pipeline.simulation.state import State
+
+REACH_M = 0.004
+"""Gap in metres between suction cup and object at which the suction takes hold."""
+GRIP = "grip "
+"""Prefix of the welds that the floating gripper closes."""
+
+
+@dataclass(frozen=True)
+class ControlRate:
+    """How an action becomes commands."""
+
+    steps: int = STEPS_PER_RECORD
+    """Physics steps of one control step."""
+    ramp: int = STEPS_PER_RECORD
+    """Number of equal changes by which a command gets to its new value; divides `steps`."""
+    slide_m: float = 0.06
+    """Largest change of a slide's command in one control step; the oracle's fastest motion needs 0.055 m at 31 Hz."""
+    turn_rad: float = 0.16
+    """The same of a hinge; the oracle needs 0.152 rad."""
+    lead_m: float = np.inf
+    """Most metres by which a slide's command may be ahead of its position when an action begins: bounds the force."""
+
+
+class ControlledWorld:
+    """One world with its robot and its goals."""
+
+    def __init__(
+        self,
+        world: CompiledWorld,
+        stages: Sequence[tuple[str, Sequence[Goal]]] = (),
+        rate: ControlRate = ControlRate(),
+    ):
+        self.world, self.model, self.stages, self.rate = world, world.model, stages, rate
+        self._welds = {w: int(self.model.eq_obj2id[w]) for w in range(self.model.neq) if self._is_grip(w)}
+        self._geoms = {weld: self._geoms_of(body) for weld, body in self._welds.items()}
+        self.suction = int(self.model.actuator("suction").id) if self._welds else -1
+        """Index of the command that switches the suction; -1 for a robot without."""
+        self._low, self._high, self._step, self._is_absolute = self._ranges()
+        self._slides = np.flatnonzero(np.isclose(self._step, rate.slide_m) & ~self._is_absolute)
+        self.positions = self.model.jnt_qposadr[self.model.actuator_trnid[self._slides, 0]]
+        """Indices into qpos of the slides, in the order of their commands."""
+        self.reset()
+
+    def _is_grip(self, weld: int) -> bool:
+        return self.model.equality(weld).name.startswith(GRIP)
+
+    def _ranges(self) -> tuple[np.ndarray, ...]:
+        """Return the lowest and highest command and the largest change of each actuator, and which take a value."""
+        model = self.model
+        limited = model.actuator_ctrllimited.astype(bool)
+        low, high = np.where(limited[:, None], model.actuator_ctrlrange, [-np.inf, np.inf]).T
+        kinds = model.jnt_type[np.maximum(model.actuator_trnid[:, 0], 0)]
+        of_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+        step = np.where(kinds == mujoco.mjtJoint.mjJNT_SLIDE, self.rate.slide_m, self.rate.turn_rad)
+        is_absolute = ~of_joint
+        if self.suction >= 0:
+            is_absolute[self.suction], low[self.suction], high[self.suction] = True, 0.0, 1.0
+        return low, high, step, is_absolute
+
+    def reset(self) -> None:
+        """Return to the start of the world."""
+        self.physics = Physics(self.world)
+        self.data = self.physics.data
+        self.holding = -1
+        """Weld that holds an object; -1 for none."""
+        self.reached = 1
+        """Number of stages whose goals count."""
+
+    def step(self, action: np.ndarray) -> None:
+        """Simulate one control step under a normalised action (nu,) in [-1, 1]. Raises UnstableError."""
+        if np.isfinite(self.rate.lead_m):
+            here, lead = self.data.qpos[self.positions], self.rate.lead_m
+            self.data.ctrl[self._slides] = np.clip(self.data.ctrl[self._slides], here - lead, here + lead)
+        start, end = self.data.ctrl.copy(), self.command(action)
+        if self.suction >= 0:
+            end[self.suction] = 1.0 if end[self.suction] > 0.5 else 0.0
+        for share in np.arange(1, self.rate.ramp + 1) / self.rate.ramp:
+            self.data.ctrl[:] = start + share * (end - start)
+            if self.suction >= 0:
+                self.data.ctrl[self.suction] = start[self.suction]
+            self.physics.advance(self.rate.steps // self.rate.ramp)
+        self.data.ctrl[:] = end
+        if self.suction >= 0:
+            self._switch_suction(bool(end[self.suction]))
+
+    def command(self, action: np.ndarray) -> np.ndarray:
+        """Return the actuators' next commands (nu,) of a normalised action: a change, or a value between limits."""
+        action = np.clip(np.asarray(action, float), -1, 1)
+        change = self.data.ctrl + action * self._step
+        with np.errstate(invalid="ignore"):
+            value = self._low + (action + 1) / 2 * (self._high - self._low)
+        return np.clip(np.where(self._is_absolute, value, change), self._low, self._high)
+
+    def action(self, command: np.ndarray) -> np.ndarray:
+        """Return the normalised action (nu,) that leads to these commands (nu,). Inverse of `command`."""
+        change = (command - self.data.ctrl) / self._step
+        with np.errstate(invalid="ignore"):
+            value = 2 * (command - self._low) / (self._high - self._low) - 1
+        return np.clip(np.where(self._is_absolute, value, change), -1, 1)
+
+    @property
+    def held(self) -> str:
+        """Name of what the suction holds: an object, or "object part"; empty for none."""
+        return self.model.equality(self.holding).name.removeprefix(GRIP) if self.holding >= 0 else ""
+
+    def _switch_suction(self, is_on: bool) -> None:
+        if not is_on and self.holding >= 0:
+            self.data.eq_active[self.holding] = 0
+            self.holding = -1
+        elif is_on and self.holding < 0 and (weld := self._weld_in_reach()) >= 0:
+            hand = self.data.body(self.model.eq_obj1id[weld])
+            held = self.data.body(self.model.eq_obj2id[weld])
+            inverse, quat = np.zeros(4), np.zeros(4)
+            mujoco.mju_negQuat(inverse, hand.xquat)
+            mujoco.mju_mulQuat(quat, inverse, held.xquat)
+            offset = hand.xmat.reshape(3, 3).T @ (held.xpos - hand.xpos)
+            self.model.eq_data[weld, :10] = [0, 0, 0, *offset, *quat]
+            self.data.eq_active[weld] = 1
+            self.holding = weld
+
+    def _weld_in_reach(self) -> int:
+        """Return the weld of the body nearest to the cup, -1 if none is within reach."""
+        cup, line = self.model.geom("cup").id, np.zeros(6)
+        distances = {}
+        for weld, geoms in self._geoms.items():
+            gaps = [mujoco.mj_geomDistance(self.model, self.data, cup, g, 2 * REACH_M, line) for g in geoms]
+            distances[weld] = min(gaps, default=np.inf)
+        nearest = min(distances, key=distances.__getitem__, default=-1)
+        return nearest if nearest >= 0 and distances[nearest] <= REACH_M else -1
+
+    def _geoms_of(self, body: int) -> list[int]:
+        """Return the colliding geoms of a body, and of those below it that no other weld holds."""
+        model = self.model
+        collide = np.flatnonzero(model.geom_contype | model.geom_conaffinity).tolist()
+        return [g for g in collide if self._held_body(int(model.geom_bodyid[g])) == body]
+
+    def _held_body(self, body: int) -> int:
+        """Return the nearest ancestor that a weld can hold; the world if there is none."""
+        while body and body not in self._welds.values():
+            body = int(self.model.body_parentid[body])
+        return body
+
+    # ------------------------------------------------------------------ measuring
+
+    def measure(self) -> State:
+        """Return the state now, and count the stages that have been reached."""
+        state = self.physics.state()
+        while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
+            self.reached += 1
+        return state
+
+    def goals(self, state: State) -> dict[str, float]:
+        """Return by goal how far it is from being met, in metres, zero when met; "stage: goal" with several stages."""
+        several = len(self.stages) > 1
+        return {
+            f"{name}: {goal.name}" if several else goal.name: goal.miss(state)
+            for name, goals in self.stages
+            for goal in goals
+        }
+
+    def share(self, state: State) -> float:
+        """Return the share of all goals met, in [0, 1]; a stage counts once those before it were met."""
+        total = sum(len(goals) for _, goals in self.stages)
+        return sum(goal.share(state) for _, goals in self.stages[: self.reached] for goal in goals) / max(total, 1)
+
+    def closeness(self, state: State) -> float:
+        """Return the mean over all goals of a value in [0, 1] that falls smoothly with the distance still to go."""
+        values = [
+            goal.value(state) if number < self.reached else 0.0
+            for number, (_, goals) in enumerate(self.stages)
+            for goal in goals
+        ]
+        return float(np.mean(values)) if values else 0.0
+
+    def is_at_rest(self) -> bool:
+        """Whether nothing moves and the gripper holds nothing."""
+        return self.holding < 0 and self.physics.still()
+
+    def objects(self) -> dict[str, np.ndarray]:
+        """Return position and quaternion wxyz (7,) of each object by name."""
+        poses = {}
+        for name in self.physics.world.objects:
+            body = self.data.body(name)
+            poses[name] = np.concatenate([body.xpos, body.xquat])
+        return poses

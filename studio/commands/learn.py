@@ -1,0 +1,166 @@
+"""`grs-studio learn`: split a task into subtasks, learn a policy for each, and evaluate them on unseen layouts."""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+
+if TYPE_CHECKING:
+    from pipeline.learning.chain import TaskLearner
+    from pipeline.learning.layouts import Layouts
+    from pipeline.learning.subtask import Subtask
+    from pipeline.project import Project
+    from pipeline.run import Services
+    from pipeline.tasks import Task
+
+LAYOUTS = 30
+"""Unseen layouts of an evaluation."""
+
+
+def add_to(commands: "argparse._SubParsersAction") -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("learn", help="learn policies for the subtasks of a task by reinforcement")
+    command.add_argument("project", type=Path, metavar="PROJECT", help="project with a task")
+    command.add_argument(
+        "--subtask", action="append", default=[], metavar="NAME", help="learn this one; may be repeated (default all)"
+    )
+    command.add_argument(
+        "--steps", type=_positive, default=80_000, help="most control steps of each (default %(default)s)"
+    )
+    command.add_argument("--minutes", type=float, default=float("inf"), help="most time for all of them")
+    command.add_argument("--seed", type=int, default=0, help="of training or evaluation (default %(default)s)")
+    command.add_argument(
+        "--from", dest="origin", choices=("chain", "reset"), default="chain",
+        help="begin in the end states of the former subtask, or on the task's layouts (default %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--demonstrations", type=_positive, default=0, metavar="N", help="clone N demonstrations of the oracle first"
+    )
+    command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
+    command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
+    add_model(command)
+    add_unprotected(command)
+    command.set_defaults(execute=learn)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
+def learn(arguments: argparse.Namespace) -> int:
+    """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
+    _require_packages()
+    from pipeline.project import Project
+    from studio.server.services import Settings, open_services
+
+    project = Project.open(arguments.project)
+    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
+    services = announce_sending(open_services(settings))
+    with contextlib.closing(services.sandbox):
+        learner = _learner(project, services)
+        if not arguments.evaluate:
+            _train(learner, arguments)
+        _evaluate(learner, arguments)
+    return DONE
+
+
+def _require_packages() -> None:
+    from pipeline.learning.subtask import LearningError
+
+    if missing := [name for name in ("gymnasium", "stable_baselines3") if importlib.util.find_spec(name) is None]:
+        raise LearningError(
+            f'{missing[0]} is missing, which learning needs; install it by: pip install "grs-studio[learn]"'
+        )
+
+
+def _learner(project: "Project", services: "Services") -> "TaskLearner":
+    """Return the learner of a project's subtasks, which are written if there are none. Raises LearningError."""
+    from pipeline.learning.chain import TaskLearner
+    from pipeline.learning.layouts import Layouts, arranged_by
+    from pipeline.learning.learning_files import FOLDER
+    from pipeline.learning.subtask import LearningError, read_subtasks, require_usable, write_subtasks
+    from pipeline.planner import PlannerModel
+    from pipeline.router import write_program
+    from pipeline.simulation import kit
+
+    task, best = project.task(), project.best_round()
+    if project.scene() is None or task is None:
+        raise LearningError(f"{project.folder} has no task yet; run grs-studio run FRAME --out {project.folder} first")
+    if not task.goals:
+        raise LearningError(f"the task {task.name!r} has no goals, so nothing can be learned; state another task")
+    scene = kit.Scene.load(project.folder)
+    program = project.program_in_current_names(best.program) if best else write_program(task, scene, PlannerModel())
+    layouts = Layouts(scene, arranged_by(program, project.folder, services.sandbox))
+    path = project.folder / FOLDER / "subtasks.json"
+    subtasks = read_subtasks(path)
+    if subtasks is None:
+        subtasks = _decompose(project, services, task, layouts)
+        write_subtasks(path, subtasks)
+    require_usable(subtasks, layouts.base.objects, list(layouts.base.zones))
+    return TaskLearner(project.folder, layouts, subtasks)
+
+
+def _decompose(project: "Project", services: "Services", task: "Task", layouts: "Layouts") -> "tuple[Subtask, ...]":
+    """Return the subtasks that the model in use answers, or those of the rules where none of its can be used."""
+    from pipeline.learning.decomposition import decompose
+    from pipeline.learning.subtask import LearningError
+    from pipeline.models import ModelError, has_language
+    from pipeline.planner import PlannerModel
+    from pipeline.run.services import tracing_model
+
+    try:
+        found = decompose(task, layouts, tracing_model(project, services))
+    except (LearningError, ModelError) as error:
+        if not has_language(services.model):
+            raise
+        print(f"{error}; the offline rules split the task instead", file=sys.stderr)
+        found = decompose(task, layouts, PlannerModel())
+    for reason in found.dropped:
+        print(f"left out: {reason}", file=sys.stderr)
+    return found.subtasks
+
+
+def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
+    """Learn the chosen subtasks, with a line on stderr for every evaluation."""
+    from pipeline.learning.chain import ChainOptions, SubtaskLearned
+    from pipeline.learning.training import TrainingOptions
+
+    training = TrainingOptions(steps=arguments.steps, seed=arguments.seed)
+    options = ChainOptions(
+        training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
+        demonstrations=arguments.demonstrations,
+    )  # fmt: skip
+    with contextlib.closing(learner.learn(options)) as steps:
+        for step in steps:
+            if isinstance(step, SubtaskLearned):
+                line = (
+                    f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
+                )
+            elif step.success is None:
+                continue
+            else:
+                line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
+            print(line, file=sys.stderr, flush=True)
+
+
+def _evaluate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
+    """Measure all policies on unseen layouts if all are learned, and write and print the report."""
+    from pipeline.learning.evaluation import evaluate, write_report
+
+    missing = [one.name for one in learner.subtasks if not learner.folder(one).policy.is_file()]
+    if missing and not arguments.evaluate:
+        print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
+        return
+    report = write_report(learner, list(evaluate(learner, arguments.layouts, arguments.seed)), arguments.layouts)
+    if arguments.evaluate:
+        print(json.dumps(report, indent=1))
+    else:
+        chain = report["chain"]
+        print(f"chain: {chain['success']:.0%} of {chain['layouts']} unseen layouts", file=sys.stderr)

@@ -1,0 +1,27 @@
+import pytest
+import small_task
+
+from pipeline.simulation import kit
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """Two cubes and a bowl."""
+    return small_task.table(tmp_path_factory.mktemp("learning_table"))
+
+
+@pytest.fixture(scope="session")
+def furniture(tmp_path_factory):
+    """A cabinet with drawers and an oven with a door among simple objects."""
+    return small_task.furniture(tmp_path_factory.mktemp("learning_furniture") / "twin")
+
+
+@pytest.fixture(scope="session")
+def bowl_task(table):
+    """The layouts of "put the red cube into the bowl"."""
+    return small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
+
+
+@pytest.fixture(scope="session")
+def bowl_subtasks(bowl_task):
+    return small_task.subtasks(bowl_task)

@@ -1,0 +1,101 @@
+"""`grs-studio learn`: files, lines and exit codes."""
+
+import json
+
+import cabinet
+import drawn_scene as make
+import pytest
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from pipeline.learning import chain, evaluation, training
+from pipeline.project import Project
+from pipeline.router import Round, write_round
+from pipeline.scene.scene_files import write_scene
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.store import write_json
+from pipeline.tasks import Task, task_to_json
+from studio.__main__ import main
+
+PROGRAM = """import kit
+
+
+def build(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    sim.keep("red_cube", "blue_cube")
+    sim.scatter("red_cube", "blue_cube")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    return sim
+"""
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    """A project with a twin and no task."""
+    folder = tmp_path_factory.mktemp("learn") / "twin"
+    (folder.parent / "made").mkdir()
+    scene = cabinet.scene(folder.parent / "made")
+    frame, _, segments = make.photograph(scene)
+    project = Project.create(folder, frame)
+    project.save_segments(segments)
+    write_scene(scene, folder)
+    project.close()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+    monkeypatch.setattr(training, "ROLLOUT", 4)
+    monkeypatch.setattr(training, "SEGMENT", 1)
+    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
+    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
+    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
+
+
+def refused(capsys, *arguments) -> str:
+    """Return the one line of a command that is refused."""
+    assert main(["learn", *map(str, arguments)]) == 2
+    line = capsys.readouterr().err.strip()
+    assert "\n" not in line and line.startswith("grs-studio: ")
+    return line
+
+
+def test_a_project_is_learned_step_by_step(twin, capsys):
+    assert "has no task yet; run grs-studio run FRAME" in refused(capsys, twin)
+    task = Task("stack", "Put the red cube on the blue one.", ("red_cube", "blue_cube"), ())
+    write_json(twin / "task.json", task_to_json(task))
+    assert "the task 'stack' has no goals, so nothing can be learned" in refused(capsys, twin)
+    task = Task("stack", task.instruction, task.objects, ("red_cube rests on blue_cube",))
+    write_json(twin / "task.json", task_to_json(task))
+    write_round(
+        Round(0, None, Program(PROGRAM, ""), Report((CheckResult("a", True, ""),), (1.0,)), "done", "", 0.0), twin
+    )
+    assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused(capsys, twin, "--evaluate")
+    rows = json.loads((twin / "learning" / "subtasks.json").read_text())
+    assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]
+    assert main(["learn", str(twin), "--subtask", "reach_red_cube", "--steps", "32", "--seed", "3"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("reach_red_cube: 32 steps") and "learned to" in lines[1]
+    assert lines[2] == "not evaluated: pick_red_cube, place_red_cube not learned yet"
+    write_json(twin / "learning" / "subtasks.json", rows[:1])
+    assert main(["learn", str(twin), "--evaluate", "--layouts", "2"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == json.loads((twin / "learning" / "report.json").read_text())
+    assert [row["name"] for row in report["subtasks"]] == ["reach_red_cube"]
+    assert report["subtasks"][0]["steps"] == 32 and report["chain"]["layouts"] == 2
+    rows[0]["reward"][0]["term"] = "joy"
+    write_json(twin / "learning" / "subtasks.json", rows)
+    assert "there is no reward term 'joy'" in refused(capsys, twin)
+
+
+@pytest.mark.parametrize("arguments", [("--steps", "0"), ("--layouts", "x"), ("--from", "moon"), ("--seed", "a")])
+def test_a_wrong_flag_is_refused_in_one_line(twin, capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(["learn", str(twin), *arguments])
+    assert ended.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_learning_without_its_packages_says_what_to_install(twin, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert 'pip install "grs-studio[learn]"' in refused(capsys, twin)

@@ -1,0 +1,158 @@
+"""Training is a generator: it can be stopped, killed and resumed; nothing that it reads back runs code."""
+
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from pipeline.learning import chain, evaluation, training
+from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.learning_files import SubtaskFolder, read_curve
+from pipeline.learning.policy import Policy, read_parameters
+from pipeline.learning.start_states import StartState, read_states, write_states
+from pipeline.learning.subtask import LearningError
+from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.learning.training import TrainingOptions, TrainingStarts, train
+
+FEW = TrainingOptions(steps=96, environments=2)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Updates of few steps on few layouts."""
+    monkeypatch.setattr(training, "ROLLOUT", 16)
+    monkeypatch.setattr(training, "SEGMENT", 1)
+    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(3))
+    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
+    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
+
+
+@pytest.fixture(scope="module")
+def starts(bowl_task, bowl_subtasks):
+    world = SubtaskWorld(bowl_task, bowl_subtasks[0])
+    states = [world.settled(layout) for layout in bowl_task.get(range(3))]
+    return TrainingStarts(states[:2], states[2:])
+
+
+def weights(path):
+    return {name: value.numpy() for name, value in read_parameters(path)["policy"].items()}
+
+
+def same(one, other):
+    return all((one[name] == other[name]).all() for name in one)
+
+
+def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bowl_subtasks, starts, tmp_path):
+    reach, through, killed = bowl_subtasks[0], SubtaskFolder(tmp_path / "a"), SubtaskFolder(tmp_path / "b")
+    assert list(train(reach, bowl_task, starts, through, FEW))[-1].finished
+    steps = train(reach, bowl_task, starts, killed, FEW)
+    next(one for one in steps if one.success is not None)
+    next(steps)  # in the middle of the second segment
+    steps.close()
+    assert killed.training().steps == 32
+    assert list(train(reach, bowl_task, starts, killed, FEW))[-1].finished
+    assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
+    keys = ("steps", "success", "return", "terms")
+    curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
+    assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
+
+
+def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
+    shown = learner.demonstrated(2)
+    assert [one.subtask for one in shown] == 2 * [one.name for one in bowl_subtasks]
+    assert all(np.abs(one.actions).max() <= 1 and len(one.actions) == len(one.observations) for one in shown)
+    list(learner.learn(ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)))
+    first, *others = read_curve(learner.folder(bowl_subtasks[0]).curve)
+    assert first["steps"] == 0 and first["cloned"] == 2 and all("cloned" not in one for one in others)
+
+
+def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):
+    from dataclasses import replace
+
+    folder, reach = SubtaskFolder(tmp_path), bowl_subtasks[0]
+    list(train(reach, bowl_task, starts, folder, FEW))
+    assert [one.finished for one in train(reach, bowl_task, starts, folder, FEW)] == [True]
+    heavier = replace(reach, reward=tuple(replace(one, weight=2 * one.weight) for one in reach.reward))
+    again = list(train(heavier, bowl_task, starts, folder, FEW))
+    assert [one.steps for one in again if one.success is not None] == [32, 64, 96]
+    assert [one["steps"] for one in read_curve(folder.curve)] == [32, 64, 96]
+
+
+class Bomb:
+    def __reduce__(self):
+        return (print, ("this must never run",))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", None, "bomb"])
+def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subtasks, starts, tmp_path, content, capsys):
+    path = tmp_path / "0_reach" / "policy.zip"
+    path.parent.mkdir()
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "bomb":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("policy.pth", pickle.dumps(Bomb()))
+            archive.writestr("policy.optimizer.pth", pickle.dumps(Bomb()))
+    with pytest.raises(LearningError) as refused:
+        Policy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
+    assert "\n" not in str(refused.value) and "learn" in str(refused.value)
+    assert "never run" not in capsys.readouterr().out
+
+
+def test_a_policy_of_other_objects_is_refused(bowl_task, bowl_subtasks, starts, tmp_path):
+    folder = SubtaskFolder(tmp_path / "0_reach")
+    list(train(bowl_subtasks[0], bowl_task, starts, folder, TrainingOptions(steps=32, environments=2)))
+    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
+        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+
+
+def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    steps = list(learner.learn(ChainOptions(FEW)))
+    assert isinstance(steps[-1], SubtaskLearned) and steps[-1].subtask == "reach_red_cube"
+    results = list(evaluation.evaluate(learner, 2))
+    report = evaluation.write_report(learner, results, 2)
+    folder = tmp_path / "learning" / "0_reach_red_cube"
+    assert {file.name for file in folder.iterdir()} >= {
+        "policy.zip", "curve.jsonl", "evaluation.json", "end_states.npz"
+    }  # fmt: skip
+    for line in (folder / "curve.jsonl").read_text().splitlines():
+        assert {"steps", "seconds", "success", "return"} <= set(json.loads(line))
+    assert report == json.loads((tmp_path / "learning" / "report.json").read_text())
+    (row,) = report["subtasks"]
+    assert set(row) == {"name", "success", "layouts", "steps", "seconds", "shortcut"} and row["layouts"] == 2
+    assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
+    seen = {one.layout for one in learner.settled(range(3))} | {50_000, 50_001}
+    assert not seen & {one.layout for one in results}
+
+
+def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
+    with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
+        list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
+    write_states(learner.folder(bowl_subtasks[0]).end_states, [])
+    with pytest.raises(LearningError, match="reach_red_cube never ended well enough for pick_red_cube to begin there"):
+        list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
+    with pytest.raises(LearningError, match="there is no subtask 'fly'; there are: reach_red_cube, pick_red_cube"):
+        list(learner.learn(ChainOptions(FEW, ("fly",))))
+
+
+def test_end_states_of_another_scene_are_refused(bowl_task, bowl_subtasks, starts):
+    with pytest.raises(LearningError, match="the start states are of another scene"):
+        SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
+
+
+def test_end_states_keep_the_layouts_apart(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
+    begun = learner.starts(bowl_subtasks[0])
+    write_states(learner.folder(bowl_subtasks[0]).end_states, [*begun.training, *begun.validation])
+    next_one = learner.starts(bowl_subtasks[1])
+    assert {one.layout for one in next_one.training} == {0, 1, 2}
+    assert {one.layout for one in next_one.validation} == {50_000, 50_001}
+    assert len(read_states(learner.folder(bowl_subtasks[0]).end_states)) == 5

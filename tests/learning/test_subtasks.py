@@ -1,0 +1,143 @@
+"""Subtasks and rewards are data: what is written reads back, and what cannot be learned is refused in one line."""
+
+import copy
+import json
+
+import pytest
+import small_task
+
+from pipeline.learning.decomposition import missing_goals
+from pipeline.learning.subtask import (
+    LearningError,
+    from_row,
+    read_subtasks,
+    require_usable,
+    to_row,
+    write_subtasks,
+)
+from pipeline.learning.terms.term import reward_terms, term_manual
+from pipeline.simulation import kit
+
+ZONE = ((0.2, 0.1), (0.16, 0.16))
+
+
+def of_goal(table, furniture):
+    """Return the layouts of one task of each kind that the rules split."""
+    on_table = {
+        "inside": kit.inside("red_cube", "white_bowl"),
+        "on": kit.on("red_cube", "blue_cube"),
+        "tower": kit.stacked(["blue_cube", "red_cube"]),
+        "at": kit.at("red_cube", (0.2, 0.0)),
+        "near": kit.near("red_cube", "blue_cube"),
+    }
+    made = {name: small_task.layouts(table, goal) for name, goal in on_table.items()}
+    made["zone"] = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=ZONE)
+    parts = {"open": kit.opened("cabinet", "top_drawer"), "door": kit.opened("oven", "door")}
+    made |= {name: small_task.layouts(furniture, goal) for name, goal in parts.items()}
+    in_drawer = kit.inside_part("red_cube", "cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
+    return made | {"drawer": small_task.layouts(furniture, *in_drawer)}
+
+
+@pytest.fixture(scope="module")
+def tasks(table, furniture):
+    return of_goal(table, furniture)
+
+
+NAMES = ("inside", "on", "tower", "at", "near", "zone", "open", "door", "drawer")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals(tasks, name):
+    made = tasks[name]
+    found = small_task.subtasks(made)
+    assert [one.start for one in found] == ["reset", *(one.name for one in found[:-1])]
+    assert missing_goals(found, made.base.goals) == []
+    require_usable(found, made.base.objects, list(made.base.zones))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_subtasks_read_back_as_they_were_written(tasks, name, tmp_path):
+    found = small_task.subtasks(tasks[name])
+    write_subtasks(tmp_path / "subtasks.json", found)
+    assert read_subtasks(tmp_path / "subtasks.json") == found
+    rows = json.loads((tmp_path / "subtasks.json").read_text())
+    assert [set(row) for row in rows] == [{"name", "instruction", "start", "success", "reward", "source"}] * len(rows)
+    assert all(set(term) == {"term", "args", "weight"} for row in rows for term in row["reward"])
+
+
+def test_an_instruction_to_push_is_learned_as_a_push(tasks):
+    names = [one.name for one in small_task.subtasks(tasks["zone"], "Push the red cube into the zone.")]
+    assert names == ["reach_red_cube", "push_red_cube"]
+
+
+def test_a_later_object_is_put_down_without_losing_the_earlier_one(table):
+    made = small_task.layouts(table, kit.inside("red_cube", "white_bowl"), kit.at("blue_cube", (0.2, 0.0)))
+    last = small_task.subtasks(made)[-1]
+    assert set(last.success) == set(made.base.goals)
+
+
+def test_the_manual_lists_every_term():
+    lines = term_manual().splitlines()
+    assert [line.partition("(")[0] for line in lines] == list(reward_terms())
+    assert {"hand_distance", "goal_distance", "joint_target", "lifted", "held", "upright", "released", "energy",
+            "others_still"} <= set(reward_terms())  # fmt: skip
+
+
+def changed(row, change):
+    row = copy.deepcopy(row)
+    change(row)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda r: r.update(success=[]), "success: List should have at least 1 item"),
+        (lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
+        (lambda r: r.update(success=[{"a": "red_cube"}]), "there is no goal of the kind None"),
+        (lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, energy"),
+        (lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
+        (lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
+        (lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
+        (lambda r: r.update(reward="open('/etc/passwd')"), "reward: Input should be a valid list"),
+        (lambda r: r.update(code="import os"), "code: Extra inputs are not permitted"),
+    ],
+)
+def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtasks, change, reason):
+    with pytest.raises(LearningError) as refused:
+        from_row(changed(to_row(bowl_subtasks[0]), change))
+    assert reason in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "reason"),
+    [
+        (0, lambda r: r.update(start="pick_red_cube"), "it starts after 'pick_red_cube'; before it there are: none"),
+        (1, lambda r: r.update(name="reach_red_cube"), "there are two subtasks 'reach_red_cube'"),
+        (0, lambda r: r["success"][0].update(a="cup"), "there is no object 'cup'; there are: red_cube, blue_cube"),
+        (0, lambda r: r["success"][0].update(part="lid"), "red_cube has no part 'lid'; it has: none that moves"),
+        (0, lambda r: r.update(success=[{"goal": "InZone", "a": "red_cube", "zone": "z"}]), "there is no zone 'z'"),
+    ],
+)
+def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
+    bowl_task, bowl_subtasks, number, change, reason
+):
+    rows = [to_row(one) for one in bowl_subtasks]
+    rows[number] = changed(rows[number], change)
+    with pytest.raises(LearningError) as refused:
+        require_usable([from_row(row) for row in rows], bowl_task.base.objects, list(bowl_task.base.zones))
+    assert reason in str(refused.value)
+
+
+def test_what_stands_fast_cannot_be_lifted(tasks):
+    row = to_row(small_task.subtasks(tasks["open"])[0]) | {"success": [{"goal": "Held", "a": "cabinet"}]}
+    with pytest.raises(LearningError, match="cabinet stands fast and cannot be lifted"):
+        require_usable([from_row(row)], tasks["open"].base.objects, [])
+
+
+@pytest.mark.parametrize("text", ["[", "{}", "[]", "[3]", '[{"name": "a"}]', '"x"'])
+def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
+    (tmp_path / "subtasks.json").write_text(text)
+    with pytest.raises(LearningError) as refused:
+        read_subtasks(tmp_path / "subtasks.json")
+    assert "\n" not in str(refused.value)
