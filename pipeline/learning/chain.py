@@ -12,7 +12,7 @@ from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
 from pipeline.learning.policy import Policy
 from pipeline.learning.start_states import StartState, read_states, write_states
-from pipeline.learning.subtask import RESET, LearningError, Subtask
+from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask, whole_task
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingProgress, TrainingStarts, train
 from pipeline.simulation.physics import UnstableError
@@ -65,8 +65,15 @@ class TaskLearner:
         """learning/report.json."""
         return self._project_dir / FOLDER / "report.json"
 
+    @property
+    def whole(self) -> Subtask:
+        """The task as one subtask."""
+        return whole_task(self.subtasks, [goal for _, goals in self.layouts.base.stages for goal in goals])
+
     def folder(self, subtask: Subtask) -> SubtaskFolder:
         """Return a subtask's folder."""
+        if subtask.name == WHOLE:
+            return SubtaskFolder(self._project_dir / FOLDER / WHOLE)
         return subtask_folder(self._project_dir, self.subtasks.index(subtask), subtask)
 
     def learn(self, options: ChainOptions) -> Generator[TrainingProgress | SubtaskLearned]:
@@ -85,7 +92,8 @@ class TaskLearner:
             if demonstrated and not shown:
                 raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
             starts = replace(starts, demonstrated=shown)
-            training = replace(options.training, seconds=min(left, options.training.seconds))
+            training = self._options_for(subtask, options.training)
+            training = replace(training, seconds=min(left, training.seconds))
             folder = self.folder(subtask)
             finished = False
             for progress in train(subtask, self.layouts, starts, folder, training):
@@ -93,13 +101,23 @@ class TaskLearner:
                 yield progress
             if not finished and time.monotonic() - begun >= options.seconds:
                 return
-            yield self._keep_end_states(subtask, starts)
+            if subtask.name != WHOLE:
+                yield self._keep_end_states(subtask, starts)
+
+    def _options_for(self, subtask: Subtask, options: TrainingOptions) -> TrainingOptions:
+        """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together."""
+        if subtask.name != WHOLE:
+            return options
+        spent = sum(self.folder(one).training().steps for one in self.subtasks)
+        rules = replace(options.rules, steps=options.rules.steps * len(self.subtasks))
+        return replace(options, rules=rules, steps=spent or options.steps)
 
     def _chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
-        known = [one.name for one in self.subtasks]
+        known = [*(one.name for one in self.subtasks), WHOLE]
         if unknown := [name for name in names if name not in known]:
             raise LearningError(f"there is no subtask {unknown[0]!r}; there are: {', '.join(known)}")
-        return tuple(one for one in self.subtasks if not names or one.name in names)
+        chosen = [one for one in self.subtasks if not names or one.name in names]
+        return (*chosen, self.whole) if WHOLE in names else tuple(chosen)
 
     def starts(self, subtask: Subtask) -> TrainingStarts:
         """Return where a subtask begins. Raises LearningError if the former has no end states."""

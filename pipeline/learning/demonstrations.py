@@ -18,6 +18,8 @@ from pipeline.simulation.oracle.oracle import act
 
 SETTLED_STEPS = 15
 """Control steps that the hand waits at the end of the path, for everything to come to rest."""
+PAUSE, ARRIVE = 4, 2
+"""Control steps that the hand stands still where the suction is switched, and how many of them come before."""
 SUCTION = 4
 """Index of the suction among the floating gripper's commands x, y, z, yaw, suction."""
 
@@ -67,22 +69,24 @@ class _Follower:
 
     def __init__(self, path: np.ndarray):
         self._path, self._at = path, 0
-        self._waited = 0
+        self._waited = self._pause = 0
 
     def action(self, env: SubtaskEnv) -> np.ndarray | None:
         """Return the next action; None once the path has ended and everything has had time to come to rest."""
         control, path = env.world.control, self._path
         ctrl = control.data.ctrl
-        while self._at + 1 < len(path) and self._is_near(env, path[self._at + 1]):
+        self._pause = max(0, self._pause - 1)
+        while not self._pause and self._at + 1 < len(path) and self._is_near(env, path[self._at + 1]):
             self._at += 1
             if path[self._at][SUCTION] != path[self._at - 1][SUCTION]:
-                break
+                self._pause = PAUSE
         self._waited += self._at + 1 == len(path)
         if self._waited > SETTLED_STEPS:
             return None
         wanted = path[self._at].copy()
         action = control.action(np.where(np.arange(len(wanted)) == SUCTION, ctrl, wanted))
-        action[SUCTION] = 1.0 if wanted[SUCTION] > 0.5 else -1.0
+        switched = path[self._at - 1] if self._pause > PAUSE - ARRIVE else wanted
+        action[SUCTION] = 1.0 if switched[SUCTION] > 0.5 else -1.0
         return action
 
     def _is_near(self, env: SubtaskEnv, command: np.ndarray) -> bool:

@@ -83,7 +83,22 @@ def evaluate(learner: TaskLearner, layouts: int, seed: int = 0) -> Iterator[Chai
         yield result
 
 
-def report(learner: TaskLearner, results: Sequence[ChainEpisode], layouts: int) -> dict[str, Any]:
+def evaluate_whole(learner: TaskLearner, layouts: int, seed: int = 0) -> list[Episode]:
+    """Return the episodes of the policy of the whole task on the same layouts; none where it was not learned."""
+    whole = learner.whole
+    path = learner.folder(whole).policy
+    if not path.is_file():
+        return []
+    rules = EpisodeRules(steps=EpisodeRules().steps * len(learner.subtasks))
+    first = UNSEEN + seed * SEEDS_APART
+    starts = learner.settled(range(first, first + round(MORE_LAYOUTS * layouts)))[:layouts]
+    env = SubtaskEnv(learner.layouts, whole, starts, rules)
+    return list(play(env, Policy.read(path, env), starts))
+
+
+def report(
+    learner: TaskLearner, results: Sequence[ChainEpisode], whole: Sequence[Episode], layouts: int
+) -> dict[str, Any]:
     """Return report.json: success of every subtask where it was begun, and of the chain on the first layouts."""
     rows = []
     for number, subtask in enumerate(learner.subtasks):
@@ -95,12 +110,16 @@ def report(learner: TaskLearner, results: Sequence[ChainEpisode], layouts: int) 
         })  # fmt: skip
     played = results[:layouts]
     solved = sum(one.solved for one in played) / max(len(played), 1)
-    return {"subtasks": rows, "chain": {"success": round(solved, 4), "layouts": len(played)}, "whole": None}
+    chain = {"success": round(solved, 4), "layouts": len(played)}
+    alone = {"success": round(success_rate(whole), 4), "layouts": len(whole)} if whole else None
+    return {"subtasks": rows, "chain": chain, "whole": alone}
 
 
-def write_report(learner: TaskLearner, results: Sequence[ChainEpisode], layouts: int) -> dict[str, Any]:
+def write_report(
+    learner: TaskLearner, results: Sequence[ChainEpisode], whole: Sequence[Episode], layouts: int
+) -> dict[str, Any]:
     """Write report.json and each subtask's evaluation.json; return the report. Raises StoreError."""
-    found = report(learner, results, layouts)
+    found = report(learner, results, whole, layouts)
     for number, (subtask, row) in enumerate(zip(learner.subtasks, found["subtasks"], strict=True)):
         episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
         failed = [{"layout": one.layout, "terms": one.terms.round(4).tolist()} for one in episodes if not one.success]

@@ -59,7 +59,7 @@ class Layout:
     @property
     def goals(self) -> tuple[Goal, ...]:
         """The goals of all stages and their steps, in order."""
-        return tuple(part for _, goals in self.stages for goal in goals for part in (goal, *goal.steps))
+        return tuple(part for _, goals in self.stages for goal in goals for part in dict.fromkeys((goal, *goal.steps)))
 
 
 class Layouts:

@@ -21,19 +21,20 @@ class StartState:
     holding: int = -1
     """Index of the weld by which the hand holds something; -1 for none."""
     grasp: np.ndarray | None = None
-    """Relative pose of that weld, eq_data of shape (11,); None for none."""
+    """Relative pose of that weld, eq_data of shape (E,); None for none."""
 
 
 def write_states(path: Path, states: Sequence[StartState]) -> None:
-    """Write an .npz with layouts (N,), states (N, S), holding (N,) and grasps (N, 11). Raises StoreError."""
-    grasps = [np.zeros(11) if one.grasp is None else one.grasp for one in states]
+    """Write an .npz with layouts (N,), states (N, S), holding (N,) and grasps (N, E). Raises StoreError."""
+    width = max((len(one.grasp) for one in states if one.grasp is not None), default=0)
+    grasps = [np.zeros(width) if one.grasp is None else one.grasp for one in states]
     with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(
             file,
             layouts=np.array([one.layout for one in states], int),
-            states=np.array([one.state for one in states]).reshape(len(states), -1),
+            states=np.array([one.state for one in states]),
             holding=np.array([one.holding for one in states], int),
-            grasps=np.array(grasps).reshape(len(states), 11),
+            grasps=np.array(grasps),
         )
 
 

@@ -19,6 +19,10 @@ from pipeline.store import StoreError, read_json, write_json
 
 RESET = "reset"
 """Start of a subtask that begins on the task's own layouts."""
+WHOLE = "whole"
+"""Name of the task learned by one policy, without subtasks."""
+WHOLE_WEIGHT = 5.0
+"""Sum of the weights of its reward, at most: half of the bonus for success."""
 MAX_SUBTASKS = 40
 
 
@@ -71,6 +75,16 @@ class Subtask:
         """Names of the moving parts that they measure: (object, part), each once."""
         named = [joint for goal in self.goals for joint in goal.joints]
         return tuple(dict.fromkeys([*named, *(joint for one in self.reward for joint in one.term.joints)]))
+
+
+def whole_task(subtasks: Sequence[Subtask], goals: Sequence[Goal], instruction: str = "") -> Subtask:
+    """Return the task as one subtask: its own goals are the success, all terms of its subtasks the reward."""
+    heaviest: dict[RewardTerm, float] = {}
+    for one in (one for subtask in subtasks for one in subtask.reward):
+        heaviest[one.term] = max(one.weight, heaviest.get(one.term, 0.0))
+    shrink = min(1.0, WHOLE_WEIGHT / max(sum(heaviest.values()), 1e-9))
+    reward = tuple(WeightedTerm(term, weight * shrink) for term, weight in heaviest.items())
+    return Subtask(WHOLE, instruction or "Do the task.", RESET, tuple(goals), reward, "rules")
 
 
 class TermRow(BaseModel):
@@ -135,6 +149,8 @@ def why_unusable(
         zones: names of the marked zones.
     """
     names = [one.name for one in earlier]
+    if subtask.name == WHOLE:
+        return "that name is kept for the task without subtasks"
     if subtask.name in names:
         return f"there are two subtasks {subtask.name!r}"
     if subtask.start != RESET and subtask.start not in names:

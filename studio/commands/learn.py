@@ -27,7 +27,11 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command = commands.add_parser("learn", help="learn policies for the subtasks of a task by reinforcement")
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a task")
     command.add_argument(
-        "--subtask", action="append", default=[], metavar="NAME", help="learn this one; may be repeated (default all)"
+        "--subtask",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help='learn this one; may be repeated (default all); "whole" is the task by one policy',
     )
     command.add_argument(
         "--steps", type=_positive, default=80_000, help="most control steps of each (default %(default)s)"
@@ -152,13 +156,15 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
 
 def _evaluate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
     """Measure all policies on unseen layouts if all are learned, and write and print the report."""
-    from pipeline.learning.evaluation import evaluate, write_report
+    from pipeline.learning.evaluation import evaluate, evaluate_whole, write_report
 
     missing = [one.name for one in learner.subtasks if not learner.folder(one).policy.is_file()]
     if missing and not arguments.evaluate:
         print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
         return
-    report = write_report(learner, list(evaluate(learner, arguments.layouts, arguments.seed)), arguments.layouts)
+    layouts, seed = arguments.layouts, arguments.seed
+    whole = evaluate_whole(learner, layouts, seed)
+    report = write_report(learner, list(evaluate(learner, layouts, seed)), whole, layouts)
     if arguments.evaluate:
         print(json.dumps(report, indent=1))
     else:

@@ -17,6 +17,7 @@ from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
 from studio.__main__ import main
 
+pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
 PROGRAM = """import kit
 
 

@@ -19,6 +19,7 @@ from pipeline.learning.subtask import LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 
+pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
 FEW = TrainingOptions(steps=96, environments=2)
 
 
@@ -117,7 +118,7 @@ def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(bowl_
     steps = list(learner.learn(ChainOptions(FEW)))
     assert isinstance(steps[-1], SubtaskLearned) and steps[-1].subtask == "reach_red_cube"
     results = list(evaluation.evaluate(learner, 2))
-    report = evaluation.write_report(learner, results, 2)
+    report = evaluation.write_report(learner, results, [], 2)
     folder = tmp_path / "learning" / "0_reach_red_cube"
     assert {file.name for file in folder.iterdir()} >= {
         "policy.zip", "curve.jsonl", "evaluation.json", "end_states.npz"
@@ -130,6 +131,19 @@ def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(bowl_
     assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
     seen = {one.layout for one in learner.settled(range(3))} | {50_000, 50_001}
     assert not seen & {one.layout for one in results}
+
+
+def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    list(learner.learn(ChainOptions(FEW)))
+    *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
+    assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
+    assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest
+    episodes = evaluation.evaluate_whole(learner, 2)
+    results = list(evaluation.evaluate(learner, 2))
+    assert [one.layout for one in episodes] == [one.layout for one in results]
+    report = evaluation.write_report(learner, results, episodes, 2)
+    assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
 def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
