@@ -18,10 +18,12 @@ from pipeline.simulation.oracle.oracle import act
 
 SETTLED_STEPS = 15
 """Control steps that the hand waits at the end of the path, for everything to come to rest."""
+CARRIED_M, HIGHER_M = 0.05, 0.02
+"""What is held higher than this above the grasp is carried higher still: subtasks lift higher than the oracle does."""
 PAUSE, ARRIVE = 4, 2
 """Control steps that the hand stands still where the suction is switched, and how many of them come before."""
-SUCTION = 4
-"""Index of the suction among the floating gripper's commands x, y, z, yaw, suction."""
+HEIGHT, SUCTION = 2, 4
+"""Indices of height and suction among the floating gripper's commands x, y, z, yaw, suction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,11 @@ def oracle_path(layouts: Layouts, subtask: Subtask, layout: Layout) -> np.ndarra
     world.physics.record_instant()
     for _ in act(world.physics, layout.stages):
         pass
-    return np.array(world.physics.log.actions)
+    path = np.array(world.physics.log.actions)
+    held = path[:, SUCTION] > 0.5
+    lowest = path[held, HEIGHT].min(initial=np.inf)
+    path[held & (path[:, HEIGHT] > lowest + CARRIED_M), HEIGHT] += HIGHER_M
+    return path
 
 
 def demonstrate(layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[StartState]) -> Iterator[Demonstrated]:
