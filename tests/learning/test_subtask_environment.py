@@ -15,6 +15,7 @@ from pipeline.learning.subtask import LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.terms.term import reward_terms, term_from_json
 from pipeline.simulation import kit
+from pipeline.simulation.goals.hand import grasp_point, hand_of
 
 
 @pytest.fixture(scope="module")
@@ -206,20 +207,22 @@ def test_the_hand_gets_to_the_grasp_point_of_a_drawer_and_pulls_it_open(furnitur
     made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
     reach, pull = small_task.subtasks(made)
     env = SubtaskEnv(made, reach)
-    point = env.world.begin(env.starts[0]).state.hand.grasp_points["cabinet", "top_drawer"]
+    point = grasp_point(env.world.begin(env.starts[0]).state, "cabinet", "top_drawer")
 
     class Puller:
         """Comes down in front of the handle, takes hold, pulls, and lets go."""
 
         def act(self, observation, explore=False):
+            assert env_now.moment is not None
             state = env_now.moment.state
-            tip, open_by = state.hand.tip, state["cabinet"].part("top_drawer").open
+            hand = hand_of(state)
+            tip, open_by = hand.tip, state["cabinet"].part("top_drawer").open
             if env_now is env:
                 front = point + np.array([0, -0.012, 0])
                 aside = np.linalg.norm((front - tip)[:2]) > 0.01
                 change = (front + np.array([0, 0, 0.08]) if aside and tip[2] > point[2] + 0.02 else front) - tip
                 return np.array([*np.clip(change / 0.05, -1, 1), 0, -1])
-            if state.hand.holding:
+            if hand.holding:
                 return np.array([0, -0.5, 0, 0, 1.0 if open_by < 0.8 else -1.0])
             return np.array([0, 0.3, 0, 0, 1.0]) if open_by < 0.6 else STILL
 

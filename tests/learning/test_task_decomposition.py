@@ -1,7 +1,6 @@
 """A task is split by rules or by a language model; both fill the same schema, and unusable answers are dropped."""
 
 import json
-from types import SimpleNamespace
 
 import mujoco
 import pytest
@@ -63,8 +62,7 @@ def test_the_scripted_server_splits_a_task_from_the_prompt_alone(bowl_task, bowl
     prompt = load_prompt(KIND).fill(question_data(small_task.task(), bowl_task))
     answer = RuleAnswers().answer(KIND, prompt)
     assert answer is not None
-    asked = SimpleNamespace(name="scripted", ask=lambda _: DecompositionAnswer(**json.loads(json.dumps(answer))))
-    found = decompose(small_task.task(), bowl_task, asked)
+    found = decompose(small_task.task(), bowl_task, Answering(*json.loads(json.dumps(answer))["subtasks"]))
     assert [one.name for one in found.subtasks] == [one.name for one in bowl_subtasks]
 
 
