@@ -33,6 +33,28 @@ def test_sentences_are_understood_or_asked_back_sensibly_and_never_misread(name)
     assert good >= 0.95 * len(verdicts), "\n".join(table_lines(verdicts))
 
 
+SOFT_FILES = ("sentences_held_out_2.json", "sentences_held_out_3.json", "sentences_held_out_4.json")
+"""Files of which fewer than 95 % are understood or asked back sensibly; see docs/results/sentences.md."""
+
+
+@pytest.mark.parametrize("name", SOFT_FILES)
+def test_no_sentence_is_carried_out_as_another_task(name):
+    verdicts = judge_file(HERE / name)
+    assert not any(v.verdict == WRONG for v in verdicts), "\n".join(table_lines(verdicts))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unread"),
+    [
+        ("line up the cans at the front", "where they are to go"),
+        ("line up the boxes, then line up the cans behind them", "where they are to go"),
+    ],
+)
+def test_a_place_that_the_goals_do_not_state_is_asked_back(sentence, unread):
+    with pytest.raises(TaskError, match=unread):
+        understand(sentence, scene_facts("pantry"))
+
+
 @pytest.mark.parametrize("scene", SCENES)
 def test_plain_names_are_unique_and_are_read_as_their_objects(scene):
     data = scene_facts(scene).data
