@@ -184,7 +184,7 @@ def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     expect(left.locator("#caption")).to_have_text("Round 0")
     screenshot(page, "tasks_4_compare")
     shown.locator(".compare").select_option("layout 2")
-    expect(left.locator("#caption")).to_have_text(re.compile("layout as photographed"), timeout=LONG)
+    expect(left.locator("#caption")).to_have_text(re.compile("photographed layout"), timeout=LONG)
     expect(right.locator("#caption")).to_have_text(re.compile("layout 2"), timeout=LONG)
     expect(shown.locator(".outcomes")).to_contain_text("Reward")
     shown.locator(".comparison").get_by_role("button", name="Close").click()
