@@ -163,7 +163,9 @@ class ViewerContent:
         photograph = _photograph(project, lambda: depth_difference(project.frame, scene))
 
         def grasps(name: str) -> list[dict[str, Any]]:
-            from pipeline.simulation.grasp_candidates import grasp_candidates  # imports planning libraries for a second
+            from pipeline.simulation.arm.grasp_candidates import (
+                grasp_candidates,  # imports planning libraries for a second
+            )
 
             candidates = grasp_candidates(
                 kit.Scene.load(project.folder), project_robot(project, session.services), name

@@ -46,10 +46,10 @@ def rolled(env, actions, **reset):
     return seen
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("number", range(3))
-def test_gymnasium_finds_nothing_to_complain_about(envs, number):
-    check_env(envs[number], skip_render_check=True)
+def test_gymnasium_finds_nothing_to_complain_about(envs, number, recwarn):
+    check_env(envs[number], skip_render_check=True)  # raises what is wrong, warns of what is doubtful
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_the_same_seed_gives_the_same_rollout(bowl_task, bowl_subtasks, starts):

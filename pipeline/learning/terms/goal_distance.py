@@ -3,25 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pipeline.learning.terms.term import Moment, RewardTerm, nearness
-from pipeline.simulation.goals.goal import Goal
+from pipeline.learning.terms.term import GoalTerm, Moment, nearness
 
 
 @dataclass(frozen=True)
-class GoalDistance(RewardTerm):
+class GoalDistance(GoalTerm):
     """Rises as a goal of the registry comes nearer to being met."""
 
-    goal: Goal
     term: ClassVar = "goal_distance"
     summary: ClassVar = "(goal): the goal is missed by little; goal is written as among the success conditions"
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        return self.goal.objects
-
-    @property
-    def joints(self) -> tuple[tuple[str, str], ...]:
-        return self.goal.joints
 
     def potential(self, moment: Moment) -> float:
         """Return the nearness of the metres by which the goal is missed."""

@@ -3,26 +3,16 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pipeline.learning.terms.term import Moment, RewardTerm
-from pipeline.simulation.goals.goal import Goal
+from pipeline.learning.terms.term import GoalTerm, Moment
 from pipeline.simulation.goals.hand import hand_of
 
 
 @dataclass(frozen=True)
-class Released(RewardTerm):
+class Released(GoalTerm):
     """1 once the goal is met and nothing is held; letting go anywhere else earns nothing."""
 
-    goal: Goal
     term: ClassVar = "released"
     summary: ClassVar = "(goal): the goal is met and the hand holds nothing"
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        return self.goal.objects
-
-    @property
-    def joints(self) -> tuple[tuple[str, str], ...]:
-        return self.goal.joints
 
     def potential(self, moment: Moment) -> float:
         """Return 1 if both hold, else 0."""

@@ -8,6 +8,7 @@ transformations"), so no sum of terms changes which policy is best, and none can
 import dataclasses
 import importlib
 import pkgutil
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,7 +45,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class RewardTerm:
+class RewardTerm(ABC):
     """One term; its fields are the arguments."""
 
     term: ClassVar[str] = ""
@@ -59,7 +60,7 @@ class RewardTerm:
 
     @property
     def bystanders(self) -> tuple[str, ...]:
-        """Names of further objects, of which only the shifts matter."""
+        """Names of the other objects whose shifts it measures."""
         return ()
 
     @property
@@ -74,9 +75,24 @@ class RewardTerm:
         goal = getattr(self, "goal", None)
         return (goal,) if goal is not None else ()
 
+    @abstractmethod
     def potential(self, moment: Moment) -> float:
         """Return a value in [0, 1]."""
-        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class GoalTerm(RewardTerm):
+    """A term about one goal of the registry."""
+
+    goal: Goal
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return self.goal.objects
+
+    @property
+    def joints(self) -> tuple[tuple[str, str], ...]:
+        return self.goal.joints
 
 
 def nearness(metres: float) -> float:

@@ -138,29 +138,6 @@ RULES: Sequence[tuple[str, str]] = (
 LAST = r"(?=\s*(?:$|[,;]|and\b|then\b))"
 TOWER = re.compile(r"\b(?:tower|stack|pile|heap)(?:s|ed|ing)?\b|\bon top of (?:each other|one another)\b")
 TOWER_RULES: Sequence[tuple[str, str]] = (
-    # dictated punctuation, signs
-    (r",? ?\bcomma\b,?", " ,"), (r"\b(?:full stop|period)\b", " ;"),
-    (r"\b((?:the )?[\w ]+?) ?<to> ?((?:the )?[\w ]+?)(?=$|[;,])(?:,? ?(?:swap|switch|exchange)(?: (?:places|positions|them))?)?", r"swap \1 and \2"),
-    (r"(?:>=?|≥|min\.?) ?(?=\d)", " "), (r"\b(\d+ ?(?:cm|mm|m|inch|inches)) (?:away )?from\b", r"\1 away from"),
-    (r"\bleave (?!it\b)([\w ]+?) out(?: of (?:it|this|that))?(?=\s*(?:$|[;,.!]))", r"leave \1 alone"),
-    (r"\b(in|on|into|onto) there\b(?! (?:is|are)\b)", r"\1 it"),
-    # sounds and words of spoken language
-    (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
-    (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),
-    (r"\b(?:(?:so )?what (?:i|we) (?:want|need|would like|mean)(?: you to do)?(?: now)? is(?: to| that| for you to)?|please to"
-     r"|do(?= (?:put|move|place|bring|set)\b)|be a (?:love|sweetheart|good robot|darling) and)\b", " please "),
-    # a word that is replaced at once
-    (r"\b(?:the|a|an) (?:[\w-]+ ){1,3},? ?(?:no,? sorry|no,? wait|wait,? no|sorry,? no|sorry|no,? no|i mean|no,? i mean|or rather|wait),? "
-     r"(?:not (?:the|that) \w+,? )?(?=the |a |an )", " "),
-    # how many stay
-    (r",? ?\b(?:and |but )?(?:the )?(?:third|fourth|last|other|remaining|rest)(?: one| ones)? (?:stays?|remains?|can stay|may stay|is left|"
-     r"are left)(?: out| behind| put| there| where (?:it|they) (?:is|are))?(?: of it)?(?=\s*(?:$|[;,.!]))", " "),
-    # places of other objects
-    (r"\b(?:put|place|set|move|bring) (the [\w ]+?) (?:to )?where (the [\w ]+?) (?:is|was|stands|stood|sits|sat)(?: now)?,? and (?:put )?"
-     r"\2 (?:to )?where \1 (?:is|was|stands|stood|sits|sat)(?: now)?\b", r"swap \1 and \2"),
-    (r"\bswap ([\w]+) or ([\w]+)\b", r"swap \1 and \2"),
-    (r", (?:all )?(?:in )?(?:one|a|a single|one single) (?:straight |neat |nice |single )?(row|line|column)\b(?! of)", r" in a \1"),
-    (r"\b(?:all|both) in (?:one|a) (?:nice|long|neat) (row|line)\b", r"all in a \1"),
     (r"\b(?:goes |is |comes |being |as )?(?:the )?(?:lowest|lowermost|bottommost|undermost|underneath|down below|at the "
      rf"(?:very )?(?:bottom|base|foot)|(?:as |forming )(?:the |a )?(?:base|foundation|bottom)){LAST}", "at the bottom"),
     (r"\b(?:goes |is |comes |being |as )?(?:the )?(?:topmost|uppermost|up top|(?:at|on) (?:the )?(?:very )?top|(?:as |forming )"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
-from pipeline.simulation.grasp_candidates import MAX_DROPPED, grasp_candidates
+from pipeline.simulation.arm.grasp_candidates import MAX_DROPPED, grasp_candidates
 from pipeline.simulation.robots import ROBOTS
 
 ARMS = [name for name, kind in ROBOTS.items() if not kind.floats]
