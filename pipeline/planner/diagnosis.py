@@ -12,6 +12,8 @@ from pipeline.simulation.goals.spec import goal_specs, listed
 
 SOLVED = 0.99
 """Rewards above it count as solved."""
+IN_ANY_ORDER = "check_in_any_order"
+"""Start of the names of independent measures that leave the order of a row or a tower open."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ def is_confirmed(report: Mapping[str, Any]) -> bool:
     """Whether the simulation does what the task asks, measured independently of the program, in every layout."""
     measured, rewards = (report.get("evidence") or {}).get("measured") or {}, report["reward"]
     return bool(measured and rewards) and not any(measured.values()) and min(rewards) > SOLVED
+
+
+def leaves_the_order_open(report: Mapping[str, Any]) -> bool:
+    """Whether the task's words, by which it is measured, give no order of a row or a tower."""
+    measured = (report.get("evidence") or {}).get("measured") or {}
+    return any(name.startswith(IN_ANY_ORDER) for name in measured)
 
 
 def _unreadable(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.planner import program_writer, source_edits
-from pipeline.planner.diagnosis import Diagnosis, is_confirmed
+from pipeline.planner.diagnosis import Diagnosis, is_confirmed, leaves_the_order_open
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.source_edits import Repair
 from pipeline.simulation.goals.spec import PlannedGoal
@@ -53,9 +53,15 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
 
 
 def _goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
-    """Return the goals of the simulation, else of the task; the task's where the simulation does what it asks."""
+    """Return the goals of the simulation, else of the task; the task's where the simulation does what it asks.
+
+    Where the task's words leave an order open, it is the simulation's.
+    """
     sources = source_edits.planned_goals(data["simulation"]), read_sentences(data["task"].get("goals") or ())
-    return next(filter(None, reversed(sources) if is_confirmed(data["report"]) else sources), ())
+    report = data["report"]
+    return next(
+        filter(None, reversed(sources) if is_confirmed(report) and not leaves_the_order_open(report) else sources), ()
+    )
 
 
 def _expected_checks(data: Mapping[str, Any]) -> dict[str, str]:

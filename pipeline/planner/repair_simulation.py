@@ -50,6 +50,7 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
     elif diagnosis.kind == "side_effect":
         yield from _remove_others(text, tree, data)
         yield from _move_at_start(text, tree, data)
+        yield rewritten, f"simulation.py is written again from the task: {diagnosis.reason}"
     elif diagnosis.kind == "off_table":
         yield rewritten, f"simulation.py is written again from the task: {diagnosis.reason}"
     else:

@@ -167,7 +167,7 @@ def _planned_goal(call: ast.Call, added: set[str], stage: int) -> PlannedGoal | 
     """Return the goal of a call of the kit; `added` are the names of added containers."""
     kind, names = method_name(call), text_arguments(call)
     spec = goal_specs()[kind]
-    if any(value(argument) is None for argument in call.args if not isinstance(argument, ast.Call)):
+    if any(value(argument) is None for argument in call.args):
         return None
     along = ""
     if names and any(form.along for form in spec.forms):

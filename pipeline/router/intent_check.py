@@ -13,6 +13,7 @@ import numpy as np
 
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer
+from pipeline.planner.diagnosis import IN_ANY_ORDER
 from pipeline.planner.goals import read_sentences, sentence
 from pipeline.planner.language.lexicon import places
 from pipeline.simulation import kit
@@ -31,6 +32,12 @@ ORDER_WORDS = re.compile(
 )
 """Words that give an order; without them a row or a tower may have any order."""
 ORDERED_KINDS = ("stacked", "in_row")
+NOT_OF_A_TOWER = r"(?! (?:left|right)| of (?:the )?(?:table|picture|image|photo))"
+BOTTOM_WORDS = re.compile(rf"\bat the (?:very )?(?:bottom|base)\b{NOT_OF_A_TOWER}|\blowest\b|\bundermost\b", re.I)
+TOP_WORDS = re.compile(
+    rf"\b(?:at|on) the (?:very )?top\b{NOT_OF_A_TOWER}|\bon top\b(?! of)|\bhighest\b|\btopmost\b", re.I
+)
+"""Words that give one end of a tower."""
 
 
 def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -> str:
@@ -42,7 +49,8 @@ def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -
     goals = [goal for value in asked.get("goals") or () for goal in from_json(value).steps]
     if not planned_goals or not goals:
         return ""
-    comparison = _GoalComparison(scene, asked.get("zones") or {}, task.instruction)
+    ordered = _gives_an_order(task.instruction, planned_goals)
+    comparison = _GoalComparison(scene, asked.get("zones") or {}, task.instruction, ordered)
     for planned in chain.from_iterable(_pairs(planned, comparison.ordered) for planned in planned_goals):
         verdicts = [(comparison.compare(planned, goal), goal) for goal in goals]
         wrong = [goal for verdict, goal in verdicts if verdict is False]
@@ -56,14 +64,62 @@ def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -
 def task_checks(task: Task, scene: kit.Scene) -> str:
     """Return the source of checks of the task's own goals, as the planner reads them; empty where it cannot.
 
-    They measure poses, whatever the program's goals and checks say. An order that the words do not give is left out.
+    They measure poses, whatever the program's goals and checks say. A row or a tower whose order the words do not give
+    may have any order, but what the words put at its bottom or on top has to be there.
     """
-    ordered = bool(ORDER_WORDS.search(task.instruction))
-    goals = [goal for goal in _planned_goals(task, scene) if ordered or goal.kind not in ORDERED_KINDS]
-    functions = program_writer.check_functions(goals)
+    planned = _planned_goals(task, scene)
+    ordered = _gives_an_order(task.instruction, planned)
+    free = [goal for goal in planned if not ordered and goal.kind in ORDERED_KINDS]
+    functions = program_writer.check_functions([goal for goal in planned if goal not in free])
     measuring = [text for name, text in functions.items() if name not in program_writer.GENERAL_CHECKS]
-    plain = all(re.fullmatch(r"\w+", name) for goal in goals for name in goal.names)
+    measuring += [_any_order(goal, task.instruction, number) for number, goal in enumerate(free)]
+    plain = all(re.fullmatch(r"\w+", name) for goal in planned for name in goal.names)
     return "import math\n\n" + "\n".join(measuring) if measuring and plain else ""
+
+
+def _gives_an_order(instruction: str, planned: Sequence[PlannedGoal]) -> bool:
+    """Whether words give an order: "from small to big", or a tower's objects from bottom to top and one of its ends."""
+    if ORDER_WORDS.search(instruction):
+        return True
+    towers = [goal.names for goal in planned if goal.kind == "stacked"]
+    named_end = BOTTOM_WORDS.search(instruction) or TOP_WORDS.search(instruction)
+    return bool(named_end) and any(len(names) == 2 or _are_listed(names, instruction) for names in towers)
+
+
+def _are_listed(names: Sequence[str], instruction: str) -> bool:
+    """Whether words name these objects one by one in this order."""
+    pattern = r"\b.*?\b".join(name.replace("_", "[ _]") + r"(?![ _]\d)" for name in names)
+    return bool(re.search(rf"\b{pattern}\b", instruction, re.I))
+
+
+def _any_order(goal: PlannedGoal, instruction: str, number: int) -> str:
+    """Return the source of a check that objects form a row or a tower, in whatever order the words leave open."""
+    names = ", ".join(f'"{name}"' for name in goal.names)
+    head = f"""
+def {IN_ANY_ORDER}_{number}(sim):
+    run = sim.rollout()
+    ends = [run.end(name) for name in [{names}]]
+"""
+    if goal.kind == "in_row":
+        across = "away" if goal.along == "right" else "right"
+        return f"""{head}
+    places = [end.position[:2] @ sim.scene.{across} for end in ends]
+    assert max(places) - min(places) < 0.08, f"the row bends by {{(max(places) - min(places)) * 100:.1f}} cm"
+"""
+    ends = [("lowest", 0)] if BOTTOM_WORDS.search(instruction) else []
+    ends += [("highest", -1)] if TOP_WORDS.search(instruction) else []
+    fixed = "".join(
+        f'''    assert tower[{index}].name == "{goal.names[index]}", f"{{tower[{index}].name}} is {word}"
+'''
+        for word, index in ends
+    )
+    return f"""{head}    tower = sorted(ends, key=lambda end: end.position[2])
+{fixed}    for low, up in zip(tower, tower[1:]):
+        gap = up.bottom - low.top
+        where = f"{{up.name}} ends {{gap * 100:.1f}} cm above {{low.name}}"
+        assert abs(gap) < 0.02 or run.touching(up.name, low.name), where
+        assert not run.touching(up.name, "table"), f"{{up.name}} ends on the table"
+"""
 
 
 def _planned_goals(task: Task, scene: kit.Scene) -> tuple[PlannedGoal, ...]:
@@ -91,8 +147,8 @@ def _pairs(planned: PlannedGoal, ordered: bool) -> Iterator[PlannedGoal]:
 class _GoalComparison:
     """Compares goals with planned goals, given the sides of the table from the camera and the simulation's zones."""
 
-    def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], instruction: str):
-        self.ordered, self._zones = bool(ORDER_WORDS.search(instruction)), zones
+    def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], instruction: str, ordered: bool):
+        self.ordered, self._zones = ordered, zones
         self._named_sides = {places()[word] for word in re.findall(r"\w+", instruction.lower()) if word in places()}
         self._axes = {"left": -scene.right, "right": scene.right, "far": scene.away, "near": -scene.away}
         self._polygon = np.asarray(scene.table.polygon, float)
