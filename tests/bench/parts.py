@@ -9,10 +9,18 @@ What the arm refuses as out of reach is counted apart. A part counts as opened f
 """
 
 import argparse
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+from scipy.stats import binomtest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import cabinet
+import drawn_scene as make
 
 from pipeline.assets import Library
 from pipeline.scene.scene_files import write_scene
@@ -21,8 +29,6 @@ from pipeline.simulation import kit
 from pipeline.simulation.robots import ROBOTS, robot_kind
 from pipeline.simulation.world import set_robot
 from pipeline.store import write_json
-from tests import cabinet
-from tests import drawn_scene as make
 
 PLACES = ((0.0, 0.1, 0.0), (-0.2, 0.15, 0.4), (0.2, 0.1, -0.4), (0.1, -0.1, 0.8))
 """World x and y in metres and yaw in radians."""
@@ -46,9 +52,9 @@ def main() -> None:
         write_json(arguments.out, results)
     reached = [outcome for outcome in results.values() if OUT_OF_REACH not in outcome]
     done = sum(not outcome for outcome in reached)
-    print(
-        f"{done} of {len(reached)} within reach ({done / max(len(reached), 1):.0%}), {len(results) - len(reached)} not"
-    )
+    low, high = binomtest(done, max(len(reached), 1)).proportion_ci(method="wilson")
+    share = f"{done / max(len(reached), 1):.0%}; {low:.0%} to {high:.0%}"
+    print(f"{done} of {len(reached)} within reach ({share}), {len(results) - len(reached)} not")
     for reason, count in Counter(outcome.partition(": ")[2][:70] for outcome in reached if outcome).most_common(6):
         print(f"  {count:4} {reason}")
 

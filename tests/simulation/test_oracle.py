@@ -7,7 +7,9 @@ import pytest
 
 from pipeline.simulation import kit
 from pipeline.simulation.oracle.gripper import SuctionGripper
+from pipeline.simulation.oracle.moves import Move
 from pipeline.simulation.oracle.oracle import act, pick
+from pipeline.simulation.oracle.planning import MovePlanner
 from pipeline.simulation.physics import Physics
 
 
@@ -148,7 +150,7 @@ def test_the_oracle_is_a_generator_that_can_be_stopped(scene):
 
 def test_an_object_in_the_way_is_moved_away_first(scene):
     sim = kit.Simulation(scene, 0)
-    sim.goal(kit.at("red_cube", sim["blue_cube"].position[:2]))
+    sim.goal(kit.at("red_cube", tuple(sim["blue_cube"].position[:2])))
     run = sim.rollout()
     assert run.solved
     assert ("move aside", "blue_cube") in [(e.verb, e.object) for e in run.events]
@@ -161,6 +163,29 @@ def test_an_object_on_top_is_moved_away_first(scene):
     run = sim.rollout()
     assert run.solved, run.why
     assert ("move aside", "green_cube") in [(e.verb, e.object) for e in run.events]
+
+
+def test_an_object_in_its_zone_makes_way_for_the_one_beneath_it_and_comes_back(scene):
+    sim = kit.Simulation(scene, 0)
+    block = sim["blue_cube"]
+    sim.move("green_cube", xy=block.position[:2], z=block.top)
+    sim.add_zone("zone", block.position[:2] - (0.06, 0), (0.16, 0.12))
+    sim.goal(kit.in_zone("green_cube", "zone"), kit.in_zone("blue_cube", "zone"))
+    run = sim.rollout()
+    assert run.solved, run.why
+    assert ("move aside", "green_cube") in [(e.verb, e.object) for e in run.events]
+
+
+def test_a_place_beyond_the_usual_reach_is_tried_where_no_nearer_one_will_do(scene):
+    sim = kit.Simulation(scene, 0)
+    sim.add_zone("zone", (0.25, -0.1), (0.09, 0.09))
+    goal = kit.in_zone("red_cube", "zone")
+    physics = Physics(sim.bench())
+    beyond = 0.22  # part of the zone is nearer, but no place for the whole cube
+    planner = MovePlanner(physics, reaches=lambda points: points[:, 0] < beyond)
+    move = planner.next(physics.state(), [goal])
+    assert isinstance(move, Move) and goal.met(physics.state().put("red_cube", move.xy))
+    assert move.xy[0] > beyond
 
 
 IMPOSSIBLE = {

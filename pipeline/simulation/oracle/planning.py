@@ -240,7 +240,6 @@ class MovePlanner:
             points = points[free_space.inside_region(points, carried, state.table)]
         if not len(points):
             return None
-        points = self._reached(points)
         ignored = {name, *riders(state, name)}
         others = [o for o in state.objects.values() if o.name not in ignored]
         if goal.fills_zone:
@@ -255,11 +254,12 @@ class MovePlanner:
         free = free_space.fits(points, carried, others, self.gap)
         wanted = state.zones[goal.holder].xy if goal.fills_zone else carried.position[:2]
         distances = np.linalg.norm(points - wanted, axis=1)
-        for possible in (free, ~free):
+        reached = self.reaches(points)
+        for possible in (reached & free, reached & ~free, ~reached & free, ~reached & ~free):
             for i in np.argsort(distances + 1e3 * ~possible, kind="stable")[: int(possible.sum())]:
                 if not _all_hold(state, name, points[i], related):
                     continue
-                blockers = [] if possible is free else self._in_the_way(state, carried, points[i], [name])
+                blockers = [] if free[i] else self._in_the_way(state, carried, points[i], [name])
                 if not blockers:
                     return Move(name, points[i], None, "place", target, goal)
                 mobile = [n for n in blockers if self.mobile(state, n)]
@@ -279,8 +279,9 @@ class MovePlanner:
     ) -> Move:
         """Return the move that carries an object, or what stands on it, to the nearest free place.
 
-        The place breaks no goal already met. It is none of the places in `reserved` (2,), by name of what goes there,
-        and clear of the outlines of `keep_clear`. Raises BlockedError.
+        The place breaks no goal already met where there is such a place; otherwise the object is carried back later.
+        It is none of the places in `reserved` (2,), by name of what goes there, and clear of the outlines of
+        `keep_clear`. Raises BlockedError.
         """
         top = ([name, *riders(state, name)])[-1]
         if not self.mobile(state, top):
@@ -294,13 +295,9 @@ class MovePlanner:
         room = free_space.fits(points, moved, [*others, *taken], self.gap)
         if not room.any():
             room = free_space.fits(points, moved, others, 0.006)
-        places = points[room]
-        met = [g for g in goals if top in g.objects and not isinstance(g, InRow) and g.met(state)]
-        for xy in places[np.argsort(np.linalg.norm(places - moved.position[:2], axis=1))]:
-            after = state.put(top, xy)
-            zones_free = all(z.outside(after[top].outline).min() > 0 for z in state.zones.values()) or not state.zones
-            if zones_free and all(g.met(after) for g in met if not g.rests):
-                return Move(top, xy, None, "move aside", "a free place", goal)
+        xy = _place_aside(state, top, points[room], goals)
+        if xy is not None:
+            return Move(top, xy, None, "move aside", "a free place", goal)
         raise BlockedError(f"no free place of {_cm(moved)} on the table to move {top} out of the way")
 
     def _reached(self, points: np.ndarray) -> np.ndarray:
@@ -356,6 +353,23 @@ def _candidate_places(state: State, related: list[Goal]) -> np.ndarray:
     for goal in related:
         points = goal.candidate_places(state) or points
     return np.concatenate(points)
+
+
+def _place_aside(state: State, name: str, places: np.ndarray, goals: Sequence[Goal]) -> np.ndarray | None:
+    """Return the nearest of places (N, 2) out of all zones, of shape (2,); None if there is none.
+
+    One where the object's met goals still hold is preferred. There is none where the object stands on another in its
+    own zone: it makes way for that one and is carried back later.
+    """
+    met = [g for g in goals if name in g.objects and not isinstance(g, InRow) and not g.rests and g.met(state)]
+    nearest: np.ndarray | None = None
+    for xy in places[np.argsort(np.linalg.norm(places - state[name].position[:2], axis=1))]:
+        after = state.put(name, xy)
+        if all(z.outside(after[name].outline).min() > 0 for z in state.zones.values()):
+            if all(g.met(after) for g in met):
+                return xy
+            nearest = xy if nearest is None else nearest
+    return nearest
 
 
 def _all_hold(state: State, name: str, xy: np.ndarray, related: list[Goal]) -> bool:
