@@ -8,6 +8,7 @@ from pipeline.planner.goals import named_objects
 from pipeline.planner.plans import TableTop, place_zones, zones_to_clear
 from pipeline.planner.scene_objects import SceneObject, scene_objects
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs, quoted
+from pipeline.simulation.goals.stages import lasting
 
 TRAY_HEIGHT = 0.05
 """Height of a container that the program adds, in metres."""
@@ -106,15 +107,35 @@ def check_nothing_falls_off_the_table(sim):
 def check_functions(goals: Sequence[PlannedGoal]) -> dict[str, str]:
     """Return the functions of checks.py by name; each goal is measured from poses, not by its own predicate."""
     functions = dict(GENERAL_CHECKS)
-    for goal in goals:
+    stages = [[goal for goal in goals if goal.stage == stage] for stage in sorted({goal.stage for goal in goals})]
+    if len(stages) > 1:
+        functions["check_steps_are_done_in_order"] = _order_check(stages)
+    for goal in lasting(stages):
         for source in goal.spec.checks(goal):
             name = source.split("(")[0].strip().removeprefix("def ")
             functions.setdefault(name, "\n" + source.strip() + "\n")
     return functions
 
 
+def _order_check(stages: Sequence[Sequence[PlannedGoal]]) -> str:
+    """Return the check that the goals of each stage are met before those of the next."""
+    steps = [f"        [{', '.join(goal.spec.measure(goal) for goal in goals)}]," for goals in stages]
+    return "\n".join((
+        "",
+        "def check_steps_are_done_in_order(sim):",
+        '    """Each step is completed before the next one begins to count."""',
+        "    run = sim.rollout()",
+        "    why = run.why_not_in_order(",
+        *steps,
+        "    )",
+        "    assert not why, why",
+        "",
+    ))  # fmt: skip
+
+
 def checks_source(goals: Sequence[PlannedGoal]) -> str:
     """Return the source of checks.py."""
     functions = [source.strip("\n") for source in check_functions(goals).values()]
-    head = ["import math"] if any("math." in source for source in functions) else []
+    head = [f"import {name}" for name in ("math", "kit") if any(f"{name}." in source for source in functions)]
+    head = ["\n".join(head)] if head else []
     return "\n\n\n".join([*head, *functions]) + "\n"

@@ -10,7 +10,9 @@ import mujoco
 import numpy as np
 
 from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.stages import is_superseded
 from pipeline.simulation.physics import STEPS_PER_RECORD, CompiledWorld, Physics
+from pipeline.simulation.rollout import reward
 from pipeline.simulation.state import State
 
 REACH_M = 0.004
@@ -174,17 +176,20 @@ class ControlledWorld:
 
     def share(self, state: State) -> float:
         """Return the share of all goals met, in [0, 1]; a stage counts once those before it were met."""
-        total = sum(len(goals) for _, goals in self.stages)
-        return sum(goal.share(state) for _, goals in self.stages[: self.reached] for goal in goals) / max(total, 1)
+        return reward(state, self.stages, self.reached)
 
     def closeness(self, state: State) -> float:
         """Return the mean over all goals of a value in [0, 1] that falls smoothly with the distance still to go."""
         values = [
-            goal.value(state) if number < self.reached else 0.0
+            0.0 if number >= self.reached else 1.0 if self._is_over(goal, number) else goal.value(state)
             for number, (_, goals) in enumerate(self.stages)
             for goal in goals
         ]
         return float(np.mean(values)) if values else 0.0
+
+    def _is_over(self, goal: Goal, number: int) -> bool:
+        """Return whether a goal of a stage was met and a stage reached since carries its object elsewhere."""
+        return is_superseded(goal, [other for _, goals in self.stages[number + 1 : self.reached] for other in goals])
 
     def is_at_rest(self) -> bool:
         """Whether nothing moves and the gripper holds nothing."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.rollout import Run
 
 DISPLACED = "displaced"
@@ -44,7 +45,7 @@ def displaced_runs(sim: Any) -> Iterator[tuple[str, Run]]:
 
 
 def _is_missed(sim: Any, state: Any) -> bool:
-    parts = [part for _, goals in sim.stages for goal in goals for part in goal.parts]
+    parts = [part for goal in lasting([goals for _, goals in sim.stages]) for part in goal.parts]
     return any(part.miss(state) > part.clear_miss for part in parts)
 
 

@@ -74,6 +74,8 @@ Run
     run.grasps                                 ((time, name), ...)
     run.events                                 each with .time .verb .object .target .ok .message
     run.goals                                  per goal {"name", "met", "value", "miss", "nearest_miss", "stage"}
+    run.why_not_in_order(kit.inside("red_cube", "white_bowl"), kit.near("blue_cube", "white_bowl"))
+                                               empty where these steps were completed in this order, else why not
     run.at_rest                                everything lies still at the end
 """
 

@@ -13,6 +13,7 @@ import numpy as np
 from pipeline.simulation import rollout
 from pipeline.simulation.goals.at import At
 from pipeline.simulation.goals.goal import Goal, PartGoal
+from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
@@ -21,7 +22,8 @@ from pipeline.simulation.state import State
 def roll_out_mutated(sim: Any, kind: str) -> dict[str, Any]:
     """Roll out a kit.Simulation under mutated goals, so that its checks see that outcome.
 
-    Return {"kind", "outcome": what happens instead, "applies": whether the original goals are clearly missed then}.
+    Return {"kind", "outcome": what happens instead, "applies": whether the original goals are clearly missed then, or
+    its stages were not completed in order}.
     The run claims a reward of 1, except for the kind "nothing", which claims the true one.
     """
     original = sim.stages
@@ -31,9 +33,10 @@ def roll_out_mutated(sim: Any, kind: str) -> dict[str, Any]:
     run = rollout.roll_out(sim.bench(), mutated)
     description = "; ".join(goal.name for _, goals in mutated for goal in goals) or "nothing moves"
     claim = rollout.reward(run.state_at_end, original, 1) if kind == "nothing" else 1.0
+    applies = _clearly_missed(original, run.state_at_end) or bool(run.why_not_in_order(*(g for _, g in original)))
     # The checks call sim.rollout(), which returns what has been rolled out already.
     sim._run = replace(run, reward=claim, rewards=np.full(len(run.times), claim), why="" if claim else "nothing moved")
-    return {"kind": kind, "outcome": description, "applies": _clearly_missed(original, run.state_at_end)}
+    return {"kind": kind, "outcome": description, "applies": applies}
 
 
 def distinct_mutations(sim: Any) -> dict[str, Stages]:
@@ -53,7 +56,7 @@ def _canonical(stages: Stages) -> list[Any]:
 
 
 def _clearly_missed(stages: Stages, end: State) -> bool:
-    parts = [part for _, goals in stages for goal in goals for part in goal.parts]
+    parts = [part for goal in lasting([goals for _, goals in stages]) for part in goal.parts]
     return any(part.miss(end) > part.clear_miss for part in parts)
 
 
@@ -115,6 +118,11 @@ def _rotate_order(sim: Any, stages: Stages) -> Stages | None:
     return _changed(stages, _rotated)
 
 
+def _reverse_steps(sim: Any, stages: Stages) -> Stages | None:
+    """Do the last stage first."""
+    return tuple(reversed(stages)) if len(stages) > 1 else None
+
+
 MUTATIONS: Mapping[str, Callable[[Any, Stages], Stages | None]] = {
     "nothing": _do_nothing,
     "inverted": _invert,
@@ -124,6 +132,7 @@ MUTATIONS: Mapping[str, Callable[[Any, Stages], Stages | None]] = {
     "misplaced": _misplace,
     "half done": _leave_half_done,
     "order": _rotate_order,
+    "steps": _reverse_steps,
 }
 """Each takes a simulation and its stages and returns the mutated stages; None where it does not apply."""
 

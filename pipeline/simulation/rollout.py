@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.simulation.goal_progress import measure_progress
 from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.stages import is_superseded, why_not_in_order
 from pipeline.simulation.objects import Object
 from pipeline.simulation.oracle.oracle import Event, act
 from pipeline.simulation.physics import CompiledWorld, Physics
@@ -53,6 +54,8 @@ class Run:
     xml: str
     _addresses: dict[str, int] = field(repr=False)
     _measure: Callable[[], GoalProgress] = field(repr=False)
+    _states: tuple[State, ...] = field(default=(), repr=False)
+    """At the start, after each event and at the end."""
 
     @property
     def solved(self) -> bool:
@@ -91,6 +94,14 @@ class Run:
         """The goals over time; measured when first needed."""
         return self._measure()
 
+    def why_not_in_order(self, *steps: Goal | Sequence[Goal]) -> str:
+        """Return why steps, each one goal or several, were not completed one after the other; empty where they were.
+
+        A goal counts as met where it misses by no more than a careful check accepts (`Goal.clear_miss`). What holds at
+        the start, or comes true by an earlier step, breaks no order.
+        """
+        return why_not_in_order(self._states, [(step,) if isinstance(step, Goal) else tuple(step) for step in steps])
+
     @cached_property
     def grasps(self) -> tuple[tuple[float, str], ...]:
         """Times and names of what the suction gripped, to carry it or to open or shut it."""
@@ -98,9 +109,21 @@ class Run:
 
 
 def reward(state: State, stages: Stages, reached: int) -> float:
-    """Return the share of all goals met, in [0, 1], counting the first `reached` stages."""
+    """Return the share of all goals met, in [0, 1], counting the first `reached` stages.
+
+    A goal that a reached stage supersedes was met before that stage began, and counts.
+    """
     total = sum(len(goals) for _, goals in stages)
-    return float(sum(goal.share(state) for _, goals in stages[:reached] for goal in goals) / max(total, 1))
+    shares = [
+        1.0 if is_superseded(goal, _goals_of(stages[index + 1 : reached])) else goal.share(state)
+        for index, (_, goals) in enumerate(stages[:reached])
+        for goal in goals
+    ]
+    return float(sum(shares) / max(total, 1))
+
+
+def _goals_of(stages: Stages) -> list[Goal]:
+    return [goal for _, goals in stages for goal in goals]
 
 
 def roll_out(world: CompiledWorld, stages: Stages) -> Run:
@@ -136,7 +159,8 @@ def roll_out(world: CompiledWorld, stages: Stages) -> Run:
         actions=np.array(physics.log.actions),
         xml=world.xml,
         _addresses=physics.addresses,
-        _measure=partial(measure_progress, physics, [goal for _, goals in stages for goal in goals]),
+        _measure=partial(measure_progress, physics, _goals_of(stages)),
+        _states=tuple(ledger.states),
     )
 
 
@@ -145,6 +169,9 @@ class _Ledger:
 
     def __init__(self, stages: Stages, state: State):
         self.stages, self.reached = stages, 1
+        self.states: list[State] = []
+        self.completed: list[State] = []
+        """For each stage that was reached but the last, the state in which it was completed."""
         self.times: list[float] = []
         self.rewards: list[float] = []
         self.misses: dict[Goal, list[tuple[float, float]]] = {goal: [] for _, goals in stages for goal in goals}
@@ -153,10 +180,17 @@ class _Ledger:
     def update(self, state: State) -> None:
         while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
             self.reached += 1
+            self.completed.append(state)
         for goal, misses in self.misses.items():
             misses.append((state.time, goal.miss(state)))
+        self.states.append(state)
         self.times.append(state.time)
         self.rewards.append(reward(state, self.stages, self.reached))
+
+    def last_state(self, goal: Goal, index: int, end: State) -> State:
+        """Return the state in which a goal of a stage has to hold: the end, or when a superseded one was completed."""
+        superseded = is_superseded(goal, _goals_of(self.stages[index + 1 : self.reached]))
+        return self.completed[index] if superseded else end
 
     def goals(self, end: State) -> tuple[dict, ...]:
         return tuple(
@@ -164,14 +198,15 @@ class _Ledger:
                 "name": goal.name,
                 "objects": goal.objects,
                 "stage": stage,
-                "met": goal.met(end),
-                "value": goal.value(end),
-                "miss": goal.miss(end),
+                "met": goal.met(last),
+                "value": goal.value(last),
+                "miss": goal.miss(last),
                 "nearest_miss": min(miss for _, miss in self.misses[goal]),
                 "over_time": tuple(self.misses[goal]),
             }
-            for stage, goals in self.stages
+            for index, (stage, goals) in enumerate(self.stages)
             for goal in goals
+            for last in [self.last_state(goal, index, end)]
         )
 
 
@@ -179,10 +214,11 @@ def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final:
     if final > SOLVED:
         return ""
     failures = [e for e in events if not e.ok and e.message]
-    for _, goals in ledger.stages:
+    for index, (_, goals) in enumerate(ledger.stages):
         for goal in goals:
-            if not goal.met(end):
+            last = ledger.last_state(goal, index, end)
+            if not goal.met(last):
                 related = [e for e in failures if e.object in goal.objects] or failures
                 reason = f": {related[-1].message}" if related else ""
-                return f"{goal.name} is missed by {goal.miss(end) * 100:.1f} cm{reason}"
+                return f"{goal.name} is missed by {goal.miss(last) * 100:.1f} cm{reason}"
     return "something still moves at the end" if not at_rest else "a later stage was never reached"

@@ -10,6 +10,7 @@ const MUTATIONS = {
   misplaced: t("Misplaces an object"),
   "half done": t("Partially completed"),
   order: t("Order off by one"),
+  steps: t("Reverses the steps"),
   displaced: t("Ends with an object elsewhere"),
 };
 

@@ -71,6 +71,16 @@ def _call_mirrored(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
     return ", ".join(f'kit.at("{name}", image["{name}"])' for name in goal.names)
 
 
+def _measure_start_place(goal: PlannedGoal) -> str:
+    a, b = goal.names
+    return f'kit.at("{a}", run.start("{b}").position[:2])'
+
+
+def _measure_mirrored(goal: PlannedGoal) -> str:
+    image = f"sim.mirrored({quoted(goal.names)})"
+    return ", ".join(f'kit.at("{name}", {image}["{name}"])' for name in goal.names)
+
+
 def _note_places(swapped: Sequence[PlannedGoal], goals: Sequence[PlannedGoal], objects: Mapping[str, Any]) -> list[str]:
     places = dict.fromkeys(goal.names[1] for goal in swapped)
     lines = [f'place_of_{name} = sim["{name}"].position[:2]' for name in places]
@@ -145,6 +155,7 @@ SPECS = (
         forms=(SentenceForm("{list} are mirrored, left and right exchanged"),),
         carried=ALL,
         call=_call_mirrored,
+        measure=_measure_mirrored,
         setup=_note_images,
         checks=_check_mirrored,
         compatible=("in_zone", "left_of"),
@@ -155,6 +166,7 @@ SPECS = (
         order=112,
         forms=(SentenceForm("{} stands where {} stood"),),
         call=_call_at_start_place,
+        measure=_measure_start_place,
         setup=_note_places,
         checks=_check_start_place,
         compatible=("in_zone", "near", "left_of"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Count(Goal):
     goals: tuple[Goal, ...]
     least: int
     most: int
+    sets_place: ClassVar = False
 
     @property
     def name(self) -> str:

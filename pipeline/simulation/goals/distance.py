@@ -104,6 +104,13 @@ def _call(goal: PlannedGoal, objects: Mapping[str, Footprint]) -> str:
     return f'kit.{goal.kind}("{a}", "{b}"{distance})'
 
 
+def _measure(goal: PlannedGoal) -> str:
+    a, b = goal.names
+    reach = f'run.start("{a}").radius + run.start("{b}").radius'
+    limit = f"max(0.2, 1.42 * ({reach}) + 0.08)" if goal.kind == "near" else f"max(0.2, {reach} + 0.05)"
+    return f'kit.{goal.kind}("{a}", "{b}", distance={limit})'
+
+
 def _checks(goal: PlannedGoal) -> tuple[str, ...]:
     a, b = goal.names
     is_near = goal.kind == "near"
@@ -135,6 +142,7 @@ SPECS = (
         distance_factor=1.3,
         droppable=True,
         call=_call,
+        measure=_measure,
         checks=_checks,
         compatible=("left_of", "at", "in_zone", "in_row"),
     ),
@@ -148,6 +156,7 @@ SPECS = (
         distance_factor=0.8,
         droppable=True,
         call=_call,
+        measure=_measure,
         checks=_checks,
         compatible=("outside", "at", "in_zone", "left_of"),
     ),

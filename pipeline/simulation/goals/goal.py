@@ -56,6 +56,8 @@ class Goal:
     """A placement has succeeded when the goal is met, not when the object is near the chosen place."""
     clear_miss: ClassVar[float] = CLEAR_MISS
     """Metres beyond which no careful check takes it for met."""
+    sets_place: ClassVar[bool] = True
+    """It says where its carried objects have to be; False for goals about other properties."""
     about_hand: ClassVar[bool] = False
     """About the hand: met while things move and while something is held."""
 

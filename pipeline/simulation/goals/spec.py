@@ -104,6 +104,11 @@ def default_call(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
     return f"kit.{goal.kind}({quoted(goal.names)})"
 
 
+def default_measure(goal: PlannedGoal) -> str:
+    """Return the call that the kind writes into simulations, with the kit's usual distances."""
+    return goal.spec.call(goal, {})
+
+
 def no_checks(goal: PlannedGoal) -> tuple[str, ...]:
     """Return no check at all."""
     return ()
@@ -141,6 +146,8 @@ class GoalSpec:
     """A repair may leave one such goal out of several, with its object."""
     call: Callable[[PlannedGoal, Mapping[str, Any]], str] = default_call
     """Returns the kit's call as source; the second argument holds the planner's scene objects by name."""
+    measure: Callable[[PlannedGoal], str] = default_measure
+    """Returns the kit's call as source for a check, where `sim` is the simulation and `run` its rollout."""
     setup: Callable[[Sequence[PlannedGoal], Sequence[PlannedGoal], Mapping[str, Any]], list[str]] | None = None
     """Returns lines of build() that come before the goals, from the goals of this kind, all goals, and the planner's
     scene objects by name."""

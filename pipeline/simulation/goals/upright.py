@@ -1,7 +1,7 @@
 """An object upright: kit.upright."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Upright(Goal):
 
     a: str
     tolerance: float = TOLERANCE.default
+    sets_place: ClassVar = False
 
     @property
     def name(self) -> str:

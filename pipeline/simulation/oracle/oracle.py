@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.stages import is_superseded
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.oracle import articulation, placement, suction_grasp
 from pipeline.simulation.oracle.gripper import SuctionGripper, add_gripper
@@ -99,6 +100,7 @@ def act(physics: Physics, stages: Sequence[tuple[str, tuple[Goal, ...]]]) -> Ite
     planner = MovePlanner(physics, hand.gap, hand.reaches)
     goals: list[Goal] = []
     for _, stage in stages:
+        goals = [goal for goal in goals if not is_superseded(goal, stage)]
         goals += [step for goal in stage for step in goal.steps]
         yield from _pursue(hand, planner, goals)
     hand.retreat()

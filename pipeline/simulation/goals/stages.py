@@ -1,0 +1,80 @@
+"""Stages of a task: which goals need not hold at the end, and whether steps were completed in order."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.simulation.state import State
+
+Step = Sequence[Goal]
+
+
+class _Stated(Protocol):
+    @property
+    def carried(self) -> tuple[str, ...]: ...
+
+
+StatedGoal = TypeVar("StatedGoal", Goal, PlannedGoal)
+
+
+def is_superseded(goal: _Stated, later: Iterable[_Stated]) -> bool:
+    """Return whether a goal about a place is over once later goals are met: one of them carries its object elsewhere.
+
+    "First the cup on the plate, then the cup into the bin": the cup need not be on the plate at the end.
+    """
+    moved = {name for other in later if _sets_place(other) for name in other.carried}
+    return _sets_place(goal) and bool(moved & set(goal.carried))
+
+
+def lasting(stages: Sequence[Sequence[StatedGoal]]) -> list[StatedGoal]:
+    """Return the goals that have to hold at the end, in order."""
+    return [goal for index, stage in enumerate(stages) for goal in stage
+            if not is_superseded(goal, [other for after in stages[index + 1 :] for other in after])]  # fmt: skip
+
+
+def _sets_place(goal: _Stated) -> bool:
+    measured = goal.spec.goal if isinstance(goal, PlannedGoal) else type(goal)
+    return measured.sets_place  # type: ignore[union-attr]
+
+
+def why_not_in_order(states: Sequence[State], steps: Sequence[Step]) -> str:
+    """Return why steps were not completed one after the other; empty where they were.
+
+    `states` are those of a rollout: at the start, after each event and at the end. A step is completed at the first
+    state, not before the completion of the step before it, in which all its goals are met. A goal of the next step
+    that is met earlier breaks the order, unless it was met at the start or came true by a step before it.
+    """
+    done = 0
+    completed = {0}
+    for index, step in enumerate(steps):
+        met = np.all([_met(goal, states) for goal in step], axis=0)
+        if not met[done:].any():
+            after = f" after {_named(steps[index - 1])}" if index else ""
+            return f"not done{after}: {_named(step)}"
+        done += int(met[done:].argmax())
+        moved = {name for goal in step for name in goal.carried}
+        for goal in steps[index + 1] if index + 1 < len(steps) else ():
+            if done and not moved & set(goal.carried) and _became_met(_met(goal, states[:done])) not in (None, *completed):
+                return f"{goal.name} came before {_named(step)}"
+        completed.add(done)
+    return ""
+
+
+def _met(goal: Goal, states: Sequence[State]) -> np.ndarray:
+    """Return in which states a careful check takes a goal for met, of shape (len(states),)."""
+    return np.array([goal.miss(state) <= goal.clear_miss for state in states])
+
+
+def _became_met(met: np.ndarray) -> int | None:
+    """Return the index from which a goal is met until the last state; None where it is not met there."""
+    if not met[-1]:
+        return None
+    missed = np.flatnonzero(~met)
+    return int(missed[-1]) + 1 if len(missed) else 0
+
+
+def _named(step: Step) -> str:
+    return " and ".join(goal.name for goal in step)
