@@ -3,7 +3,6 @@
 An action changes the commands of the robot's actuators; suction takes hold of what the cup nearly touches.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -12,7 +11,7 @@ import numpy as np
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.stages import is_superseded
 from pipeline.simulation.physics import STEPS_PER_RECORD, CompiledWorld, Physics
-from pipeline.simulation.rollout import reward
+from pipeline.simulation.rollout import Stages, reward
 from pipeline.simulation.state import State
 
 REACH_M = 0.004
@@ -43,7 +42,7 @@ class ControlledWorld:
     def __init__(
         self,
         world: CompiledWorld,
-        stages: Sequence[tuple[str, Sequence[Goal]]] = (),
+        stages: Stages = (),
         rate: ControlRate = ControlRate(),
     ):
         self.world, self.model, self.stages, self.rate = world, world.model, stages, rate

@@ -36,6 +36,7 @@ def program_of(scene, instruction):
     """Return a function that arranges the simulation, and the program's checks by name."""
     data = scene_to_json(scene)
     goals = read_sentences(understand_instruction(instruction, scene, PlannerModel()).goals)
+    assert goals
     simulation, checks = {}, {}
     exec(program_writer.simulation_source(instruction, goals, data), simulation)
     exec(program_writer.checks_source(goals), checks)

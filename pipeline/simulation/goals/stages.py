@@ -56,8 +56,10 @@ def why_not_in_order(states: Sequence[State], steps: Sequence[Step]) -> str:
             return f"not done{after}: {_named(step)}"
         done += int(met[done:].argmax())
         moved = {name for goal in step for name in goal.carried}
-        for goal in steps[index + 1] if index + 1 < len(steps) else ():
-            if done and not moved & set(goal.carried) and _became_met(_met(goal, states[:done])) not in (None, *completed):
+        following = steps[index + 1] if done and index + 1 < len(steps) else ()
+        for goal in following:
+            is_own = not moved & set(goal.carried)
+            if is_own and _became_met(_met(goal, states[:done])) not in (None, *completed):
                 return f"{goal.name} came before {_named(step)}"
         completed.add(done)
     return ""
