@@ -45,7 +45,7 @@ def diagnose(data: Mapping[str, Any]) -> Diagnosis | None:
         or _unsolved(report, evidence, failed)
         or _lax_checks(failed)
         or _other_task(data, failed)
-        or _contradicted(failed)
+        or _contradicted(evidence, failed)
     )
 
 
@@ -173,10 +173,11 @@ def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) ->
     return None
 
 
-def _contradicted(failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
+def _contradicted(evidence: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
     if not failed:
         return None
     effects = [c for c in failed if re.search(r"picked nothing up|below the table|off the table", c["message"])]
+    effects = [c for c in effects if not _is_refuted(c["message"], evidence.get("objects") or {})]
     if effects and len(effects) == len(failed):
         return Diagnosis("side_effect", "fix_simulation", f"the goals hold, and yet: {effects[0]['message']}", 0.75)
     wrong = [c for c in failed if c not in effects and c["name"].startswith("check_")]
@@ -184,3 +185,9 @@ def _contradicted(failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
         return Diagnosis("unsolved", "fix_simulation", failed[0]["message"], 0.5)
     reason = f"every goal holds at rest, but {wrong[0]['name']} says: {wrong[0]['message']}"
     return Diagnosis("contradiction", "fix_checks", reason, 0.8, tuple(c["name"] for c in wrong))
+
+
+def _is_refuted(message: str, objects: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a message about the photographed layout has an object fall that ends above the table's top."""
+    fallen = [name for name in re.findall(r"\w+", message) if name in objects]
+    return bool(fallen) and "(layout" not in message and all(objects[name].get("top", -1) > 0 for name in fallen)

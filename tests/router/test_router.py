@@ -75,6 +75,7 @@ FAULTS = {
     "a check of nothing": (ON, added("assert True"), "fix_checks"),
     "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
     "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),
+    "a check of a fall that did not happen": (ON, added('assert run.end("blue_cube").bottom > 0.01, "blue_cube ends below the table"'), "fix_checks"),
     "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
     "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
     "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
