@@ -1,12 +1,11 @@
 """Measure how well the router repairs programs with one planted fault (`make bench-router`).
 
     python -m tests.bench.router [--modes route repair none] [--each 2] [--only KIND ...] [--projects DIR] [--out FILE]
-    python -m tests.bench.router --blind [first|second|third] --modes route
+    python -m tests.bench.router --blind [first|second|third|fourth] --modes route
 
 Working programs for the tasks proposed for the sample scenes get one fault each (planted_faults.py), on a known side;
-with --blind, faults of kinds that were written down without reading the rules that repair them (blind_faults.py; the
-second and third set, second_blind_faults.py and third_blind_faults.py, were written after the set before them had been
-run), in programs that work in every layout. Each layout is
+with --blind, faults of kinds that were written down without reading the rules that repair them (blind_faults.py and
+the later sets, second_, third_ and fourth_blind_faults.py), in programs that work in every layout. Each layout is
 judged by itself, since a run's checks see only the first.
 Reported for each mode: whether the right side is chosen in the first round, whether the program is repaired within six
 rounds, the number of rounds, and the number of false passes.
@@ -40,6 +39,7 @@ from pipeline.simulation.sandbox.sandbox import Limits, Sandbox
 from pipeline.tasks import propose
 from studio.server.services import Settings, open_services
 from tests.bench.faults.blind_faults import agrees, fault_kinds, makes_a_difference, plant_blind_faults
+from tests.bench.faults.fourth_blind_faults import fourth_fault_kinds
 from tests.bench.faults.planted_faults import SILENT, Case, PlantedFault, plant_faults
 from tests.bench.faults.second_blind_faults import second_fault_kinds
 from tests.bench.faults.third_blind_faults import third_fault_kinds
@@ -51,7 +51,12 @@ ROUNDS = 7
 """The faulty program and six repairs."""
 LIMITS = Limits(seconds=20)
 RULES = PlannerModel()
-BLIND_SETS = {"first": fault_kinds, "second": second_fault_kinds, "third": third_fault_kinds}
+BLIND_SETS = {
+    "first": fault_kinds,
+    "second": second_fault_kinds,
+    "third": third_fault_kinds,
+    "fourth": fourth_fault_kinds,
+}
 
 
 @dataclass(frozen=True)
