@@ -33,10 +33,11 @@ class Inspector(Component):
 
 
 class StatusBar(Component):
-    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}}.
+    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}, update}.
 
     `protection` says whether programs are confined on this machine: `state` is "confined", "refused" or "agreed";
-    `question` is asked before `agree`. Events: `stop` to stop the work, `agree` to run programs unconfined.
+    `question` is asked before `agree`. Request: {drawn} when the page has drawn the update of that name.
+    Events: `stop` to stop the work, `agree` to run programs unconfined.
     """
 
     folder, event_names = "status_bar", ("stop", "agree")

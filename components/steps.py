@@ -65,12 +65,13 @@ class FitTable(Component):
 
 class TaskCards(Component):
     """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, refusal,
-    moves, picture}], chosen: instruction, decided, current_trial: instruction, fills, waiting}.
+    moves, picture}], chosen: instruction, decided, current_trial: instruction, offer, fills, waiting}.
 
     level is "easy", "medium", "hard" or ""; feasible is null if unknown; refusal says why a dry run finds that the
     robot in use cannot do it, empty if it can or is not known; `decided` says whether a person chose the task; `fills`
-    is the selector of the text field that a card fills. Events: `start_trials` when cards are shown that were not
-    tried yet, `stop_trials`.
+    is the selector of the text field that a card fills; `offer` is empty while trials cannot start, and another text
+    each time they can again. Events: `start_trials` once for each offer while cards are visible that were not tried
+    yet, `stop_trials`.
     """
 
     folder, event_names = "task_cards", ("start_trials", "stop_trials")
@@ -89,18 +90,21 @@ class RoundTimeline(Component):
     """Value: {rounds: [{number, task, parent, clean, checks, mutations, passed, reward, layouts, crash, timed_out,
     violation, route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best, pinned,
     comparing: {titles, reasons, outcomes, changes} or null, running, replayed_round, arranging, replaying, judging:
-    {number, parent, change, changes} or null, plays}; changes hold the rows of a diff by file.
+    {number, parent, change, changes} or null, plays, charts}; changes hold the rows of a diff by file.
 
     Events: `edit` {number}; `play` {number, instant}, with the instant of a failed check or without; `arrange_goal`
     {number} to drag the objects of its end and `use_as_goal` {number} to make that the goal; `close_replay`; `compare`
     {a, b} or {a, seed} and `pin` {number}, each null to end it; `autoplay` {on} to play rounds as they are judged;
-    `remedy` {number, kind, instruction} to try what may work instead.
+    `remedy` {number, kind, instruction} to try what may work instead; `chart` {on} to plot all rounds.
     """
 
     folder, event_names = (
         "round_timeline",
-        ("edit", "play", "arrange_goal", "use_as_goal", "close_replay", "compare", "pin", "autoplay", "remedy"),
-    )
+        (
+            "edit", "play", "arrange_goal", "use_as_goal", "close_replay", "compare", "pin", "autoplay", "remedy",
+            "chart",
+        ),
+    )  # fmt: skip
     patterns = ("code", "fault", "form_field", "spinner", "tabs")
 
 

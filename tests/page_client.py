@@ -1,6 +1,7 @@
 """A page of the studio without a browser: speaks Gradio's protocol over HTTP, as its JavaScript does."""
 
 import asyncio
+import copy
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -36,6 +37,14 @@ class PageClient:
         """Number of updates of each event, by its id."""
         self.completed: set[str] = set()
         self._outputs: dict[str, list[int]] = {}
+        self._data: dict[str, list[Any]] = {}
+        """The newest values of the outputs of each event, by its id."""
+        self.drawing_seconds = 0.0
+        """How long the page takes to draw an update."""
+        self.history: list[str] = []
+        """"sent" for each update that the page got, "drawn" for each that it has drawn, in their order."""
+        self._reported = ""
+        self._reports: list[asyncio.Future] = []
         self.changed = asyncio.Condition()
         self._reader: asyncio.Task | None = None
 
@@ -97,27 +106,65 @@ class PageClient:
                         self.changed.notify_all()
 
     def _take(self, message: dict[str, Any]) -> None:
-        id, kind = message.get("event_id"), message["msg"]
+        id, kind = str(message.get("event_id")), message["msg"]
         if kind in ("process_generating", "process_completed") and message.get("success"):
-            first = not self.updates.get(id)
+            data = message["output"].get("data", ())
+            if kind == "process_generating" and self.updates.get(id):
+                data = [_changed(*pair) for pair in zip(self._data[id], data, strict=True)]
             self.updates[id] = self.updates.get(id, 0) + 1
-            if kind == "process_completed" or first:  # the others are differences
-                for component, value in zip(self._outputs.get(id, ()), message["output"].get("data", ()), strict=False):
-                    name = self.components[component]["props"].get("elem_id")
-                    if isinstance(value, dict) and value.get("__type__") == "update":
-                        changed = {key: each for key, each in value.items() if key != "__type__"}
-                        self.properties.setdefault(name, {}).update(changed)
-                    else:
-                        self.values[name] = value
+            self._data[id] = data
+            for component, value in zip(self._outputs.get(id, ()), data, strict=False):
+                name = self.components[component]["props"].get("elem_id")
+                if isinstance(value, dict) and value.get("__type__") == "update":
+                    changed = {key: each for key, each in value.items() if key != "__type__"}
+                    self.properties.setdefault(name, {}).update(changed)
+                else:
+                    self.values[name] = value
+            self._report_drawn()
         if kind == "process_completed":
             assert message["success"], message
             self.completed.add(id)
 
+    def _report_drawn(self) -> None:
+        update = (self.values.get("status-bar") or {}).get("update")
+        if update and update != self._reported:
+            self._reported = update
+            self.history.append("sent")
+            self._reports.append(asyncio.ensure_future(self._draw(update)))
+
+    async def _draw(self, update: str) -> None:
+        await asyncio.sleep(self.drawing_seconds)
+        self.history.append("drawn")
+        await self.ask("status-bar", {"drawn": update})
+
     async def close(self) -> None:
+        for report in self._reports:
+            report.cancel()
         if self._reader:
             self._reader.cancel()
             with suppress(asyncio.CancelledError, httpx.HTTPError):
                 await self._reader
+
+
+def _changed(value: Any, differences: list[tuple[str, list[Any], Any]]) -> Any:
+    """Return a value with Gradio's differences applied: [action, path, new]."""
+    for action, path, new in differences:
+        if not path:
+            value = new if action == "replace" else value + new
+            continue
+        holder = value = copy.deepcopy(value)
+        for key in path[:-1]:
+            holder = holder[key]
+        match action, holder:
+            case "delete", _:
+                del holder[path[-1]]
+            case "add", list():
+                holder.insert(path[-1], new)
+            case "append", _:
+                holder[path[-1]] += new
+            case _:
+                holder[path[-1]] = new
+    return value
 
 
 @asynccontextmanager

@@ -309,6 +309,7 @@ export default function mount({ element, trigger }) {
               onclick: () => {
                 showMatrix = kind;
                 draw();
+                if (kind !== Boolean(value.charts)) trigger("chart", { on: kind });
               },
             },
             title,

@@ -8,8 +8,9 @@ const PROTECTION = {
   agreed: t("⚠ Programs not confined"),
 };
 
-export default function mount({ element, trigger }) {
+export default function mount({ element, trigger, server }) {
   let isOpen = false,
+    reported = "",
     last = {};
   // Created once and then changed: a button that is redrawn cannot be clicked while work goes on.
   const stop = h("button.studio-button.stop", { onclick: () => trigger("stop") }, t("■ Stop"));
@@ -34,8 +35,16 @@ export default function mount({ element, trigger }) {
     line = h("div.now");
   fill(element.querySelector(".status-bar"), logElement, line);
 
+  // The server sends the next update when this one has been drawn, here and in all other components.
+  const report = (update) => {
+    if (!update || update === reported) return;
+    reported = update;
+    setTimeout(() => server.ask({ drawn: update }).catch(() => {}));
+  };
+
   const draw = (value) => {
     last = value ?? {};
+    report(last.update);
     const { running, stopping, message: text = "", done = 0, of = 0, log = [] } = last;
     message.textContent = stopping ? t("Stopping …") : text;
     fillElement.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";

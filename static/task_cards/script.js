@@ -33,7 +33,7 @@ export default function mount({ element, trigger }) {
     family = "all",
     feasibleOnly = false,
     isStopped = false,
-    isRequested = false;
+    requested = ""; // the offer that was taken last
 
   // Trials start only when the cards are visible, because they take processor time.
   const visibility = new IntersectionObserver(
@@ -42,9 +42,9 @@ export default function mount({ element, trigger }) {
   visibility.observe(root);
   const untriedTasks = () => (value.tasks ?? []).filter((task) => !task.tried);
   const startTrials = () => {
-    if (isStopped || isRequested || value.current_trial || !untriedTasks().length || !root.getClientRects().length)
-      return;
-    isRequested = true;
+    const { offer } = value;
+    if (isStopped || !offer || offer === requested || !untriedTasks().length || !root.getClientRects().length) return;
+    requested = offer;
     trigger("start_trials", {});
   };
 
@@ -170,7 +170,8 @@ export default function mount({ element, trigger }) {
                 "button.studio-button",
                 {
                   onclick: () => {
-                    isStopped = isRequested = false;
+                    isStopped = false;
+                    requested = "";
                     startTrials();
                   },
                 },
@@ -201,7 +202,6 @@ export default function mount({ element, trigger }) {
     );
   };
   return (next) => {
-    if (value.current_trial && !next?.current_trial) isRequested = false;
     if (next?.chosen !== value.chosen) picked = ""; // generated, or undone
     value = next ?? {};
     draw();

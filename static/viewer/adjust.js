@@ -61,6 +61,7 @@ export class Adjust {
 
   /** Sets a new twin and ends a trial in the old one. */
   show(twin) {
+    this.trial?.body.scale.setScalar(1); // the twin may be the one of the view before
     this.#end();
     this.gizmo.detach();
     this.twin = twin;

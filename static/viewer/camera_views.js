@@ -28,6 +28,7 @@ export class CameraViews {
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.18;
     this.controls.zoomToCursor = true;
+    this.controls.addEventListener("start", () => (this.isMoved = true));
     this.controls.addEventListener("change", () => {
       renderer.requestDraw();
       if (!this.placing && this.name !== "photo")
@@ -38,18 +39,24 @@ export class CameraViews {
     renderer.camera = this.camera;
   }
 
-  /** Sets a model's bounding sphere and photograph camera (or null). The view stays if the camera is the same. */
-  frame(sphere, photoCamera, picture) {
+  /**
+   * Sets a model's bounding sphere and photograph camera (or null). The view stays if the camera is the same, unless
+   * there is something to `focus` on that it does not frame, and no person has moved it.
+   */
+  frame(sphere, photoCamera, picture, focus = false) {
     const same = photoCamera && JSON.stringify(photoCamera) === JSON.stringify(this.photoCamera);
-    Object.assign(this, { sphere, photoCamera });
+    const framed =
+      this.sphere && sphere.center.distanceTo(this.sphere.center) + sphere.radius <= 1.1 * this.sphere.radius;
+    const stays = same && (!focus || this.isMoved || (framed && sphere.radius > 0.6 * this.sphere.radius));
+    Object.assign(this, { photoCamera, picture });
+    if (!stays) this.sphere = sphere;
     if (same) {
-      if (picture) this.photo.src = picture;
+      if (!stays && this.name === "free") this.#placeCamera(this.#photoDirection());
       return this.resize(...this.renderer.size);
     }
     Object.assign(this, { zoom: 1, pan: [0, 0] });
     this.photo.hidden = true;
-    if (picture) this.photo.src = picture;
-    else this.photo.removeAttribute("src");
+    this.photo.removeAttribute("src");
     this.forward = photoCamera
       ? new THREE.Vector3(0, 0, -1).applyQuaternion(quaternion(photoCamera.quat_wxyz))
       : new THREE.Vector3(0, 1, 0);
@@ -59,6 +66,7 @@ export class CameraViews {
   show(name) {
     if (name === "photo" && !this.photoCamera) return;
     this.name = name;
+    this.isMoved = false; // by a person
     this.blink(false);
     this.controls.enabled = name !== "photo";
     Object.assign(this, { zoom: 1, pan: [0, 0] });
@@ -95,6 +103,7 @@ export class CameraViews {
   resize(width, height) {
     if (!width) return;
     const isPhoto = this.name === "photo";
+    if (isPhoto && this.picture && this.photo.getAttribute("src") !== this.picture) this.photo.src = this.picture;
     this.photo.hidden = !isPhoto || !this.photo.src;
     this.difference.hidden = this.photo.hidden || this.compare !== "depth" || !this.difference.src;
     if (isPhoto) this.#fitPhoto(width, height);

@@ -6,18 +6,24 @@ export class ViewNotAvailable extends Error {}
 /** The server does not answer. */
 export class Unreachable extends Error {}
 
-/** Fetches a view's geometry {header, bytes}. Arrays in `header` are [offset, count] into `bytes`. */
-export async function fetchGeometry(token) {
-  const answer = await fetch(`${encodeURIComponent(token)}/geometry`).catch(() => {
+/**
+ * Fetches a view's geometry {header, bytes, tag, focus}. Arrays in `header` are [offset, count] into `bytes`, and `focus`
+ * is what the camera frames at first, or null. Only {tag, focus} if the geometry is the one with the tag `known`.
+ */
+export async function fetchGeometry(token, known = "") {
+  const headers = known ? { "If-None-Match": known } : {};
+  const answer = await fetch(`${encodeURIComponent(token)}/geometry`, { headers }).catch(() => {
     throw new Unreachable();
   });
+  const about = { tag: answer.headers.get("ETag") ?? "", focus: JSON.parse(answer.headers.get("X-Focus")) };
+  if (answer.status === 304) return about;
   if (!answer.ok) throw new ViewNotAvailable(await answer.text());
   const buffer = await answer.arrayBuffer().catch(() => {
     throw new Unreachable();
   });
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  return { header, bytes: buffer.slice(4 + length) };
+  return { ...about, header, bytes: buffer.slice(4 + length) };
 }
 
 export class Connection {

@@ -16,9 +16,10 @@ export class Grasps {
     Object.assign(this, { panel, notify, on: false, object: "", asked: 0 });
   }
 
-  /** Shows grasps in a new twin. */
+  /** Shows grasps in the view of that token, whose twin may be the one of the view before. */
   show(twin, token, requestDraw) {
-    Object.assign(this, { twin, token, requestDraw, glyphs: null });
+    this.#clear();
+    Object.assign(this, { twin, token, requestDraw });
   }
 
   select(object) {

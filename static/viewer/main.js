@@ -2,7 +2,8 @@
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
-// {type: "camera", position, target}, also sent when a person moves the camera. Sent: {type: "ready"},
+// {type: "camera", position, target}, also sent when a person moves the camera, {type: "beside", on} next to a recording
+// on the same clock, then with {type: "frame", time, atEnd} sent and the event "grs-show" awaited. Sent: {type: "ready"},
 // {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
@@ -38,6 +39,8 @@ let renderer,
   edges,
   turntable,
   twin,
+  header,
+  geometryTag = "", // of the twin
   connection,
   token,
   status = {},
@@ -47,7 +50,9 @@ let renderer,
   waiting,
   measuresNumber = 0,
   caption = "",
-  shaded = false;
+  shaded = false,
+  isBeside = false, // another recording on the same clock
+  received = []; // frames that are not shown yet
 
 function setState(name, message = "") {
   document.body.dataset.state = name;
@@ -58,6 +63,7 @@ function setPressed(button, on) {
   button.setAttribute("aria-pressed", String(on));
 }
 
+const outdated = []; // twins to dispose of once the next is drawn, so that shaders that both use are compiled once
 const send = (op, more) => connection?.send(op, more);
 const timeline = new Timeline(send, (check) => measures.showCheck(check));
 const measures = new Measures(timeline);
@@ -82,7 +88,7 @@ function loadWaiting() {
   load(wantedToken);
 }
 
-async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken)) {
+async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken, geometryTag)) {
   const isRetry = wantedToken === token && document.body.dataset.state === "lost";
   token = wantedToken;
   connection?.close();
@@ -92,8 +98,8 @@ async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(
   if (!isRetry && document.body.dataset.state !== "showing") setState("opening", t("Loading the scene …"));
   try {
     const pack = await geometryRequest;
-    const next = await Twin.from(pack);
-    if (token === wantedToken) show(next, pack.header);
+    const next = pack.header ? await Twin.from(pack) : null; // null: the twin that is shown has this geometry
+    if (token === wantedToken) show(next, pack);
   } catch (error) {
     if (token !== wantedToken) return;
     if (error instanceof Unreachable) return retryLater(t("The studio does not answer. Trying again …"));
@@ -113,29 +119,31 @@ function retryLater(message) {
   retry = setTimeout(() => load(ownToken), 1500);
 }
 
-function show(next, header) {
-  if (twin) {
-    twin.root.removeFromParent();
-    twin.dispose();
+/** Shows a twin, or the present one again with another motion if `next` is null. */
+function show(next, pack) {
+  if (next) {
+    twin?.root.removeFromParent();
+    if (twin) outdated.push(twin);
+    ({ header, tag: geometryTag } = pack);
+    twin = pointer.twin = labels.twin = next;
+    renderer.scene.add(twin.root);
+    twin.resize(...renderer.size);
+    twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
+    renderer.illuminate(twin.bounds());
   }
-  adjust.show(next);
-  joints.show(header.joints, next.names);
-  grasps.show(next, token, () => renderer.requestDraw());
+  adjust.show(twin);
+  joints.show(header.joints, twin.names);
+  grasps.show(twin, token, () => renderer.requestDraw());
   $("grasps").hidden = !header.grasps;
   labels.setSuffix("");
   $("caption").textContent = caption;
   measuresNumber = -1;
   $("difference").removeAttribute("src");
-  twin = pointer.twin = labels.twin = next;
-  renderer.scene.add(twin.root);
-  twin.resize(...renderer.size);
-  twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
-  const sphere = twin.bounds();
-  renderer.illuminate(sphere);
-  const focus = header.focus ? new Sphere(new Vector3(...header.focus.center), header.focus.radius) : sphere;
+  const { focus } = pack;
+  const sphere = focus ? new Sphere(new Vector3(...focus.center), focus.radius) : twin.bounds();
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
-  views.frame(focus, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "");
+  views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "", Boolean(focus));
   updateCompare();
   select(selected, true); // the studio may select an object that this view lacks
   connect();
@@ -144,17 +152,16 @@ function show(next, header) {
 function connect() {
   const ownToken = token;
   let isFirst = true;
+  received = [];
   connection = new Connection(ownToken, {
     onFrame(frame) {
-      twin.setPoses(frame.poses);
-      adjust.applyTrial();
-      contacts.show(frame.contacts);
-      timeline.show(frame, status.recording, status.clock_end);
-      renderer.requestDraw(true);
+      if (isBeside && !isFirst) return receiveBeside(frame);
+      showFrame(frame);
       if (!isFirst) return;
       isFirst = false;
       renderer.onDrawn = () => {
         renderer.onDrawn = null;
+        for (const former of outdated.splice(0)) former.dispose();
         setState("showing");
         postToParent({ type: "loaded", token: ownToken });
         if (STANDALONE) turntable.enable();
@@ -167,6 +174,25 @@ function connect() {
     onLost: () => retryLater(t("The connection was lost. Trying again …")),
   });
 }
+
+function showFrame(frame) {
+  twin.setPoses(frame.poses);
+  adjust.applyTrial();
+  contacts.show(frame.contacts);
+  timeline.show(frame, status.recording, status.clock_end);
+  renderer.requestDraw(true);
+}
+
+// Beside another recording: a frame waits until the other one has its frame of that time.
+function receiveBeside(frame) {
+  received.push(frame);
+  postToParent({ type: "frame", time: frame.time, atEnd: frame.time >= frame.end });
+}
+
+addEventListener("grs-show", ({ detail: time }) => {
+  const index = received.findLastIndex((frame) => frame.time <= time);
+  if (index >= 0) showFrame(received.splice(0, index + 1).at(-1));
+});
 
 function onStatus(next) {
   const previousNumber = status.notice?.number ?? next.notice.number;
@@ -252,6 +278,7 @@ addEventListener("message", ({ source, origin, data }) => {
     adjust.select(selected);
     offerAdjust();
   }
+  if (data?.type === "beside") isBeside = data.on;
   if (data?.type === "camera") views.place(data.position, data.target);
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -51,9 +52,9 @@ class SentEvent:
 class Shell:
     """Registers which component shows what of a session, and which action an event triggers.
 
-    After every action all components are updated, and again for as long as work goes on. Gradio sends only what
-    differs, and the components draw only what changed. Events are made by `connect`, when all pages are built and all
-    components are known.
+    After every action all components are updated, and again for as long as work goes on. Only what changed is sent and
+    drawn, and the next update only when the page has drawn the one before. Events are made by `connect`, when all pages
+    are built and all components are known.
     """
 
     def __init__(self, sessions: SessionRegistry):
@@ -64,6 +65,7 @@ class Shell:
         self._opening_views: list[tuple[Any, View]] = []
         self._connections: list[Callable[[], Any]] = []
         self._streams = PageStreams()
+        self._reporter: Any = None
         self._latest: WeakKeyDictionary[Session, dict[str, LatestValues]] = WeakKeyDictionary()
         """By language."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
@@ -75,6 +77,16 @@ class Shell:
     def show_on_open(self, component: Any, view: View) -> None:
         """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
         self._opening_views.append((component, view))
+
+    def show_reporting(self, component: Any, view: View) -> None:
+        """As `show`; the component's script reports each update that it has drawn, by the name in its "update"."""
+        self._reporter = component
+        self.show(component, view)
+
+    def report_drawn(self, message: Message) -> Message:
+        """Note that a page has drawn the update {drawn}."""
+        self._streams.report_drawn(str(message.get("drawn")))
+        return {}
 
     def on(self, event: Callable[..., Any], act: Callable[..., Any], inputs: Sequence[Any] = ()) -> None:
         """At the event, call `act` with the session and the inputs' values, then update all components."""
@@ -181,12 +193,16 @@ class Shell:
             by_language = self._latest.setdefault(session, {})
             latest = by_language.setdefault(current_language.get(), LatestValues(self._value_threads))
             slot: AbstractAsyncContextManager[None] = nullcontext()
+            known: list[Any] = []
             async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
                 async for _ in changes:
                     async with slot:
                         for text in await run_sync(session.log.take_notices) if session.log.has_notices else ():
                             show_notice(text)
-                        yield [*opening, *await latest.get(partial(self._values, session))]
+                        values = await latest.get(partial(self._values, session))
+                        yield [*opening, *self._changes(values, known, stream.next_update())]
+                    await stream.drawn()
+                    known = values
                     slot, opening = self._streams.slot(), [gr.skip() for _ in opening]
 
     def _find(self, token: str) -> Session | None:
@@ -197,6 +213,17 @@ class Shell:
     def _opening_values(self, session: Session | None) -> list[Any]:
         values = [_shown_value(component, view(session)) for component, view in self._opening_views]
         return [session.token if session else "", *values]
+
+    def _changes(self, values: list[Any], sent: list[Any], update: str) -> list[Any]:
+        """Return what an update sends: values that were not sent before, and its name for the one that reports it."""
+        changes = [
+            gr.skip() if before is not None and _is_same(value, before) else value
+            for value, before in zip_longest(values, sent)
+        ]
+        for index, (component, _) in enumerate(self._views):
+            if component is self._reporter and isinstance(values[index], dict):
+                changes[index] = values[index] | {"update": update}
+        return changes
 
     def _values(self, session: Session | None) -> list[Any]:
         return [_value(component, view, session) for component, view in self._views]
@@ -218,6 +245,13 @@ def _value(component: Any, view: View, session: Session | None) -> Any:
         else:
             session.log.report_once(error)
         return gr.skip()
+
+
+def _is_same(value: Any, before: Any) -> bool:
+    """Whether a component would be drawn as it is."""
+    if isinstance(value, Block):
+        return type(value) is type(before) and value.constructor_args == before.constructor_args
+    return type(value) is type(before) and value == before
 
 
 def _shown_value(component: Any, value: Any) -> Any:

@@ -1,10 +1,12 @@
 """Streams of updates to pages: a page follows the work on its project in its newest stream, which holds no thread."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -18,6 +20,8 @@ CHECK_SECONDS = 2.0
 UPDATES_AT_ONCE = 2
 """Followed updates that are being sent at the same time. The first update after an event does not wait for them."""
 VALUE_THREADS = 3
+DRAW_SECONDS = 3.0
+"""How long a stream waits at most for a page to draw an update."""
 
 
 class PageStream:
@@ -25,9 +29,32 @@ class PageStream:
 
     def __init__(self, previous: "PageStream | None"):
         self._previous = previous
-        self._next_began, self._ended = asyncio.Event(), asyncio.Event()
+        self._next_began, self._ended, self._drawn = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.id, self._updates = secrets.token_urlsafe(6), 0
+        self._loop = asyncio.get_running_loop()
         if previous:
             previous._next_began.set()
+
+    def next_update(self) -> str:
+        """Return a name for the update that is sent next, for the page to report when it has drawn it."""
+        self._updates += 1
+        self._drawn.clear()
+        return f"{self.id} {self._updates}"
+
+    def report_drawn(self, number: int) -> None:
+        """Note that the page has drawn its update of that number. May be called from any thread."""
+        if number >= self._updates:
+            _call_in(self._loop, self._drawn.set)
+
+    async def drawn(self) -> None:
+        """Wait until the page has drawn the newest update, DRAW_SECONDS at most.
+
+        Updates that a page has yet to draw would add up in a slow browser. And Gradio draws the updates of two events
+        in no certain order: without this wait the end of work, sent by one event, is drawn before what the event
+        before it sent of that work, and the page shows work that has long ended.
+        """
+        if self._updates:
+            await _first_of(DRAW_SECONDS, self._drawn)
 
     async def previous_ended(self) -> None:
         """Wait for the end of the page's previous stream: the last update that it sends must not come after ours."""
@@ -58,22 +85,31 @@ class PageStream:
 
 
 class PageStreams:
-    """The newest stream of each page. To be used in the event loop only."""
+    """The newest stream of each page. To be used in the event loop only, but for `report_drawn`."""
 
     def __init__(self):
         self._newest: dict[str, PageStream] = {}
+        self._by_id: WeakValueDictionary[str, PageStream] = WeakValueDictionary()
         self._slots = asyncio.Semaphore(UPDATES_AT_ONCE)
 
     @asynccontextmanager
     async def open(self, page: str) -> AsyncIterator[PageStream]:
         """Begin a stream of that page, which tells the page's previous one to end."""
         stream = self._newest[page] = PageStream(self._newest.get(page))
+        self._by_id[stream.id] = stream
         try:
             yield stream
         finally:
             stream._ended.set()
             if self._newest.get(page) is stream:
                 del self._newest[page]
+
+    def report_drawn(self, update: str) -> None:
+        """Note that a page has drawn the update of that name. May be called from any thread."""
+        id, _, number = update.partition(" ")
+        stream = self._by_id.get(id)
+        if stream and number.isdecimal():
+            stream.report_drawn(int(number))
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:

@@ -13,10 +13,10 @@ from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.task import failure_causes, proposals, round_comparison, round_records
-from studio.task.round_chart import round_chart
+from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 
-JUDGED_WAIT_S, RUNNING_WAIT_S = 0.9, 6.0
+JUDGED_WAIT_S, RUNNING_WAIT_S = 0.2, 6.0
 """Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
@@ -58,6 +58,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.compare, round_comparison.compare)
     shell.on_message(timeline.pin, round_records.pin)
     shell.on_message(timeline.autoplay, round_records.set_plays)
+    shell.on_message(timeline.chart, set_chart)
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
     shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())

@@ -50,12 +50,16 @@ class Session:
         self.runner = WorkRunner(self.log, self._stop_rehearsals)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
         """The two rounds, or the two layouts of one, that are shown side by side."""
+        self.charts_rounds = False
+        """Whether reward and checks by round are plotted."""
         self.repair_mode = ""
         """Mode of repair that a person chose on the Task page; empty before that."""
         self.rehearsing = ""
         """Instruction of the proposed task that is being tried."""
         self.rehearsal_stop = threading.Event()
         """Ends the rehearsals; set when other work begins."""
+        self.rehearsals_ended = 0
+        """How often rehearsals ended without an error."""
         self._segmenters: FrameSegmenters | None = None
 
     # ------------------------------------------------------------------ work on the stages

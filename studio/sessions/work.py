@@ -77,6 +77,8 @@ class WorkRunner:
     def __init__(self, log: EventLog, on_start: Callable[[], object]):
         """`on_start` is called before each piece of work, while the log is locked."""
         self.current: StageWork | None = None
+        self.ended = 0
+        """How many pieces of work have ended."""
         self.task_error: TaskError | None = None
         """Why the task text given last does not fit the scene."""
         self._log, self._on_start = log, on_start
@@ -115,6 +117,7 @@ class WorkRunner:
 
     def _end(self, work: StageWork, error: Exception | None) -> None:
         with self._log.changed:
+            self.ended += 1
             if self.current is work:
                 self.current = None
                 if work.stopping:

@@ -38,6 +38,7 @@ def task_cards(session: Session | None) -> dict[str, Any]:
         "chosen": chosen.instruction if chosen else "",
         "decided": bool(session.project.active_decisions("task")),
         "current_trial": session.rehearsing,
+        "offer": _trial_offer(session),
         "fills": TASK_FIELD,
         "waiting": translated(session.project.error("task"))
         or t("Tasks are proposed here as soon as there is a twin."),
@@ -75,21 +76,33 @@ def _rehearse_all(session: Session) -> None:
     try:
         for task in session.project.tasks() or ():
             if stop.is_set():
-                return
+                break
             session.rehearsing = task.instruction
             session.log.mark_changed()
             why_not_feasible(task, session.project.folder, sandbox, _robot(session))
         for task in _untried(session):
             if stop.is_set():
-                return
+                break
             session.rehearsing = task.instruction
             session.log.mark_changed()
             rehearse(task, session.project.folder, sandbox, _robot(session))
+        session.rehearsals_ended += 1
     except Exception:
         if not stop.is_set():  # a stopped run fails, which is not an error
             raise
+        session.rehearsals_ended += 1
     finally:
         session.rehearsing = ""
+
+
+def _trial_offer(session: Session) -> str:
+    """Return a text that is new each time that rehearsals can start again; empty while they cannot.
+
+    It stays the same after rehearsals that ended with an error, so that a page does not repeat them for ever.
+    """
+    if session.rehearsing or session.runner.current:
+        return ""
+    return f"{_robot(session)} {session.runner.ended} {session.rehearsals_ended}"
 
 
 def _robot(session: Session) -> str:

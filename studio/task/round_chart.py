@@ -2,7 +2,7 @@
 
 import html
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipeline.router import Round
@@ -19,13 +19,21 @@ TOOLS = ["zoom", "pan", "select", "lasso", "zoomin", "zoomout", "autoscale", "re
 
 
 def round_chart(session: Session | None) -> Any:
-    """Return the plot of the session's rounds; None for fewer than two."""
-    if session is None:
+    """Return the plot of the session's rounds while a person looks at it; None for fewer than two.
+
+    A browser stands still for seconds when it loads the plot's script, so it is not drawn while rounds are watched.
+    """
+    if session is None or not session.charts_rounds:
         return None
     rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
     if len(rounds) < MIN_ROUNDS:
         return None
     return session.cache.get(f"round chart {current_language.get()}", "rounds.jsonl", lambda: rounds_figure(rounds))
+
+
+def set_chart(session: Session, message: Mapping[str, Any]) -> None:
+    """Show the plot, or not: {on}."""
+    session.charts_rounds = bool(message.get("on"))
 
 
 def rounds_figure(rounds: Sequence[Round]) -> "Figure":

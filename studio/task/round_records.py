@@ -36,6 +36,7 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
         "replaying": session.replay.loading,
         "judging": _judging(session, by_number),
         "plays": session.replay.plays,
+        "charts": session.charts_rounds,
     }
 
 

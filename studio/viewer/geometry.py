@@ -8,7 +8,7 @@ textures.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import cv2
 import mujoco
@@ -72,7 +72,6 @@ def pack(
     objects: Sequence[str],
     camera: PhotoCamera | None,
     picture: bool,
-    focus: Sphere | None = None,
     grasps: bool = False,
 ) -> bytes:
     """Return everything of the model that does not change while it runs.
@@ -81,7 +80,6 @@ def pack(
         objects: names of the bodies that a click can select; their child bodies belong to them.
         camera: of the photograph.
         picture: whether there is a photograph to show behind the model.
-        focus: what the camera frames at first; None for all objects.
         grasps: whether candidate grasps of an object can be asked for.
     """
     arrays = _Arrays()
@@ -96,7 +94,6 @@ def pack(
         "textures": [{"png": arrays.add(_png(model, t))} for t in textures],
         "camera": camera and camera.to_json(),
         "picture": picture,
-        "focus": focus and asdict(focus),
         "grasps": grasps,
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),

@@ -8,9 +8,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import asdict
+from http import HTTPStatus
 
 import anyio
-from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from components.component import STATIC
@@ -43,8 +45,17 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
         return RedirectResponse("viewer/")
 
     @app.get("/viewer/{token}/geometry", include_in_schema=False)
-    def geometry(token: str) -> Response:
-        return _answer(lambda: views.get(token).geometry, "application/octet-stream")
+    def geometry(token: str, request: Request) -> Response:
+        """Answer 304 if the page already shows a model of the same shapes, so that it need not be built again."""
+        try:
+            view = views.get(token)
+            tag, focus = view.geometry_tag, view.focus and asdict(view.focus)
+        except StudioError as error:
+            return PlainTextResponse(str(error), 404)
+        headers = {"ETag": tag, "X-Focus": json.dumps(focus), **_NO_STORE}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return Response(view.geometry, media_type="application/octet-stream", headers=headers)
 
     @app.get("/viewer/{token}/photo.png", include_in_schema=False)
     def photograph(token: str) -> Response:

@@ -1,5 +1,6 @@
 """One open view: a thread that moves its model, a queue of commands, and a snapshot of the newest poses."""
 
+import hashlib
 import json
 import math
 import struct
@@ -135,15 +136,21 @@ class ViewSession:
     @cached_property
     def geometry(self) -> bytes:
         """The model's shapes, as `geometry.pack` returns them."""
-        picture, focus = self._photo is not None, self._focus_sphere()
-        return pack(self.model, self.names, self._camera, picture, focus, self.grasps is not None)
+        return pack(self.model, self.names, self._camera, self._photo is not None, self.grasps is not None)
+
+    @cached_property
+    def geometry_tag(self) -> str:
+        """A text that differs between models of different shapes; those of two rounds are often the same."""
+        return f'"{hashlib.sha256(self.geometry).hexdigest()[:32]}"'
+
+    @cached_property
+    def focus(self) -> Sphere | None:
+        """What the camera frames at first; None for all objects."""
+        return self._motion.sphere_around(self._focus) if isinstance(self._motion, RecordedMotion) else None
 
     def poses(self, name: str) -> np.ndarray | None:
         """Return position and quaternion wxyz of a free body over time, of shape (T, 7); None without a recording."""
         return self._motion.poses(name) if isinstance(self._motion, RecordedMotion) else None
-
-    def _focus_sphere(self) -> Sphere | None:
-        return self._motion.sphere_around(self._focus) if isinstance(self._motion, RecordedMotion) else None
 
     @cached_property
     def photograph(self) -> bytes | None:

@@ -135,7 +135,7 @@ def test_every_check_has_the_quantity_that_its_code_is_about(record, view):
 
 
 def test_the_camera_frames_the_paths_of_the_task_s_objects(view):
-    sphere = view._focus_sphere()
+    sphere = view.focus
     assert sphere and sphere.center[0] == pytest.approx(0.05) and sphere.radius == pytest.approx(0.05 + 0.12)
 
 

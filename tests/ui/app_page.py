@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 from playwright.sync_api import Locator, Page, Position, expect
 from studio_process import Studio
+from watched_page import close_app
 
 from pipeline.segmentation import read_segments
 
@@ -56,7 +57,8 @@ class OpenProject:
         return json.loads((self.folder / name).read_text())
 
     def reopen(self) -> None:
-        """Load the page of this project again."""
+        """Leave the page and load this project's page again."""
+        close_app(self.page)
         self.page.goto(f"{self.studio.address}?project={self.name}")
         expect(self.page.locator(".object-list .row").first).to_be_visible()
 

@@ -180,7 +180,6 @@ def test_two_rounds_are_compared_and_one_is_pinned(rounds: OpenProject):
     right.locator("#track").click(position={"x": 60, "y": 12})
     expect(left.locator("#clock")).not_to_have_text("0.00 s")
     expect(left.locator("#clock")).to_have_text(right.locator("#clock").inner_text())
-    expect(page.locator("#round-chart .js-plotly-plot")).to_be_visible(timeout=LONG)
     expect(left.locator("#caption")).to_have_text("Round 0")
     screenshot(page, "tasks_4_compare")
     shown.locator(".compare").select_option("layout 2")
@@ -257,7 +256,10 @@ def test_checks_are_listed_by_round_in_a_table(rounds: OpenProject):
     table = timeline(page).locator(".matrix table")
     expect(table).to_contain_text("oracle solves it")
     expect(table.locator("td.passed").first).to_be_visible()
+    expect(page.locator("#round-chart .js-plotly-plot")).to_be_visible(timeout=LONG)
     screenshot(page, "tasks_5_matrix")
+    timeline(page).get_by_role("button", name="Round", exact=True).click()
+    expect(page.locator("#round-chart")).to_be_hidden()
 
 
 def test_a_goal_layout_arranged_by_hand_becomes_a_branch(rounds: OpenProject):

@@ -1,6 +1,8 @@
 // The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
 import { translateMarkup } from "/static/studio/texts.js";
 
+import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
+
 const USES = ["focusin", "pointerdown"];
 
 export default function ({ element, trigger }) {
@@ -15,6 +17,9 @@ export default function ({ element, trigger }) {
     if (!ready) return;
     postToViewer({ type: "palette", colours: shown.palette ?? {}, parts: shown.parts ?? {} });
     postToViewer({ type: "select", name: shown.selected ?? "" });
+    if (shown.cameras) join(frame);
+    else leave(frame);
+    postToViewer({ type: "beside", on: Boolean(shown.cameras) });
     postToViewer({ type: "load", token: shown.token ?? "", caption: shown.caption, wait: shown.wait ?? 0 });
   }
 
@@ -25,6 +30,7 @@ export default function ({ element, trigger }) {
       ready = true;
       sendAll();
     }
+    if (data.type === "frame" && shown.cameras) arrived(frame, data);
     if (data.type === "camera" && shown.cameras)
       dispatchEvent(new CustomEvent("grs-camera", { detail: { ...data, sender: frame, cameras: shown.cameras } }));
     if (data.type === "select" && data.name !== (shown.selected ?? "")) {

@@ -1,5 +1,6 @@
 """How soon rounds are on the screen of the real app while they are judged, and how exactly they are replayed."""
 
+import math
 import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,22 +22,25 @@ WRONG_OBJECTS = ("yellow_cube", "red_cube", "blue_block")
 FRAME_S = 1 / 30
 WATCH = """() => {
   const began = performance.timeOrigin;
-  window.shown = {};  // by caption, and by round once it is in the list, too: seconds since 1970 of its first frame
+  window.shown = {};  // seconds since 1970 of a round's first frame, and of its being judged in the list, too
   window.since = 0;
   const now = () => (began + performance.now()) / 1000;
   const note = (key) => key in shown || (shown[key] = now());
   const starts = ({ target }) => target.closest("#generate, #editing button.primary") && (window.since = now());
   document.addEventListener("click", starts, true);
-  let drawn = "";
+  const shownRound = () => {
+    const caption = document.querySelector("#round iframe")?.contentDocument?.querySelector("#caption")?.textContent;
+    return caption?.match(/^Round \\d+/)?.[0];
+  };
+  let drawn;
   addEventListener("message", ({ data }) => {
     if (data.type !== "loaded") return;
-    drawn = document.querySelector("#round iframe").contentDocument.querySelector("#caption").textContent;
+    drawn = shownRound();
     if (drawn) note(drawn);
   });
   const look = () => {
-    const caption = document.querySelector("#round iframe")?.contentDocument?.querySelector("#caption")?.textContent;
     for (const button of document.querySelectorAll(".round-timeline [data-round]"))
-      if (caption === `Round ${button.dataset.round}` && drawn.startsWith(caption)) note(`judged ${caption}`);
+      if (drawn === `Round ${button.dataset.round}` && shownRound() === drawn) note(`judged ${drawn}`);
     requestAnimationFrame(look);
   };
   look();
@@ -91,6 +95,7 @@ def open_task_page(page: Page, address: str) -> None:
     """Open the sample scene and wait until its tasks are proposed and nothing runs."""
     page.goto(address)
     page.locator(f".gallery [data-name={SCENE}]").first.click()
+    page.locator(".object-list .row").first.wait_for()  # the project is open, and its step is shown
     page.get_by_role("tab", name="Task").click()
     page.locator(".task-cards .task").nth(7).wait_for()
     page.locator(".status-bar .spin").wait_for(state="detached")
@@ -121,9 +126,12 @@ def branch(page: Page, folder: Path, wrong: str) -> float:
 
 def first_frame(page: Page, number: int) -> float:
     """Return the seconds from the last start to the first frame of a round, once all rounds are judged and shown."""
-    page.wait_for_function("number => `judged Round ${number}` in shown", arg=number)
+    page.wait_for_function("number => `Round ${number}` in shown", arg=number)
+    page.locator(f".round-timeline [data-round='{number}']").wait_for()
     page.locator(".round-timeline .running").wait_for(state="detached")
-    seconds: float = page.evaluate("number => shown[`Round ${number}, being judged`] - since", number)
+    last = page.locator(".round-timeline [data-round]").last.get_attribute("data-round")
+    page.wait_for_function("number => `judged Round ${number}` in shown", arg=last)
+    seconds: float = page.evaluate("number => shown[`Round ${number}`] - since", number)
     return seconds
 
 
@@ -131,7 +139,7 @@ def judged_to_shown(folder: Path, shown: dict[str, float]) -> Iterator[float]:
     """Yield the seconds from the moment at which each round was written to its being in the list and in the viewer."""
     for one in read_rounds(folder):
         written = (folder / "rounds" / f"{one.number:03d}" / "report.json").stat().st_mtime
-        yield shown[f"judged Round {one.number}"] - written
+        yield shown.get(f"judged Round {one.number}", math.inf) - written
 
 
 def panes_apart(page: Page) -> list[float]:

@@ -80,6 +80,20 @@ def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: Simpl
     asyncio.run(run())
 
 
+def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_even_of_another_event(
+    busy_studio: SimpleNamespace,
+):
+    async def run() -> None:
+        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+            page.drawing_seconds = 0.2
+            events = [await page.send("top-bar", "refresh") for _ in range(4)]
+            await page.wait(lambda: page.updates.get(events[-1]))
+            pairs = list(zip(page.history[::2], page.history[1::2], strict=False))
+            assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
+
+    asyncio.run(run())
+
+
 # ---------------------------------------------------------------------- one page
 
 
@@ -126,6 +140,26 @@ def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during_an_up
 
     asyncio.run(run())
     assert shown == [0, session.log.version]
+
+
+def test_a_stream_waits_for_the_page_to_draw_but_not_for_a_page_that_draws_nothing(monkeypatch: pytest.MonkeyPatch):
+    async def run() -> None:
+        streams = PageStreams()
+        async with streams.open("page") as stream:
+            await asyncio.wait_for(stream.drawn(), 1)  # nothing was sent
+            first, second = stream.next_update(), stream.next_update()
+            waiting = asyncio.ensure_future(stream.drawn())
+            for report in (first, "unknown 3", "", "x"):
+                streams.report_drawn(report)
+                await asyncio.sleep(0)
+            assert not waiting.done()
+            streams.report_drawn(second)
+            await waiting
+            monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.01)
+            stream.next_update()
+            await stream.drawn()
+
+    asyncio.run(run())
 
 
 def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
