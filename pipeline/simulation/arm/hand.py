@@ -257,6 +257,7 @@ class ArmHand:
     def _execute(self, plan: GraspPlan, target_object: Object) -> str:
         name, tool, approach = target_object.name, self.tool, plan.grasp.approach
         self.motion.follow(plan.path[1:])
+        self.motion.arrive()
         tool.prepare(plan.grasp)
         self.line(LIFT_M * approach, 0.9)
         if tool.feel_m:

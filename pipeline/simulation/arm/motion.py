@@ -12,6 +12,8 @@ MEAN_SPEED_RAD_S = 1.6
 """Mean speed of the fastest joint on a free path."""
 MIN_SECONDS = 0.35
 """Minimum duration of a motion."""
+ARRIVED_RAD = 0.02
+"""Largest error of a joint that has arrived."""
 
 
 class Motion:
@@ -73,6 +75,13 @@ class Motion:
         """Hold a posture."""
         self.commanded = np.array(q, float)
         self.physics.data.ctrl[self._servos] = self.commanded
+
+    def arrive(self, seconds: float = 3.0) -> None:
+        """Wait until the joints are where they were commanded, at most `seconds`: a wrist that turns far may lag."""
+        for _ in range(round(seconds / TIMESTEP)):
+            if np.abs(self.q - self.commanded).max() < ARRIVED_RAD:
+                return
+            self.physics.step()
 
     def open(self, width: float) -> None:
         """Open the fingers to a distance in metres."""

@@ -1,4 +1,4 @@
-"""The arm opens and shuts parts: it takes hold from the front and follows the joint's path."""
+"""The arm opens and shuts parts: it pushes, or takes hold from the front, and follows the joint's path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.arm.kinematics import nearest_equivalent
 from pipeline.simulation.arm.tools.grasp import Grasp, turned
+from pipeline.simulation.arm.tools.part_pushes import push_grasps
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.oracle.moves import PartMotion
 
@@ -21,6 +22,10 @@ PULL_SPEED_M_S = 0.12
 """Mean speed of the held point."""
 MAX_OPEN_ERROR = 0.15
 """Share of its travel by which a part may be off after it was lost."""
+MAX_PUSH_ERROR = 0.08
+"""The same after a push."""
+OVERSHOOT_M = 0.005
+"""How far a push leads beyond the part's last position."""
 STEPS = 24
 """Postures along the joint's path."""
 
@@ -51,9 +56,10 @@ def part_plans(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart) -> It
     if not part.upright:
         yield f"{part.name} of {name} turns about a level hinge, and the arm turns parts about the vertical only"
         return
-    grasps = hand.tool.find_part_grasps(name, part)
+    travel, physics, tool = motion.share * part.end - part.value, hand.physics, hand.tool
+    grasps = (*push_grasps(physics, name, part, travel, tool.tip_m), *tool.find_part_grasps(name, part))
     if not grasps:
-        yield f"no grasp: {hand.tool.part_refusal(name, part)}"
+        yield f"no grasp: {tool.part_refusal(name, part)}"
     for grasp, turn in ((g, t) for g in grasps for t in g.turns):
         yield _plan(hand, motion, part, grasp, turned(grasp.hand, turn))
 
@@ -92,14 +98,33 @@ def _follows(hand: "ArmHand", pose: np.ndarray, part: ArticulatedPart, travel: f
 
 
 def _execute(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, plan: PartPlan) -> str:
-    """Take hold, move the part and let go. Return why not; empty on success."""
+    """Push the part, or take hold, move it and let go. Return why not; empty on success."""
     name, kinematics, tool, grasp = motion.object, hand.kinematics, hand.tool, plan.grasp
     path = hand.way(plan.q_before, None)
     if path is None:
         return f"the arm finds no way to {part.name} of {name} without a collision"
     hand.motion.follow(path[1:])
+    hand.motion.arrive()
     tool.prepare(grasp)
     hand.line(APPROACH_M * grasp.approach, 0.8)
+    reason = (_push if grasp.pushes else _pull)(hand, motion, part, grasp)
+    back = kinematics.forward(hand.motion.commanded)[:3, 2]
+    hand.line(-APPROACH_M * back, 0.6)
+    hand.physics.settle(1.5)
+    return reason
+
+
+def _push(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Grasp) -> str:
+    """Push the part with the closed hand before it. Return why it is not where it should be; empty on success."""
+    travel = motion.share * part.end - part.value
+    _follow_joint(hand, part, travel + np.sign(travel) * OVERSHOOT_M / max(part.lever, 1e-6))
+    off = abs(hand.physics.state()[motion.object].part(part.name).open - motion.share)
+    return "" if off < MAX_PUSH_ERROR else f"{part.name} of {motion.object} stuck, or the hand slid off it"
+
+
+def _pull(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, grasp: Grasp) -> str:
+    """Take hold of the part, move it and let go. Return why not; empty on success."""
+    name, tool = motion.object, hand.tool
     if tool.feel_m:
         hand.line(tool.feel_m * grasp.approach, tool.feel_m / 0.03, lambda: tool.touches(name))
     reason = tool.hold(name, grasp)
@@ -108,9 +133,6 @@ def _execute(hand: "ArmHand", motion: PartMotion, part: ArticulatedPart, plan: P
         off = abs(hand.physics.state()[name].part(part.name).open - motion.share)
         reason = "" if tool.is_holding(name) or off < MAX_OPEN_ERROR else f"{part.name} of {tool.loss(name)}"
     tool.release(lambda opening: not hand.clearance.first_collision(hand.motion.commanded, opening, None, (name,)))
-    back = kinematics.forward(hand.motion.commanded)[:3, 2]
-    hand.line(-APPROACH_M * back, 0.6)
-    hand.physics.settle(1.5)
     return reason
 
 

@@ -21,6 +21,7 @@ class FingerTool:
 
     carry_speed = 1.6
     feel_m = 0.0
+    tip_m = fingers.tip_offset(0.0)
 
     def __init__(self, physics: Physics, motion: Motion):
         self.physics, self.motion = physics, motion

@@ -23,6 +23,8 @@ class Grasp:
     """Cost, lower is better: distance from the middle in metres plus penalties."""
     part: str = ""
     """Name of the part that is held; empty for the object itself."""
+    pushes: bool = False
+    """Whether the closed hand only pushes and does not hold."""
 
     @property
     def approach(self) -> np.ndarray:

@@ -18,6 +18,7 @@ class SuctionTool:
 
     carry_speed = 0.8
     feel_m = STANDOFF_M + 0.012
+    tip_m = 0.0
 
     def __init__(self, physics: Physics):
         self.physics, self.vacuum = physics, Vacuum(physics)

@@ -17,6 +17,8 @@ class Tool(Protocol):
     """Mean speed of the fastest joint while something is held, in rad/s."""
     feel_m: float
     """Length of the last stretch of the approach, moved slowly until the tool touches; 0 to go all the way at once."""
+    tip_m: float
+    """Distance from the pinch point to the end of the tool when nothing is held, for pushes."""
 
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""

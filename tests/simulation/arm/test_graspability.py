@@ -8,7 +8,7 @@ import pytest
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import proposals
 from pipeline.simulation import kit
-from pipeline.simulation.graspability import why_not_picked
+from pipeline.simulation.arm.graspability import why_not_picked
 from pipeline.tasks import ask_for_proposals, scene_to_json
 
 
