@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from pipeline.planner.language.errors import UnclearPhrase
-from pipeline.planner.language.noun_phrases import NounPhrases
+from pipeline.planner.language.phrases.noun_phrases import NounPhrases
 from pipeline.planner.scene_objects import SceneObject, ScenePart
 
 PartReference = tuple[SceneObject, ScenePart]

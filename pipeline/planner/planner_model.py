@@ -15,6 +15,7 @@ from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.corrections import corrected_plan, correction_offers, is_correction
 from pipeline.planner.language.errors import UnclearPhrase
+from pipeline.planner.language.frames_of_words import named_objects
 from pipeline.planner.language.instruction_reader import InstructionReader
 from pipeline.planner.language.offers import second_reading
 from pipeline.planner.language.wording import in_plain_words
@@ -70,12 +71,21 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         reader = _reader(scene)
         instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
         either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
-        second = second_reading(reader, text, scene)
         earlier = read_sentences(before) if before else None
+        second = second_reading(reader, _with_objects(text, earlier or (), reader), scene)
         offered = [*(correction_offers(reader, text, earlier)[:2] if earlier else ()), *second.offers]
-        works = [] if instead else either or offered or _nearest(text, scene)
+        works = [] if instead else list(dict.fromkeys((*either, *offered))) or _nearest(text, scene)
         reason = in_plain_words(_with_remark(str(unclear), second.remark), reader.names)
         return {"fits": False, "reason": reason, "instead": instead, "works": works[:MAX_SUGGESTIONS]}
+
+
+def _with_objects(text: str, before: Sequence[PlannedGoal], reader: InstructionReader) -> str:
+    """Return a text that names no object, after the objects that the task before moves."""
+    reader.reset()
+    moved = dict.fromkeys(name for goal in before for name in goal.carried if name in reader.names)
+    if not moved or named_objects(reader.tokens(text), reader).moved:
+        return text
+    return f"{listed([f'the {reader.names[name]}' for name in moved])} {text}"
 
 
 def _with_remark(reason: str, remark: str) -> str:

@@ -26,6 +26,8 @@ from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 OPEN_SHARE = 0.6
 """Share of its travel from which a part counts as open."""
+SAME_PLACE = 0.05
+"""Metres between two centres on the ground up to which objects stand at the same place."""
 OBJECT_MARGIN = 0.04
 """Free metres beside each object in a zone or a container that the program adds."""
 
@@ -150,6 +152,10 @@ def already_met(goal: PlannedGoal, objects: Sequence[SceneObject], table: TableT
         along, across = ends.T if goal.along == "right" else ends.T[::-1]
         in_line = np.all(np.diff(along) > 0) and np.ptp(across) < 0.06
         return f"{listed(goal.names)} stand in a row in this order already" if in_line else ""
+    if goal.kind == "stacked" and all(rests_on(up, low) for low, up in pairwise(objects)):
+        return f"{listed(goal.names)} are stacked in this order already"
+    if goal.kind == "where" and distance < SAME_PLACE:
+        return f"{a.name} stands where {b.name} stands already"
     if (goal.kind == "near" and distance < near_distance(a, b)) or (
         goal.kind == "away" and distance > away_distance(a, b)
     ):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pipeline.planner.language.lexicon import class_members, tables
-from pipeline.planner.language.object_names import plain_names
-from pipeline.planner.language.phrase_words import name_words
-from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.phrases.object_names import plain_names
+from pipeline.planner.language.phrases.phrase_words import name_words
+from pipeline.planner.language.phrases.start_state import StartState
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import (
     TableTop,

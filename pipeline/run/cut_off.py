@@ -1,11 +1,24 @@
-"""Objects that the picture's edge cuts off: their size and place are a guess, so no task is proposed about them."""
+"""Objects about which no task is proposed: their size and place are a guess, or they stand beyond the table."""
 
 import numpy as np
 
 from pipeline.project import Project
+from pipeline.simulation import kit
 
+MAX_OVERHANG_M = 0.02
+"""Metres by which an object's outline may extend beyond the table."""
 MIN_EDGE_PIXELS = 8
 """Pixels of a mask on the picture's edge from which the object is cut off."""
+
+
+def doubtful_objects(project: Project, scene: kit.Scene) -> dict[str, str]:
+    """Return why no task is proposed about an object, by its name, for those cut off or beyond the table."""
+    beyond = {
+        one.name: f"{one.name} stands beyond the table's edge"
+        for one in scene.objects
+        if scene.table.depth(one.outline).min() < -MAX_OVERHANG_M
+    }
+    return beyond | cut_off_objects(project)
 
 
 def cut_off_objects(project: Project) -> dict[str, str]:

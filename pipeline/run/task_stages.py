@@ -9,7 +9,7 @@ from pipeline.models.stage_model import StageModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
-from pipeline.run.cut_off import cut_off_objects
+from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
@@ -46,7 +46,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     not_picked = why_not_picked(scene, project_robot(project, services))
     for reason in not_picked.values():
         yield Progress("task", f"proposals carry what the robot can pick up: {reason}")
-    facts = SceneFacts(notes, not_picked, cut_off_objects(project))
+    facts = SceneFacts(notes, not_picked, doubtful_objects(project, scene))
     candidates = yield from _proposals(project, services, model, facts, is_needed=text is None)
     proposed = yield from _chosen(candidates, project, services)
     if refused:
@@ -70,7 +70,7 @@ class SceneFacts:
     not_picked: Mapping[str, str]
     """Why the robot cannot pick it up."""
     doubtful: Mapping[str, str]
-    """Why its size and place are a guess."""
+    """Why no task is about it: its size and place are a guess, or it stands beyond the table."""
 
 
 def _chosen(
@@ -113,7 +113,7 @@ def _proposals(
         yield Progress("task", f"proposal left out: {reason}")
     if answered.dropped and not answered.tasks:
         yield Progress("task", f"no proposal of {model.name} can be used; the offline rules propose tasks instead")
-        answered = ask_for_proposals(scene, PlannerModel())
+        answered = ask_for_proposals(scene, PlannerModel(), notes=facts.notes, doubtful=facts.doubtful)
     return answered.tasks
 
 

@@ -94,6 +94,17 @@ def object_confidences(
     )
 
 
+def identity_doubts(scene: Scene, matches: Iterable[Match]) -> dict[str, str]:
+    """Return by an object's name why it may be another object than the placed asset; none for those that are sure.
+
+    An object without an asset, or one whose asset a person chose, is what it looks like.
+    """
+    matched = {m.segment_id: m for m in matches}
+    found = {p.name: _match_doubt(matched.get(p.segment_id), p.asset_id) for p in scene.placements}
+    human = {p.name for p in scene.placements if (m := matched.get(p.segment_id)) and m.source == "human"}
+    return {name: doubt for name, doubt in found.items() if doubt and name not in human}
+
+
 def object_depth(p: Placement, k: Intrinsics, world_from_camera: np.ndarray, box: PixelBox, step: int) -> np.ndarray:
     """Return the depth in metres of one object alone in every step-th pixel of a box, of shape (h, w); 0 beside it."""
     u, v = np.meshgrid(np.arange(box.left, box.right, step), np.arange(box.top, box.bottom, step))

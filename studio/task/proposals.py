@@ -8,12 +8,14 @@ from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
 from pipeline.planner.goals import read_sentences
-from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.phrases.object_names import plain_names
 from pipeline.planner.language.wording import in_plain_words, sentences_in_words
 from pipeline.planner.plans import TableTop
 from pipeline.planner.scene_objects import scene_objects
+from pipeline.project import Project
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
+from pipeline.scene.confidence import identity_doubts
 from pipeline.simulation import kit
 from pipeline.tasks import Task, scene_to_json
 from studio.sessions.session import Session
@@ -132,6 +134,17 @@ def goals_in_words(goals: Sequence[str], names: Mapping[str, str]) -> list[str]:
     return list(sentences_in_words(planned, names)) if planned else [in_plain_words(goal, names) for goal in goals]
 
 
+def identity_warnings(project: Project, task: Task) -> list[str]:
+    """Return one sentence for each object of a task of which it is uncertain what it is."""
+    scene, names = project.scene(), object_names(project.folder)
+    doubts = identity_doubts(scene, project.matches() or ()) if scene else {}
+    return [
+        f"It is uncertain whether this is the {names.get(name, name)}: {doubts[name]}."
+        for name in task.objects
+        if name in doubts
+    ]
+
+
 def _card(session: Session, task: Task) -> dict[str, Any]:
     names = object_names(session.project.folder)
     record = _rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session)))
@@ -142,7 +155,8 @@ def _card(session: Session, task: Task) -> dict[str, Any]:
         "words": in_plain_words(task.instruction, names),
         "kind": task.kind,
         "goals": goals_in_words(task.goals, names),
-        "objects": task.objects,
+        "objects": [names.get(name, name.replace("_", " ")) for name in task.objects],
+        "doubts": [translated(doubt) for doubt in identity_warnings(session.project, task)],
         "source": task.source,
         "level": _level(task.difficulty),
         **record,

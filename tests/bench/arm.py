@@ -25,7 +25,7 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
-from pipeline.run.cut_off import cut_off_objects
+from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.arm.graspability import why_not_picked
 from pipeline.simulation.robots import ROBOTS
@@ -81,7 +81,7 @@ def proposals_for(folder: Path, robot: str, sandbox: Sandbox) -> tuple[tuple[Tas
     """Return the planner's proposals that the robot can do by the dry run, and how many it cannot: as the app does."""
     scene, project = kit.Scene.load(folder), Project.open(folder)
     candidates = ask_for_proposals(
-        scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=cut_off_objects(project),
+        scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=doubtful_objects(project, scene),
         alternatives=True,
     ).tasks  # fmt: skip
     results = best_first(list(plan_candidates(candidates, folder, sandbox, robot)), 12)

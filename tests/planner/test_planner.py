@@ -16,7 +16,7 @@ from pipeline.planner import PlannerModel, program_writer, source_edits
 from pipeline.planner.goals import named_objects, read_sentences, sentences
 from pipeline.planner.language.lexicon import lookalike_groups, singular, synonyms
 from pipeline.planner.language.lexicon import tables as lexicon_tables
-from pipeline.planner.language.phrase_words import all_words
+from pipeline.planner.language.phrases.phrase_words import all_words
 from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import scene_objects

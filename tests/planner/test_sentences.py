@@ -10,7 +10,7 @@ from sentence_judge import FACTS, SENSIBLE, UNDERSTOOD, WRONG, judge_file, scene
 
 from pipeline.planner.language.errors import UnclearPhrase
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.phrases.object_names import plain_names
 from pipeline.planner.language.wording import sentences_in_words
 from pipeline.planner.plans import TableTop, already_met
 from pipeline.planner.proposals import proposals
@@ -53,6 +53,42 @@ def test_no_sentence_is_carried_out_as_another_task(name):
 def test_a_place_that_the_goals_do_not_state_is_asked_back(sentence, unread):
     with pytest.raises(TaskError, match=unread):
         understand(sentence, scene_facts("pantry"))
+
+
+@pytest.mark.parametrize(
+    ("scene", "sentence", "goals"),
+    [
+        (
+            "sizes",
+            "exactly two of the three cubes to the back",
+            ("wooden_cube is in far_zone, marked on the table", "red_cube is in far_zone, marked on the table"),
+        ),
+        (
+            "blocks",
+            "Stack the yellow block, the blue cube, the red cube and the purple cube in this order, bottom first",
+            ("yellow_block, blue_cube, red_cube and purple_cube are stacked, bottom first",),
+        ),
+        (
+            "stack",
+            "put the blue block into the bin, then put the red cube where the block was",
+            ("blue_block is inside white_bin", "then red_cube stands where blue_block stood"),
+        ),
+    ],
+)
+def test_a_sentence_is_read_as_these_goals(scene, sentence, goals):
+    assert understand(sentence, scene_facts(scene)).goals == goals
+
+
+def test_a_place_that_is_not_free_is_asked_back():
+    with pytest.raises(TaskError, match="the yellow cube stands there") as error:
+        understand("put the red cube where the yellow cube is", scene_facts("stack"))
+    assert error.value.alternatives[0] == "Swap the red cube and the yellow cube."
+
+
+def test_parts_that_are_not_understood_are_left_out_of_offers_only():
+    with pytest.raises(TaskError, match="client") as error:
+        understand("I have got a client on the line, I need the hammer brought to the left side", scene_facts("desk"))
+    assert "Move the yellow hammer into the zone on the left." in error.value.alternatives
 
 
 @pytest.mark.parametrize("scene", SCENES)

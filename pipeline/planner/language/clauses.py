@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.planner.language.sentence_parts import split_segments, stripped
+from pipeline.planner.language.statements.sentence_parts import split_segments, stripped
 from pipeline.planner.language.tokens import COMMA, Token
 
 LEAVE = Token("leave", {"verbs": "ignore"})

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from pipeline.planner.language.errors import UnclearPhrase, UnparsedClause
-from pipeline.planner.language.sentence_parts import modifier_of, place_of, split_segments, without_relative
-from pipeline.planner.language.statements import StatementReader
+from pipeline.planner.language.statements.sentence_parts import modifier_of, place_of, split_segments, without_relative
+from pipeline.planner.language.statements.statement_reader import StatementReader
 from pipeline.planner.language.tokens import Token, text_of
 from pipeline.planner.scene_objects import SceneObject
 

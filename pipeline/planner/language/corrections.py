@@ -7,9 +7,9 @@ from pipeline.planner.language.clauses import clauses_of, is_later, leaves_alone
 from pipeline.planner.language.coverage import has_content
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.noun_phrases import Mentions
-from pipeline.planner.language.phrase_words import name_words
-from pipeline.planner.language.sentence_parts import modifier_of, split_segments, without_relative
+from pipeline.planner.language.phrases.noun_phrases import Mentions
+from pipeline.planner.language.phrases.phrase_words import name_words
+from pipeline.planner.language.statements.sentence_parts import modifier_of, split_segments, without_relative
 from pipeline.planner.language.tokens import Token, text_of
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan
@@ -98,7 +98,7 @@ def _changed(
         left = _without(reader, rest[1:], before)
         if left is not None:
             return left
-    if not kind and rest[0].has("sequence"):
+    if kind in ("", "add") and rest[0].has("sequence"):
         later = reader.plan(rest[1:])
         stage = 1 + max(goal.stage for goal in before)
         return [*before, *(replace(goal, stage=goal.stage + stage) for goal in later.goals)]
@@ -167,8 +167,8 @@ def correction_offers(reader: InstructionReader, text: str, before: Sequence[Pla
                 plan = TaskPlan("several", tuple(dict.fromkeys(goals)))
                 reader.refuse_unread(rest, plan)
                 found.append(instruction_of(plan.goals, reader.names))
-        except UnclearPhrase:
-            continue
+        except UnclearPhrase as error:
+            found += [one for one in error.alternatives if one.endswith(".")]
     return tuple(dict.fromkeys(found))
 
 

@@ -1,28 +1,21 @@
 """Goals that the objects, relations and places of a text suggest where the text itself cannot be read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from pipeline.planner.language.arrangements import ordered_objects
 from pipeline.planner.language.clauses import leaves_alone
-from pipeline.planner.language.errors import UnclearPhrase
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.lexicon import class_members
-from pipeline.planner.language.orders import take_order
-from pipeline.planner.language.phrase_words import name_words
-from pipeline.planner.language.sentence_parts import SIDE_OF_RANK
+from pipeline.planner.language.spans import MAX_CHOICES, Span, spans_of
+from pipeline.planner.language.statements.arrangements import ordered_objects
+from pipeline.planner.language.statements.orders import take_order
+from pipeline.planner.language.statements.sentence_parts import SIDE_OF_RANK
 from pipeline.planner.language.tokens import STOP, Token, text_of
 from pipeline.planner.plans import by_colour, stacking_order
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
 Goals = tuple[PlannedGoal, ...]
-MAX_PHRASE = 6
-"""Most words of a phrase for one object."""
-MAX_CHOICES = 3
-"""Most objects of which an unclear phrase is tried as each."""
 PAIR_RELATIONS = ("inside", "on", "near", "left_of", "right_of", "behind", "in_front_of", "away")
 SIDES = ("left", "right", "near", "far", "middle")
 ROW_WORDS = {"row", "line", "align", "queue", "column", "sort", "order", "arrange", "rank", "lineup", "sorted",
@@ -30,30 +23,17 @@ ROW_WORDS = {"row", "line", "align", "queue", "column", "sort", "order", "arrang
 TOWER_WORDS = {"tower", "stack", "pile", "heap", "stacked", "piled", "skyscraper",
                "bottom", "layer", "layers", "base"}  # fmt: skip
 SWAP_WORDS = {"swap", "switch", "exchange", "trade", "places", "swapped", "interchange", "positions", "where"}
+LOW_WORDS = {"bottom", "lowest", "base", "undermost", "lowermost", "foundation", "underneath"}
+HIGH_WORDS = {"top", "uppermost", "topmost", "highest", "tip", "crown"}
+ORDER_WORDS = {"first", "then", "last", "second", "third", "finally", "next", "lastly"}
 TOGETHER_WORDS = {"together", "gather", "group", "cluster", "collect", "assemble"}
 NEW_CONTAINERS = {"crate": "bin", "bin": "bin", "basket": "bin", "trash": "bin", "rubbish": "bin", "tray": "tray",
                   "container": "tray", "box": "bin", "bucket": "bin"}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Span:
-    """A part of a text that names objects."""
-
-    start: int
-    end: int
-    choices: tuple[tuple[SceneObject, ...], ...]
-    """What it may refer to; several where it is unclear."""
-    is_pronoun: bool = False
-
-    @property
-    def objects(self) -> tuple[SceneObject, ...]:
-        """Return what it refers to most likely."""
-        return self.choices[0] if self.choices else ()
-
-
-@dataclass(frozen=True)
 class NamedObjects:
-    """What a text names, and what it says is to be left alone."""
+    """Names of the objects of a text: those to move or to use as targets, and those to leave alone."""
 
     moved: frozenset[str]
     kept: frozenset[str]
@@ -76,7 +56,7 @@ class Suggestion:
     goals: Goals | str
     """Goals, or an instruction that states them."""
     weight: float
-    """How much speaks for them, besides the objects and relations that they share with the text."""
+    """Score of the kind of suggestion; `offers.py` adds the score for objects and relations that the text names."""
 
 
 def suggested_goals(tokens: Sequence[Token], reader: InstructionReader) -> Iterator[Suggestion]:
@@ -133,85 +113,7 @@ def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], int]]:
             clause.append(token)
 
 
-# Objects
-
-
-def spans_of(tokens: Sequence[Token], reader: InstructionReader) -> list[Span]:
-    """Return the parts of a text that name objects, in their order."""
-    found: list[Span] = []
-    at = 0
-    while at < len(tokens):
-        span = _span_at(list(tokens), at, reader)
-        if span is None and tokens[at].has("pronouns") and not tokens[at].has("scene"):
-            span = Span(at, at + 1, (), True)
-        if span is not None:
-            found.append(span)
-            at = span.end
-        else:
-            at += 1
-    return found
-
-
-def _span_at(tokens: list[Token], at: int, reader: InstructionReader) -> Span | None:
-    unclear: Span | None = None
-    for size in range(min(MAX_PHRASE, len(tokens) - at), 0, -1):
-        piece = tokens[at : at + size]
-        if not _may_name(piece):
-            continue
-        goes_on = at + size < len(tokens) and _is_noun(tokens[at + size])
-        try:
-            chosen = reader.statements.phrases.select(piece).objects
-        except UnclearPhrase as error:
-            if unclear is None and (choices := _choices(error, piece, reader)):
-                unclear = Span(at, at + size, choices)
-            continue
-        if not goes_on:
-            return Span(at, at + size, (chosen,))
-    if (
-        unclear
-        and unclear.end - at > 1
-        and any(_reads(tokens[i : unclear.end], reader) for i in range(at + 1, unclear.end))
-    ):
-        return None  # "range the four cubes": the words behind the unknown one name objects
-    return unclear
-
-
-def _reads(piece: list[Token], reader: InstructionReader) -> bool:
-    try:
-        return _may_name(piece) and bool(reader.statements.phrases.select(piece).objects)
-    except UnclearPhrase:
-        return False
-
-
-def _may_name(piece: Sequence[Token]) -> bool:
-    named = any(t.has("scene", "nouns", "known", "class_words", "colours", "anything", "others") for t in piece)
-    joins = ("relations", "comma", "conjunctions", "verbs", "pronouns", "places", "copulas", "modals", "stop")
-    ends = piece[-1].has("determiners", "fillers") and not piece[-1].has("scene", "nouns", "anything")
-    return (
-        named
-        and not ends
-        and not any(t.has(*joins) and not t.has("scene", "nouns", "class_words", "ranks", "anything") for t in piece)
-    )
-
-
-def _is_noun(token: Token) -> bool:
-    return token.has("scene", "nouns", "known", "class_words") and not token.has("places", "relations")
-
-
-def _choices(
-    error: UnclearPhrase, piece: Sequence[Token], reader: InstructionReader
-) -> tuple[tuple[SceneObject, ...], ...]:
-    is_word = any(t.has("scene", "nouns", "known", "class_words", "colours", "anything") for t in piece[-1:])
-    names = [*error.suggested, *error.alternatives] if is_word else []
-    found: list[tuple[SceneObject, ...]] = []
-    for name in names[:MAX_CHOICES]:
-        with suppress(UnclearPhrase):
-            found.append(reader.statements.phrases.read(name))
-    if found:
-        return tuple(dict.fromkeys(found))
-    member = next((t.text for t in piece if t.text in class_members()), "")
-    alike = tuple(o for o in reader.objects if member and class_members()[member] & name_words(o))
-    return (alike,) if alike else ()
+# Relations and places
 
 
 def _resolved(span: Span, last: Sequence[Span]) -> Span:
@@ -220,9 +122,6 @@ def _resolved(span: Span, last: Sequence[Span]) -> Span:
         return span
     known = [one for one in last if not one.is_pronoun][-2:]
     return replace(span, choices=tuple(choice for one in known for choice in one.choices[:1])[:MAX_CHOICES])
-
-
-# Relations and places
 
 
 def _frames(clause: Sequence[Token], spans: Sequence[Span], last: Sequence[Span]) -> Iterator[list[Goals]]:
@@ -237,7 +136,11 @@ def _frames(clause: Sequence[Token], spans: Sequence[Span], last: Sequence[Span]
         before = [s for s in spans if s.end <= at and s.start not in targets]
         after = [s for s in spans if s.start > at]
         subject = _joined_with(before[-1], before, clause) if before else list(last[:1])
-        if relation in PAIR_RELATIONS and after:
+        if relation in ("inside", "on") and not after and len(before) > 1:  # "two cubes, one bin: both of them in"
+            holders = [s for s in before if all(o.container or relation == "on" for o in s.objects)][-1:]
+            moved = [s for s in before if s not in holders][:1]
+            yield _related(relation, moved, holders) if holders and moved else []
+        elif relation in PAIR_RELATIONS and after:
             target = after[:1]
             subject = subject or after[1:2]
             targets |= {s.start for s in target}
@@ -339,13 +242,43 @@ def _arrangements(tokens: Sequence[Token], reader: InstructionReader) -> Iterato
             yield (PlannedGoal("in_row", tuple(o.name for o in by_colour(objects)), along),)
     if words & TOWER_WORDS or any(t.value("arrangements") == "tower" for t in tokens):
         flat = [o for o in objects if o.shape in ("cube", "box") and not o.container]
-        for ordered in (objects, stacking_order(objects), stacking_order(flat), stacking_order(flat)[:3]):
+        placed = _by_position(tokens, reader)
+        for ordered in (placed, objects, stacking_order(objects), stacking_order(flat), stacking_order(flat)[:3]):
             if len(ordered) > 1:
                 yield (PlannedGoal("stacked", tuple(o.name for o in ordered)),)
+    elif words & (ORDER_WORDS | {"in", "into", "inside"}):
+        yield from _filled(objects, words)
     if words & TOGETHER_WORDS:
         yield tuple(PlannedGoal("in_zone", (o.name, "zone")) for o in objects)
     if words & {"apart", "separate", "distance", "space"}:
         yield tuple(PlannedGoal("away", (a.name, b.name)) for a, b in combinations(objects, 2))
+
+
+def _filled(objects: Sequence[SceneObject], words: set[str]) -> Iterator[Goals]:
+    """Yield all objects put into the one container among them, in their order where words of order are named."""
+    holders = [o for o in objects if o.container]
+    if len(holders) == 1:
+        inside = tuple(_pair("inside", o, holders[0]) for o in objects if o not in holders)
+        if words & ORDER_WORDS:
+            yield tuple(replace(goal, stage=stage) for stage, goal in enumerate(inside))
+        yield inside
+
+
+def _by_position(tokens: Sequence[Token], reader: InstructionReader) -> list[SceneObject]:
+    """Return the objects that a text names by the position in a tower that is named beside each, lowest first."""
+    ranked: list[tuple[int, SceneObject]] = []
+    for span in (span for span in spans_of(tokens, reader) if len(span.objects) == 1):
+        beside = {word for t in _until_comma(tokens[span.end :]) for word in t.text.split()}
+        rank = 0 if beside & LOW_WORDS else 2 if beside & HIGH_WORDS else 1
+        ranked = [(r, o) for r, o in ranked if o != span.objects[0] or rank == 1]
+        if span.objects[0] not in [o for _, o in ranked]:
+            ranked.append((rank, span.objects[0]))
+    return [o for _, o in sorted(ranked, key=lambda one: one[0])]
+
+
+def _until_comma(tokens: Sequence[Token]) -> Sequence[Token]:
+    end = next((i for i, t in enumerate(tokens) if t.has("comma", "stop", "conjunctions", "sequence")), len(tokens))
+    return tokens[:end]
 
 
 def _pairs(tokens: Sequence[Token], reader: InstructionReader) -> Iterator[Goals]:
@@ -377,8 +310,10 @@ def _of_one(a: SceneObject, relations: Sequence[str], reader: InstructionReader)
 
 
 def kinds_named(tokens: Sequence[Token]) -> Mapping[str, int]:
-    """Return how often a text names each relation and each side of the table."""
+    """Return how often a text names each relation and each side of the table, but for those that state an order."""
     found: dict[str, int] = {}
+    if take_order(text_of(tokens))[1].along:  # "left to right" names no side
+        tokens = [t for t in tokens if t.value("places") not in ("left", "right", "near", "far")]
     for token in tokens:
         place = token.value("places") or SIDE_OF_RANK.get(token.value("extremes"), "")
         for key in {token.value("relations"), place} - {""}:

@@ -10,10 +10,11 @@ from pipeline.planner.language.conditions import take_condition
 from pipeline.planner.language.coverage import unread_words, unstated_words
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.normalisation import plain
-from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
-from pipeline.planner.language.object_names import plain_names, scene_words
-from pipeline.planner.language.orders import take_order
-from pipeline.planner.language.sentence_parts import (
+from pipeline.planner.language.phrases.noun_phrases import Mentions, NounPhrases
+from pipeline.planner.language.phrases.object_names import plain_names, scene_words
+from pipeline.planner.language.phrases.start_state import StartState
+from pipeline.planner.language.statements.orders import take_order
+from pipeline.planner.language.statements.sentence_parts import (
     Sentence,
     content_of,
     place_of,
@@ -21,8 +22,7 @@ from pipeline.planner.language.sentence_parts import (
     stripped,
     take_apart,
 )
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.language.statements import SET_VERBS, Goals, StatementReader
+from pipeline.planner.language.statements.statement_reader import SET_VERBS, Goals, StatementReader
 from pipeline.planner.language.tokens import COMMA, Token, text_of, tokenize
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TableTop, TaskPlan
@@ -114,6 +114,7 @@ class InstructionReader:
         if not goals:
             raise RefusedClause(unmet or "the words name no action: say what to do with which object")
         self._refuse_contradiction(goals)
+        self._refuse_taken_place(goals)
         return _plan(kinds, self._without_kept(goals))
 
     def _sooner(self, when: Token, stated: Sequence[Token]) -> list[PlannedGoal]:
@@ -132,6 +133,15 @@ class InstructionReader:
                 offers = [instruction_of([replace(goal, stage=0)], self.names) for goal in (one, other)]
                 name = self.names[one.names[0]]
                 raise UnclearPhrase(f"the {name} is to be at two places: say which", name, alternatives=offers)
+
+    def _refuse_taken_place(self, goals: Sequence[PlannedGoal]) -> None:
+        """Raise UnclearPhrase where an object is to stand in the place of one that no goal moves away."""
+        carried = {name for goal in goals for name in goal.carried}
+        for goal in goals:
+            if goal.kind == "where" and goal.names[1] not in carried:
+                offers = [f"Swap the {self.names[goal.names[0]]} and the {self.names[goal.names[1]]}."]
+                name = self.names[goal.names[1]]
+                raise UnclearPhrase(f"the {name} stands there: say where it is to go", name, alternatives=offers)
 
     def _without_kept(self, goals: list[PlannedGoal]) -> list[PlannedGoal]:
         """Return the goals; raise where one of them moves what is to be left alone."""
@@ -286,7 +296,7 @@ def _is_statement(tokens: Sequence[Token], index: int) -> bool:
     if sentence.boundary:
         return True
     _, segments = split_segments(tokens)
-    whole = [s for s in segments if content_of(s[1])]
+    whole = [s for s in segments if content_of(s[1]) and not _is_order(s[1])]
     places = any(t.has("places", "arrangements") and not t.has("scene") for t in tokens[1:] or tokens)
     tops = any(relation == "on" and not content_of(rest) for relation, rest, _ in segments)
     return bool(whole) or places or (tops and index > 0) or any(t.has("relative") for t in tokens[:0])
@@ -295,7 +305,15 @@ def _is_statement(tokens: Sequence[Token], index: int) -> bool:
 def _relates(tokens: Sequence[Token]) -> bool:
     """Return whether a piece states a relation to objects, not only to a side of the table."""
     segments = split_segments(tokens)[1]
-    return any(content_of(rest) and not place_of(rest) and relation != "to" for relation, rest, _ in segments)
+    return any(
+        content_of(rest) and not place_of(rest) and relation != "to" and not _is_order(rest)
+        for relation, rest, _ in segments
+    )
+
+
+def _is_order(tokens: Sequence[Token]) -> bool:
+    """Return whether the words after "in" state an order: "in this order, bottom first"."""
+    return any(t.text == "order" for t in tokens[:3])
 
 
 def _only_orders(tokens: Sequence[Token], before: Sequence[Sequence[Token]]) -> bool:

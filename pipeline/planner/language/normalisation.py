@@ -36,7 +36,7 @@ STEP = re.compile(
 FIRST_STEPS = ("1", "one")
 WORD_STEP = re.compile(
     r"(?:^|(?<=[;,.!\n])) *(?:the )?(first|firstly|second|secondly|third|thirdly|fourth|fourthly|fifth|fifthly|last|lastly|"
-    r"finally|a|b|c|d|e|next|(?:number )?(?:one|two|three|four|five))(?: (?:step|task|job|thing|of all))?(?: ?[:)] ?| - )\s*"
+    r"finally|a|b|c|d|e|next|(?:number )?(?:one|two|three|four|five))(?: (?:step|task|job|thing|work|action|move|point|item|stage|phase|order|command|of all))?(?: ?[:)] ?| - )\s*"
 )
 """Step that a word counts: "First: ", "second step: ", "b) "."""
 FIRST_WORDS = ("first", "firstly", "a", "one", "number one")
@@ -51,6 +51,9 @@ RULES: Sequence[tuple[str, str]] = (
     (r"(?:>=?|≥|min\.?) ?(?=\d)", " "), (r"\b(\d+ ?(?:cm|mm|m|inch|inches)) (?:away )?from\b", r"\1 away from"),
     (r"\bleave (?!it\b)([\w ]+?) out(?: of (?:it|this|that))?(?=\s*(?:$|[;,.!]))", r"leave \1 alone"),
     (r"\b(in|on|into|onto) there\b(?! (?:is|are)\b)", r"\1 it"),
+    (r"\b(?:to |in |into |at )?(?:the (?:place|spot|position) (?:of|where)|where) (the [\w ]+?) (?:is|was|has been|had been|stands|stood|sits|"
+     r"sat|lies|lay)(?: (?:now|before|at first|originally|standing))?(?=\s*(?:$|[;,.!]))", r"in the place of \1"),
+    (r"\bwhere (?:is|was|stands|stood) ((?:the )?[\w ]+?)(?=\s*(?:$|[;,.!]))", r"in the place of \1"),
     # sounds and words of spoken language
     (r"\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mhm|ye+ah|yep|yup|aha|oh|ah|whoops|you know|sort of|kind of(?= like)|or so|ta)\b,?", " "),
     (r"\blike (?=(?:on|in|next|behind|right|left|over|all the way)\b)", " "),
@@ -67,6 +70,12 @@ RULES: Sequence[tuple[str, str]] = (
      r"\2 (?:to )?where \1 (?:is|was|stands|stood|sits|sat)(?: now)?\b", r"swap \1 and \2"),
     (r"\bswap ([\w]+) or ([\w]+)\b", r"swap \1 and \2"),
     (r", (?:all )?(?:in )?(?:one|a|a single|one single) (?:straight |neat |nice |single )?(row|line|column)\b(?! of)", r" in a \1"),
+    (r"\b(?:in|into|on|onto|as|along|to form) (?:a|an|one|the same) (?:(?:dead|perfectly|single|straight|neat|nice|tidy|long|proper|orderly|"
+     r"horizontal|even|clean) )+(row|line|column|queue)\b(?! of)", r"in a \1"),
+    (r"\b(?:on|along) (?:a|one|the same) (row|line)\b(?! of)", r"in a \1"),
+    (r"\bstand (the [\w ]+?|it|them) (?:back )?up\b(?! (?:on|in)\b)", r"stand \1 upright"),
+    (r"\b(?:turn|flip|switch|change|swap) the (?:order|row|line|sequence) (?:round|around|about|over)\b|"
+     r"\b(?:reverse|invert|flip) the (?:order|row|line|sequence)\b", "the other way round"),
     (r"\b(?:all|both) in (?:one|a) (?:nice|long|neat) (row|line)\b", r"all in a \1"),
     # a later step, an earlier step
     (rf"\b(?:and |but )?(?:only )?(?:once|when|after|as soon as|if) {THAT} (?:is |are |has been |have been |was |were )"
@@ -108,6 +117,7 @@ RULES: Sequence[tuple[str, str]] = (
     (r"\bwhat(?= is (?:standing|lying|sitting|on|in|inside|still|left)\b)|\b(?:what(?:so)?ever|(?:all|anything|any objects?|any"
      r"thing at all|everything) (?:that|which))(?= (?:is|are|stands?|lies?|sits?|rests?|belongs?|can|could|may|does|has)\b)",
      "everything that"),
+    (r"\b(everything|anything|all|things|objects|stuff) (?=(?:you|one|i|we|people) (?:can|could|may|might) )", r"\1 that "),
     # extremes that follow their noun
     (r"\b(?:that is |which is |standing |lying |the one )?(?:clos(?:est|er)|near(?:est|er)) (?:to )?(?:the )?(?:very )?"
      r"(left|right|front|back|far|near)(?: hand)? (?:edge|side|end|border|rim)(?: of the (?:table|desk))?\b",
@@ -148,7 +158,7 @@ TOWER_RULES: Sequence[tuple[str, str]] = (
 
 def plain(text: str) -> str:
     """Return a text in lower case, in normal form; sentences end with ";"."""
-    text = text.lower().replace("’", "'").replace("`", "'").strip()
+    text = _without_code(text).lower().replace("’", "'").replace("`", "'").strip()
     text = BULLET.sub(" ; ", re.sub(r"\s*\n\s*", "\n", text))
     text = _with_steps(text)
     text = " ".join(re.sub(r"(?<![,;.!?:])\n(?! *;)", " , ", text).split())
@@ -165,6 +175,17 @@ def plain(text: str) -> str:
         for pattern, wording in TOWER_RULES:
             text = re.sub(pattern, wording, text)
     return " ".join(text.split())
+
+
+def _without_code(text: str) -> str:
+    """Return a text with the identifiers of program code as words: "move(redCube).toLeft()" as "move red Cube to Left".
+
+    Names that contain "_" stay as they are, unless they stand in brackets.
+    """
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text)
+    if re.search(r"\w\(\w*\)", text):
+        text = re.sub(r"[().;]+", " ", text)
+    return text
 
 
 def _with_steps(text: str) -> str:

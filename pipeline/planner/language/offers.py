@@ -1,7 +1,8 @@
-"""Second reading of words that were not understood: doable instructions about what they name, and what was not read."""
+"""Offers for a sentence that was not understood: feasible instructions about the objects and relations it names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from pipeline.planner.language.coverage import has_content, unknown_words
@@ -16,7 +17,7 @@ from pipeline.planner.language.frames_of_words import (
     suggested_goals,
 )
 from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.tokens import STOP, Token, text_of
+from pipeline.planner.language.tokens import COMMA, STOP, Token, text_of
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan, why_infeasible
 from pipeline.simulation.goals.spec import PlannedGoal
@@ -24,8 +25,10 @@ from pipeline.simulation.goals.spec import PlannedGoal
 MOST = 3
 MAX_WINDOWS = 160
 """Most windows of a clause that are read."""
+MAX_ASIDES, MAX_KEPT = 7, 30
+"""Most commas of a text of which parts are left out, and most choices of parts that are read."""
 MAX_TRIED = 40
-"""Most suggestions, best first, of which it is tried whether they are doable."""
+"""Most suggestions, best first, that are tested for feasibility."""
 BEGINS = ("verbs", "determiners", "scene", "nouns", "colours", "ranks", "class_words", "quantities", "numbers",
           "others", "anything", "soon", "shapes", "materials", "pronouns")  # fmt: skip
 ENDS = ("scene", "nouns", "places", "pronouns", "anything", "arrangements", "colours", "class_words", "extremes",
@@ -36,12 +39,12 @@ SIDES = {"left_zone": "left", "right_zone": "right", "near_zone": "near", "far_z
 
 @dataclass(frozen=True)
 class SecondReading:
-    """What a sentence that was not understood may ask for."""
+    """Offers for a sentence that was not understood."""
 
     offers: tuple[str, ...]
-    """Instructions that are doable and read as they are meant, nearest first."""
+    """Feasible instructions, best first; each is read as the goals that it was written for."""
     remark: str
-    """Sentence about the words that were not read; empty where all were."""
+    """Sentence about the words that were not understood; empty if there are none."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,15 @@ class Candidate:
 
 
 def second_reading(reader: InstructionReader, text: str, scene: Mapping[str, Any]) -> SecondReading:
-    """Return what a sentence may ask for, by its longest readable parts, and by the objects and relations it names."""
+    """Return offers from the longest readable parts of a sentence, and from the objects and relations it names."""
     reader.reset()
     tokens = reader.tokens(text)
     windows = _windows(tokens, reader)
-    candidates = [*_window_candidates(windows, reader), *_suggested_candidates(tokens, reader)]
+    candidates = [
+        *_window_candidates(windows, reader),
+        *_without_asides(tokens, reader),
+        *_suggested_candidates(tokens, reader),
+    ]
     named, kinds = named_objects(tokens, reader), kinds_named(tokens)
     scored = [replace(one, score=one.score + _agreement(one.goals, named, kinds)) for one in candidates]
     found: list[Candidate] = []
@@ -84,7 +91,7 @@ def _suggested_candidates(tokens: Sequence[Token], reader: InstructionReader) ->
 
 
 def _agreement(goals: Goals, named: NamedObjects, kinds: Mapping[str, int]) -> float:
-    """Return how much of what a text names goals are about, less what they are about besides."""
+    """Return a score: objects and relations that goals share with the text, less those that only the goals name."""
     objects = {name for goal in goals for name in goal.objects}
     moved = {name for goal in goals for name in goal.carried}
     stated = {kind for goal in goals for kind in _kinds_of(goal)}
@@ -163,7 +170,7 @@ def _read_windows(tokens: list[Token], reader: InstructionReader, budget: int) -
     begins = [i for i, t in enumerate(tokens) if not i or t.has(*BEGINS)]
     ends = [j for j in range(2, len(tokens) + 1) if tokens[j - 1].has(*ENDS) or j == len(tokens)]
     spans = [(i, j) for i in begins for j in ends if j - i >= 2]
-    content = [int(has_content(t) or t.has("relations", "places", "exceptions", "arrangements")) for t in tokens]
+    content = [int(_states(t)) for t in tokens]
     spans.sort(key=lambda span: (-sum(content[span[0] : span[1]]), span[1] - span[0]))
     for i, j in spans[:budget]:
         if _readable(tokens[i:j], reader) is None:
@@ -197,6 +204,43 @@ def _window_candidates(windows: Sequence[Sequence[Token]], reader: InstructionRe
     for window in windows:
         if (plan := _readable(window, reader)) is not None:
             yield Candidate(plan.goals, _words_of(plan.goals, window, reader), 1.5)
+
+
+def _without_asides(tokens: Sequence[Token], reader: InstructionReader) -> Iterator[Candidate]:
+    """Yield the goals of a text without some of its parts between commas, or without its unknown words.
+
+    Such a part may change what is asked for, so that these goals are only offered.
+    """
+    unknown = set(unknown_words(tokens))
+    parts = _parts_between_commas([t for t in tokens if t.text not in unknown])
+    if len(parts) > MAX_ASIDES + 1:
+        return
+    weights = [sum(_states(t) for t in part) for part in parts]
+    choices = [kept for size in range(1, len(parts) + 1) for kept in combinations(range(len(parts)), size)]
+    choices.sort(key=lambda kept: -sum(weights[i] for i in kept))
+    for kept in choices[:MAX_KEPT]:
+        for joint in (COMMA,), ():
+            reader.reset()
+            text = [token for i in kept for token in (*joint, *parts[i])]
+            if (plan := _readable(text, reader)) is not None:
+                share = sum(weights[i] for i in kept) / max(1, sum(weights))
+                yield Candidate(plan.goals, _words_of(plan.goals, text, reader), 1.0 + 2.0 * share)
+                break
+
+
+def _parts_between_commas(tokens: Sequence[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.has("comma", "stop") and not token.has("scene"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def _states(token: Token) -> bool:
+    """Return whether a word names an object, a relation, a place or an order."""
+    return has_content(token) or token.has("relations", "places", "exceptions", "arrangements", "orders", "ranks")
 
 
 def _words_of(goals: Goals, tokens: Sequence[Token], reader: InstructionReader) -> str:

@@ -51,7 +51,7 @@ def text_of(tokens: Iterable[Token]) -> str:
 
 def tokenize(text: str, scene_words: frozenset[str]) -> list[Token]:
     """Return the tokens of a plain text; `scene_words` are the words of the objects' names."""
-    raw = re.findall(r"[\w'-]+|[,;&]", text)
+    raw = [part for word in re.findall(r"[\w'-]+|[,;&]", text) for part in _parts(word, scene_words)]
     words = [word if word in ",;&" else corrected(word, scene_words) for word in raw]
     tokens: list[Token] = []
     at = 0
@@ -67,6 +67,13 @@ def tokenize(text: str, scene_words: frozenset[str]) -> list[Token]:
             tokens.append(Token(" ".join(piece), {**tags, **scene}))
         at += size
     return [_as_noun(tokens, i) if token.text == "rest" else token for i, token in enumerate(tokens)]
+
+
+def _parts(word: str, scene_words: frozenset[str]) -> list[str]:
+    """Return the known words of a compound that nothing is called by: "line-up", or an id that is not in the scene."""
+    parts = [part for part in re.split(r"[_-]+", word) if part]
+    is_called = word in scene_words or (word,) in units() or word in vocabulary()
+    return [word] if is_called or not all(is_known(part, scene_words) for part in parts) else parts
 
 
 def _as_noun(tokens: Sequence[Token], at: int) -> Token:

@@ -81,7 +81,7 @@ def _clauses(goals: list[PlannedGoal], names: Mapping[str, str]) -> list[str]:
             continue
         alike = [i for i in range(index, len(goals)) if i not in done and _is_alike(goals[i], goal)] or [index]
         if goal.kind == "where":
-            alike = [i for i in range(index, len(goals)) if goals[i].kind == "where"][:2]
+            alike = [index, *(i for i in range(index + 1, len(goals)) if _is_back(goals[i], goal))][:2]
         done |= set(alike)
         found.append(_clause([goals[i] for i in alike], names))
     return found
@@ -90,6 +90,11 @@ def _clauses(goals: list[PlannedGoal], names: Mapping[str, str]) -> list[str]:
 def _is_alike(one: PlannedGoal, other: PlannedGoal) -> bool:
     same = (one.kind, one.names[1:], one.new_container) == (other.kind, other.names[1:], other.new_container)
     return same and one.kind in (*PAIRS, "in_zone", "outside", "on_table", "inside_part")
+
+
+def _is_back(one: PlannedGoal, other: PlannedGoal) -> bool:
+    """Return whether two goals exchange the places of two objects."""
+    return one.kind == other.kind == "where" and one.names == other.names[::-1]
 
 
 def _clause(goals: list[PlannedGoal], names: Mapping[str, str]) -> str:
@@ -109,6 +114,8 @@ def _clause(goals: list[PlannedGoal], names: Mapping[str, str]) -> str:
     if goal.kind == "in_row":
         side = "from left to right" if goal.along == "right" else "from near to far"
         return f"put {listed(the)} in a row {side} in this order"
+    if goal.kind == "where" and len(goals) == 1:
+        return f"put {the[0]} in the place of {the[1]}"
     if goal.kind == "where":
         return f"swap the places of {the[0]} and {the[1]}"
     if goal.kind == "mirrored":

@@ -8,7 +8,7 @@ from pipeline.planner.language import lexicon
 from pipeline.planner.language.errors import RepeatedObject, UnclearPhrase, UnparsedClause
 from pipeline.planner.language.lexicon import lookalikes, singular, synonyms
 from pipeline.planner.language.normalisation import plain
-from pipeline.planner.language.phrase_words import (
+from pipeline.planner.language.phrases.phrase_words import (
     PhraseWords,
     all_words,
     looks_like,
@@ -16,56 +16,22 @@ from pipeline.planner.language.phrase_words import (
     name_list,
     name_words,
     noun_of,
+    number_of_list,
     shape_words,
+    split_list,
+    trimmed,
+    with_noun,
 )
-from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.phrases.selections import SIDE_OF_RANK, Mentions, Modifier, Selection
+from pipeline.planner.language.phrases.start_state import StartState
 from pipeline.planner.language.tokens import Token, text_of, tokenize
 from pipeline.planner.scene_objects import SceneObject, carry_risk
 from pipeline.simulation.goals.spec import listed
 
 MIN_SPELLING_RATIO = 0.65
 """Smallest similarity in spelling (difflib) of words of which one may stand for the other."""
-SIDE_OF_RANK = {
-    "right_low": "left", "right_high": "right", "right_middle": "middle", "away_low": "near", "away_high": "far",
-}  # fmt: skip
-"""Side of the table by the rank that picks the outermost object there."""
 CLEARLY = 1.08
 """Ratio of two measures from which people see the difference."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a phrase refers to."""
-
-    objects: tuple[SceneObject, ...]
-    several: bool
-    """The phrase is about a set: a plural, a list or a number."""
-    noun: tuple[Token, ...] = ()
-    """Words for the kind of object, for "one"."""
-
-
-@dataclass
-class Mentions:
-    """What was named before: for "it", "them", "one" and "the other"."""
-
-    last: tuple[SceneObject, ...] = ()
-    named: tuple[SceneObject, ...] = ()
-    """All objects that were named one by one, latest last."""
-    noun: tuple[Token, ...] = ()
-    words: frozenset[str] = frozenset()
-    """All words that were read as parts of phrases."""
-    sides: frozenset[str] = frozenset()
-    """Sides of the table by which objects were told apart."""
-
-
-@dataclass(frozen=True)
-class Modifier:
-    """A relation to other objects, or a place, that a phrase adds: "on the plate", "that is not on the left"."""
-
-    relation: str
-    """A key of the lexicon's relations; "place" for a side of the table."""
-    tokens: tuple[Token, ...]
-    negated: bool = False
 
 
 @dataclass
@@ -95,7 +61,7 @@ class NounPhrases:
 
     def select(self, tokens: Sequence[Token], modifiers: Sequence[Modifier] = ()) -> Selection:
         """Return what a phrase with its modifiers refers to, at least one object. Raises UnclearPhrase."""
-        tokens = _trimmed(tokens)
+        tokens = trimmed(tokens)
         if not tokens:
             raise UnparsedClause("no object is named; " + self.objects_present())
         said = {t.text for t in tokens}
@@ -103,11 +69,11 @@ class NounPhrases:
         excepted: set[str] = set()
         if cut is not None:
             excepted = {o.name for o in self.select(with_noun(tokens[cut + 1 :], tokens[:cut])).objects}
-            tokens = _trimmed(tokens[:cut])
-        parts = _split_list(tokens)
+            tokens = trimmed(tokens[:cut])
+        parts = split_list(tokens)
         is_list = len(parts) > 1
         self._refuse_choice(tokens, parts)
-        if is_list and (number := _number_of_list(parts[0])):
+        if is_list and (number := number_of_list(parts[0])):
             parts[0] = parts[0][next(i for i, t in enumerate(parts[0]) if t.text == "of") + 1 :]
             union = self._union(parts, modifiers)
             chosen = self._first_of(union, number, text_of(tokens))
@@ -414,51 +380,3 @@ class NounPhrases:
         if not self.objects:
             return "no object was found on this table"
         return f"there {'are' if len(self.objects) > 1 else 'is'}: " + ", ".join(self.called(o) for o in self.objects)
-
-
-def with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
-    """Return a phrase with the noun of another one in place of "one", or where it has none."""
-    if noun_of(tokens) or any(t.has("pronouns") for t in tokens):
-        return list(tokens)
-    kept = [t for t in tokens if not t.has("anything")]
-    noun = list(noun_of(base)) or [Token("one", {"anything": "anything"})]
-    plural_form = any(t.text in ("ones", "things") for t in tokens)
-    return [*kept, *noun] if plural_form else [*kept, *[_as_singular(t) for t in noun]]
-
-
-def _as_singular(token: Token) -> Token:
-    return Token(singular(token.text), token.tags) if not token.has("anything") else Token("one", token.tags)
-
-
-def _number_of_list(tokens: Sequence[Token]) -> int:
-    """Return the number of "two of the mug" at the beginning of a list; 0 without one."""
-    kept = [t for t in tokens if t.value("quantities") != "exactly"]
-    if len(kept) < 3 or kept[1].text != "of":
-        return 0
-    return 1 if kept[0].text == "one" else int(kept[0].value("numbers") or 0)
-
-
-def _split_list(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Return the parts of a list: "a, b and c"."""
-    parts: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.has("comma", "conjunctions"):
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return [part for part in parts if part] or [[]]
-
-
-def _trimmed(tokens: Sequence[Token]) -> list[Token]:
-    """Return tokens without commas and "and" at the ends, and without the words that say nothing at the ends."""
-    kept = list(tokens)
-
-    def drops(t: Token) -> bool:
-        light = t.has("comma", "conjunctions") or (t.has("fillers") and not t.has("scene", "nouns", "ranks", "colours"))
-        return light
-
-    while kept and drops(kept[0]):
-        kept.pop(0)
-    while kept and drops(kept[-1]):
-        kept.pop()
-    return kept

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.planner.language.noun_phrases import SIDE_OF_RANK, Modifier
+from pipeline.planner.language.phrases.noun_phrases import SIDE_OF_RANK, Modifier
 from pipeline.planner.language.tokens import Token, text_of
 
 Attachment = tuple[Sequence[Token], Sequence[Modifier], str, Sequence[Token], Sequence[Modifier]]

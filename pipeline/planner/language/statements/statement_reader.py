@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 from pipeline.planner import articulation_phrases
-from pipeline.planner.language import arrangements
 from pipeline.planner.language.errors import RefusedClause, UnclearPhrase, UnparsedClause
-from pipeline.planner.language.lexicon import tables, words_of
 from pipeline.planner.language.normalisation import plain
-from pipeline.planner.language.noun_phrases import Modifier, NounPhrases, Selection, with_noun
-from pipeline.planner.language.sentence_parts import (
+from pipeline.planner.language.phrases.noun_phrases import Modifier, NounPhrases, Selection, with_noun
+from pipeline.planner.language.statements import arrangements
+from pipeline.planner.language.statements.places import Goals, between, placed
+from pipeline.planner.language.statements.sentence_parts import (
     LIGHT,
     Sentence,
     attachments,
@@ -25,21 +24,20 @@ from pipeline.planner.language.sentence_parts import (
     without_relative,
     without_result_words,
 )
+from pipeline.planner.language.statements.targets import (
+    CONTAINER_RELATIONS,
+    new_container,
+    refuse_bare_target,
+    targets_of,
+)
 from pipeline.planner.language.tokens import Token, text_of, tokenize
 from pipeline.planner.language.wording import instruction_of
-from pipeline.planner.plans import already_met
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 
-Goals = tuple[str, list[PlannedGoal]]
-"""Kind of task, and its goals."""
 NOTHING: Goals = ("", [])
 SET_VERBS = ("stack", "row", "sort", "group", "separate", "mirror", "swap", "clear", "discard", "tidy")
 THROWN = ("throw", "toss", "chuck", "lob", "sling", "fling")
-SIDE_RELATIONS = ("left_of", "right_of", "in_front_of", "behind", "away")
-MAX_BASES = 4
-"""Most objects to one side of which another one is put."""
-CONTAINER_RELATIONS = ("inside", "to", "on")
 
 
 @dataclass
@@ -234,7 +232,7 @@ class StatementReader:
         named = self.phrases.mentions.named
         self.mention(subject)
         if relation == "place":
-            return self._placed(subject.objects, target[0].text)
+            return placed(self.phrases, subject.objects, target[0].text)
         other = [o for o in (*named, *earlier) if o not in subject.objects]
         if other:  # "put the can on it": not on itself
             before_last = tuple(o for o in earlier if o not in subject.objects) or other[-1:]
@@ -272,37 +270,22 @@ class StatementReader:
         if relation == "on" and not content:
             return self._on_top(objects)
         target = self._named_again(target, subject)
-        if (new := self._new_container(relation, target)) is not None:
+        if (new := new_container(self.phrases, relation, target)) is not None:
             self.phrases.mentions.words |= {t.text for t in target}
             return "put_in", [PlannedGoal("inside", (o.name, new), new_container=True) for o in objects]
         if relation == "between":
-            return self._between(objects, target, after)
+            return between(self.phrases, objects, target, after)
         if relation == "to":
-            self._refuse_bare_target(objects, target, after)
+            refuse_bare_target(self.phrases, objects, target, after)
         if relation in ("to", "nearest", "farthest") or relation == "":
             raise UnparsedClause(f'"{text}" is no place the rules know: say a side, a zone, or an object', text)
+        if relation == "where":
+            return self._in_place_of(objects, target, after)
         if base := self._built(relation, target):
             return self.beside(relation, objects, base, subject)
-        bases = self._targets(relation, target, after, objects)
+        bases = targets_of(self.phrases, relation, target, after, objects)
         goals = [self.beside(relation, objects, base, subject) for base in bases]
         return goals[0][0], [goal for _, found in goals for goal in found]
-
-    def _refuse_bare_target(
-        self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]
-    ) -> None:
-        """Raise UnclearPhrase for "bring the mug to the plate": next to it, or on it?"""
-        base = self._target("to", target, after, objects)
-        relations = ("inside" if base.container else "on", "near")
-        offers = [
-            instruction_of(
-                [PlannedGoal(relation, (o.name, base.name)) for o in objects if o != base], self.phrases.names
-            )
-            for relation in relations
-        ]
-        raise UnclearPhrase(
-            f'"to {text_of(target)}" may mean {relations[0].replace("inside", "into")} it or next to it: say which',
-            alternatives=offers,
-        )
 
     def _built(self, relation: str, target: Sequence[Token]) -> SceneObject | None:
         """Return the end of the tower built last that "the tower" stands for; None for other phrases."""
@@ -366,139 +349,16 @@ class StatementReader:
         owner, part = next(iter(self.parts))
         return "put_in_drawer", [PlannedGoal("inside_part", (o.name, owner.name, part.name)) for o in objects]
 
+    def _in_place_of(self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]) -> Goals:
+        """Return the goal that one object stands where another one stood at the start."""
+        other = self.one(target, after)
+        if len(objects) != 1 or other == objects[0]:
+            raise UnclearPhrase(f'"{text_of(target)}" is one place: say what goes there')
+        return "several", [PlannedGoal("where", (objects[0].name, other.name))]
+
     def _named_again(self, target: Sequence[Token], subject: Selection) -> list[Token]:
         """Return a target phrase in which "it" stands for what was named before the subject."""
         return [t for t in target if t.text != "both"] if target and target[0].text == "both" else list(target)
-
-    def _new_container(self, relation: str, target: Sequence[Token]) -> str | None:
-        """Return the name of the container that a phrase sets out, if no object of the scene is one."""
-        if relation not in CONTAINER_RELATIONS:
-            return None
-        words = [t for t in target if not t.has("determiners")]
-        noun = " ".join(t.text for t in words)
-        for new, text in tables()["new_containers"].items():
-            if noun in words_of(text) or (
-                words and words[0].text in ("new", "separate") and words[-1].text in words_of(text)
-            ):
-                try:
-                    self.phrases.select(target)
-                except UnclearPhrase as error:
-                    if "may mean" in str(error):
-                        return None
-                    return new
-                return None
-        return None
-
-    def _between(self, objects: Sequence[SceneObject], target: Sequence[Token], after: Sequence[Modifier]) -> Goals:
-        ends = self.phrases.select(target, after).objects
-        if len(ends) != 2 or len(objects) != 1:
-            raise UnclearPhrase(f'"between {text_of(target)}" needs one object and two others', text_of(target))
-        moved, start = objects[0], self.phrases.start
-        if moved in ends:
-            raise UnclearPhrase(f"{self.phrases.called(moved)} cannot be put between itself and another object")
-        if start.is_between(moved, *ends):
-            raise UnclearPhrase(f"{self.phrases.called(moved)} is between {self.phrases.list_of(ends)} already")
-        spread = {k: abs(start.measure(ends[0], k) - start.measure(ends[1], k)) for k in ("right", "away")}
-        key = max(spread, key=lambda k: spread[k])
-        low, high = start.ranked(ends, key)
-        place = start.place_between(moved, low, high)
-        if place is not None:
-            return "place_beside", [PlannedGoal("at", (moved.name,), xy=place)]
-        table = self.phrases.start.table
-        after_low, before_high = ("right_of", "left_of") if key == "right" else ("behind", "in_front_of")
-        sides = (PlannedGoal(after_low, (moved.name, low.name)), PlannedGoal(before_high, (moved.name, high.name)))
-        ends_of = {low.name: low, high.name: high}
-        if all(already_met(goal, [moved, ends_of[goal.names[1]]], table) for goal in sides):
-            raise RefusedClause(
-                f"{self.phrases.called(moved)} stands between {self.phrases.list_of(ends)} already, "
-                "and nearer to the line between them there is no room"
-            )
-        return "place_beside", list(sides)
-
-    def _target(
-        self, relation: str, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
-    ) -> SceneObject:
-        """Return the object that others are put in, on or beside."""
-        try:
-            chosen = self.phrases.select(without_relative(tokens), after)
-        except UnclearPhrase as unclear:
-            if relation == "inside" and not any(o.container for o in self.phrases.objects) and unclear.unknown:
-                raise UnclearPhrase(
-                    f"{unclear}. There is no bowl or other container to put objects in; a tray or a bin can be set out"
-                ) from None
-            if relation == "inside" and (one := self._only_container(tokens, moved)):
-                return one
-            if (rest := self._all_but_moved(tokens, after, moved)) is not None:
-                return rest
-            raise
-        objects = chosen.objects
-        if len(objects) > 1 and relation == "inside" and sum(o.container for o in objects) == 1:
-            objects = tuple(o for o in objects if o.container)
-        if len(objects) != 1:
-            names = [self.phrases.called(o) for o in objects]
-            text = text_of(tokens)
-            raise UnclearPhrase(f'"{text}" may mean {" or ".join(names)}: say which', text, alternatives=names)
-        self.phrases.mentions.named = (*self.phrases.mentions.named, objects[0])
-        return objects[0]
-
-    def _targets(
-        self, relation: str, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
-    ) -> tuple[SceneObject, ...]:
-        """Return the objects beside which others are put: several for "to the right of the mugs"."""
-        if relation in SIDE_RELATIONS and len(moved) == 1:
-            with suppress(UnclearPhrase):
-                chosen = self.phrases.select(without_relative(tokens), after)
-                if chosen.several and 1 < len(chosen.objects) <= MAX_BASES and moved[0] not in chosen.objects:
-                    return chosen.objects
-        return (self._target(relation, tokens, after, moved),)
-
-    def _only_container(self, tokens: Sequence[Token], moved: Sequence[SceneObject]) -> SceneObject | None:
-        """Return the one container among several objects that a phrase may mean."""
-        try:
-            every = self.phrases.select([Token("all", {"determiners": "every"}), *content_of(tokens)]).objects
-        except UnclearPhrase:
-            return None
-        able = [o for o in every if o.container and o not in moved]
-        return able[0] if len(able) == 1 and len(every) > 1 else None
-
-    def _all_but_moved(
-        self, tokens: Sequence[Token], after: Sequence[Modifier], moved: Sequence[SceneObject]
-    ) -> SceneObject | None:
-        """Return the one other object that a phrase fits: "put the red cube on the cube" of two cubes."""
-        try:
-            every = self.phrases.select([Token("all", {"determiners": "every"}), *content_of(tokens)], after).objects
-        except UnclearPhrase:
-            return None
-        rest = [o for o in every if o not in moved]
-        return rest[0] if len(rest) == 1 < len(every) else None
-
-    def _placed(self, objects: Sequence[SceneObject], place: str) -> Goals:
-        """Return the goals of moving objects to a side of the table."""
-        start = self.phrases.start
-        if place in ("other", "aside"):
-            right, _ = start.side(objects[0])
-            is_left = right < 0.5
-            place = ("right" if is_left else "left") if place == "other" else ("left" if is_left else "right")
-        if place.endswith("most"):
-            return self._outermost(objects, place.removesuffix("most"))
-        return "move_to", [PlannedGoal("in_zone", (o.name, f"{place}_zone" if place else "zone")) for o in objects]
-
-    def _outermost(self, objects: Sequence[SceneObject], side: str) -> Goals:
-        """Return the goals of making one object the outermost on a side."""
-        if len(objects) != 1:
-            return self._placed(objects, side)
-        (moved,) = objects
-        key, sign, relation = {
-            "left": ("right", -1, "left_of"), "right": ("right", 1, "right_of"),
-            "near": ("away", -1, "in_front_of"), "far": ("away", 1, "behind"),
-        }[side]  # fmt: skip
-        start = self.phrases.start
-        others = sorted((o for o in self.phrases.objects if o != moved), key=lambda o: -sign * start.measure(o, key))
-        if not others:
-            raise UnclearPhrase(f"{self.phrases.called(moved)} is the only object: it is the outermost already")
-        edge = start.measure(others[0], key)
-        at_edge = [o for o in others if abs(start.measure(o, key) - edge) < 0.03]
-        return "place_beside", [PlannedGoal(relation, (moved.name, o.name)) for o in at_edge]
 
 
 def _most_telling(errors: Sequence[UnclearPhrase]) -> UnclearPhrase | None:

@@ -5,9 +5,9 @@ from itertools import count
 
 from pipeline.planner.language.errors import UnclearPhrase
 from pipeline.planner.language.normalisation import plain
-from pipeline.planner.language.noun_phrases import NounPhrases
-from pipeline.planner.language.phrase_words import name_list
-from pipeline.planner.language.start_state import StartState
+from pipeline.planner.language.phrases.noun_phrases import NounPhrases
+from pipeline.planner.language.phrases.phrase_words import name_list
+from pipeline.planner.language.phrases.start_state import StartState
 from pipeline.planner.language.tokens import tokenize
 from pipeline.planner.plans import TableTop
 from pipeline.planner.scene_objects import SceneObject

@@ -83,7 +83,7 @@ class PhraseWords:
         elif token.has("shapes"):
             shapes = token.value("shapes").split()
             into.append((lambda o: o.shape in shapes, token.text))
-        elif token.has("numbers") and self.picks and self.count == 1:  # "one of the two"
+        elif token.has("numbers") and self.picks and self.count:  # "one of the two", "two of the three cubes"
             return
         elif token.has("numbers") and not (token.text == "one" and not rest):
             self.count = int(token.value("numbers"))
@@ -115,7 +115,7 @@ class PhraseWords:
             into.append((lambda o: bool(members & name_words(o)) or (klass == "container" and o.container), token.text))
         elif (
             token.has("relative", "copulas", "modals", "fillers", "place_nouns") and not token.has("scene")
-        ) or token.text in ("of", "you", "one can", "i", "we", "there", "in"):
+        ) or token.text in ("of", "you", "one can", "you can", "we can", "i", "we", "there", "in"):
             return
         elif token.has("mass"):
             self.nouns.append(token)
@@ -197,3 +197,51 @@ def all_words(o: SceneObject) -> frozenset[str]:
 def looks_like(o: SceneObject, colour: str, kind: str) -> bool:
     """Return whether an object looks like a product of a colour, if any, and a kind of the lexicon's looks."""
     return (not colour or o.colour == colour) and bool(lexicon.looks(kind) & {o.category or o.shape, o.shape})
+
+
+def with_noun(tokens: Sequence[Token], base: Sequence[Token]) -> list[Token]:
+    """Return a phrase with the noun of another one in place of "one", or where it has none."""
+    if noun_of(tokens) or any(t.has("pronouns") for t in tokens):
+        return list(tokens)
+    kept = [t for t in tokens if not t.has("anything")]
+    noun = list(noun_of(base)) or [Token("one", {"anything": "anything"})]
+    plural_form = any(t.text in ("ones", "things") for t in tokens)
+    return [*kept, *noun] if plural_form else [*kept, *[_as_singular(t) for t in noun]]
+
+
+def _as_singular(token: Token) -> Token:
+    return Token(singular(token.text), token.tags) if not token.has("anything") else Token("one", token.tags)
+
+
+def number_of_list(tokens: Sequence[Token]) -> int:
+    """Return the number of "two of the mug" at the beginning of a list; 0 without one."""
+    kept = [t for t in tokens if t.value("quantities") != "exactly"]
+    if len(kept) < 3 or kept[1].text != "of":
+        return 0
+    return 1 if kept[0].text == "one" else int(kept[0].value("numbers") or 0)
+
+
+def split_list(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Return the parts of a list: "a, b and c"."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.has("comma", "conjunctions"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part] or [[]]
+
+
+def trimmed(tokens: Sequence[Token]) -> list[Token]:
+    """Return tokens without commas and "and" at the ends, and without the words that say nothing at the ends."""
+    kept = list(tokens)
+
+    def drops(t: Token) -> bool:
+        light = t.has("comma", "conjunctions") or (t.has("fillers") and not t.has("scene", "nouns", "ranks", "colours"))
+        return light
+
+    while kept and drops(kept[0]):
+        kept.pop(0)
+    while kept and drops(kept[-1]):
+        kept.pop()
+    return kept

@@ -7,18 +7,17 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pipeline.planner.language.errors import RefusedClause, RepeatedObject, UnclearPhrase, UnparsedClause
-from pipeline.planner.language.orders import Order, take_order
+from pipeline.planner.language.errors import RefusedClause, RepeatedObject, UnclearPhrase
+from pipeline.planner.language.statements.free_room import clear
+from pipeline.planner.language.statements.orders import Order, take_order
 from pipeline.planner.language.tokens import Token, text_of, tokenize
-from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import by_colour, stacking_order
-from pipeline.planner.proposals import objects_at, objects_in_third
 from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
 if TYPE_CHECKING:
-    from pipeline.planner.language.sentence_parts import Sentence
-    from pipeline.planner.language.statements import Goals, StatementReader
+    from pipeline.planner.language.statements.sentence_parts import Sentence
+    from pipeline.planner.language.statements.statement_reader import Goals, StatementReader
 
 TOWER_NOUN = re.compile(r"^(?:a |one |the )?(?:single )?(?:tower|stack|pile|heap)(?: (?:out of|of|from|with|using))?\b")
 ROW_NOUN = re.compile(r"^(?:a |one |the )?(?:straight )?(?:row|line|queue|column)(?: (?:out of|of|from|with|using))?\b")
@@ -43,7 +42,7 @@ def read(reader: "StatementReader", sentence: "Sentence") -> "Goals | None":
     if sentence.verb == "mirror" or arrangement == "mirrored":
         return _mirror(reader, rest)
     if sentence.verb == "clear" or (sentence.verb == "tidy" and _names_side(reader, body)):
-        return _clear(reader, sentence)
+        return clear(reader, sentence)
     if sentence.verb == "tidy":
         raise RefusedClause('"tidy" may mean many tasks: say what goes where')
     makes = sentence.verb_text in MAKING or sentence.verb in ("stack", "row", "put")
@@ -129,8 +128,8 @@ def _select(
     reader: "StatementReader", tokens: Sequence[Token], objects: Sequence[SceneObject]
 ) -> Sequence[SceneObject]:
     """Return the objects that a phrase means, read as if there were only these. Raises UnclearPhrase."""
-    from pipeline.planner.language.noun_phrases import Mentions, NounPhrases
-    from pipeline.planner.language.start_state import StartState
+    from pipeline.planner.language.phrases.noun_phrases import Mentions, NounPhrases
+    from pipeline.planner.language.phrases.start_state import StartState
 
     start = StartState(tuple(objects), reader.phrases.start.table)
     phrases = NounPhrases(start, reader.phrases.names, reader.phrases.words)
@@ -217,7 +216,7 @@ def _stack_on(
 
 def _refuse_place(reader: "StatementReader", tokens: Sequence[Token]) -> None:
     """Raise UnclearPhrase for "line up the cans at the front": where they stand, or where they are to go?"""
-    from pipeline.planner.language.sentence_parts import place_of, split_segments
+    from pipeline.planner.language.statements.sentence_parts import place_of, split_segments
 
     segments = split_segments(tokens)[1]
     if not segments:
@@ -317,69 +316,6 @@ def _mirror(reader: "StatementReader", tokens: Sequence[Token]) -> "Goals":
     )
     text = re.split(r",? ?\b(?:exchange|so that)\b|,? left and right", text)[0]
     return "mirror", [PlannedGoal("mirrored", tuple(o.name for o in reader.some(_tokens(reader, text))))]
-
-
-def _clear(reader: "StatementReader", sentence: "Sentence") -> "Goals | None":
-    """Read "make room on the left", "clear the middle of the table"."""
-    from pipeline.planner.language.sentence_parts import SIDE_OF_RANK
-
-    body = sentence.body
-    text = text_of(body)
-    named = re.search(r"\bmove (.+?) (?:out|away|off)\b", text)
-    before = text[: named.start()] if named else text
-    tokens = _tokens(reader, before)
-    place = ""
-    for t in tokens:
-        place = place or t.value("places") or SIDE_OF_RANK.get(t.value("ranks"), "")
-        if t.value("relations") == "between":
-            place = place or "middle"
-    if any(t.has("relations") and t.value("relations") == "out" for t in tokens) or not (
-        place or sentence.verb_text.startswith("make")
-    ):
-        return None
-    known = (
-        "relations",
-        "determiners",
-        "places",
-        "place_nouns",
-        "table",
-        "fillers",
-        "ranks",
-        "comma",
-        "pronouns",
-        "conjunctions",
-    )
-    odd = [
-        t
-        for t in tokens
-        if not t.has(*known) and t.text not in ("of", "space", "room", "some", "for", "something", "new")
-    ]
-    if odd:
-        raise UnparsedClause(
-            f'"{text_of(odd)}" is not understood here: say which side of the table to clear', text_of(odd)
-        )
-    if place not in ("left", "right", "near", "far", "middle"):
-        place = "middle"
-    zone = f"{place}_zone"
-    group = (
-        reader.phrases.select(_tokens(reader, named[1])).objects
-        if named
-        else objects_at(place, reader.phrases.start, reader.phrases.kept)
-    )
-    if not group:
-        offers = [instruction_of(goals, reader.phrases.names) for goals in _emptied(place, reader)]
-        if offers:
-            raise UnclearPhrase(f'there is no room to mark an empty zone ("{text.strip()}")', alternatives=offers)
-        raise UnclearPhrase(f'too much stands there to empty it ("{text.strip()}"): name another side of the table')
-    return "make_room", [PlannedGoal("outside", (o.name, zone)) for o in group]
-
-
-def _emptied(place: str, reader: "StatementReader") -> list[list[PlannedGoal]]:
-    """Return goals that move what stands on a side of the table to the opposite one."""
-    opposite = {"left": "right", "right": "left", "near": "far", "far": "near"}.get(place)
-    start = reader.phrases.start
-    there = [o for o in objects_in_third(place, start) if o.name not in reader.phrases.kept]
-    return [[PlannedGoal("in_zone", (o.name, f"{opposite}_zone")) for o in there]] if opposite and there else []
 
 
 def _discard(reader: "StatementReader", tokens: Sequence[Token]) -> "Goals":

@@ -1,0 +1,1 @@
+"""Noun phrases: which objects words refer to, and plain names of objects."""

@@ -1,0 +1,1 @@
+"""Statements: one verb with its objects and a relation, a place or an arrangement."""
