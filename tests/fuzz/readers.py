@@ -16,9 +16,10 @@ from PIL import Image
 
 from pipeline.errors import StudioError
 from pipeline.untrusted.isolated import Reply
+from tests.fuzz import messages
+from tests.fuzz.messages import Files
 
 ROOT = Path(__file__).resolve().parents[2]
-Files = dict[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _cloud(kind: str) -> Callable[[], Files]:
         points, colours = frame.points[known], frame.rgb[known]
         points, colours = np.tile(points, (4, 1)), np.tile(colours, (4, 1))
         cloud = trimesh.PointCloud(points, colours)
-        return {f"f.{kind}": bytes(cloud.export(file_type=kind))}
+        return {f"f.{kind}": bytes(cloud.export(file_type=kind))}  # type: ignore[arg-type]
 
     return seed
 
@@ -149,10 +150,16 @@ def _read_mesh(folder: Path) -> object:
     return clean_mesh(read_mesh(source), source.name, "m", "z")
 
 
+def _knob() -> bytes:
+    exported = trimesh.creation.box([8, 8, 8]).export(file_type="stl")
+    assert isinstance(exported, bytes)
+    return exported
+
+
 def _mjcf() -> Files:
     from tests.assets.test_importers import CABINET
 
-    return {"cabinet.xml": CABINET.encode(), "knob.stl": trimesh.creation.box([8, 8, 8]).export(file_type="stl")}
+    return {"cabinet.xml": CABINET.encode(), "knob.stl": _knob()}
 
 
 URDF = """<robot name="box"><material name="red"><color rgba="1 0 0 1"/></material>
@@ -166,7 +173,7 @@ URDF = """<robot name="box"><material name="red"><color rgba="1 0 0 1"/></materi
 
 
 def _urdf() -> Files:
-    return {"box.urdf": URDF.encode(), "knob.stl": trimesh.creation.box([8, 8, 8]).export(file_type="stl")}
+    return {"box.urdf": URDF.encode(), "knob.stl": _knob()}
 
 
 def _read_model(folder: Path) -> object:
@@ -320,97 +327,6 @@ def _trace() -> Files:
     return {"trace.jsonl": (json.dumps(start) + "\n" + json.dumps(end) + "\n").encode()}
 
 
-# ---------------------------------------------------------------------- messages
-
-
-def _text_seed(*texts: str) -> Callable[[], Files]:
-    return lambda: {f"{number}.txt": text.encode() for number, text in enumerate(texts)}
-
-
-def _each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
-    def read_folder(folder: Path) -> object:
-        return [read(file.read_bytes().decode("utf-8", "replace")) for file in sorted(folder.iterdir())]
-
-    return read_folder
-
-
-def _read_answer(text: str) -> object:
-    from pipeline.models.client.json_recovery import UnreadableJson, recover_json
-
-    try:
-        return recover_json(text, ("name", "reason"))
-    except UnreadableJson as error:  # the client asks the model again
-        raise StudioError(str(error)) from None
-
-
-def _read_completion(text: str) -> object:
-    from pipeline.models.client.reply import Reply as ModelReply
-
-    class Call:
-        def append(self, text: str) -> None:
-            text.encode()
-
-    return ModelReply.from_body(text, Call(), "server")  # type: ignore[arg-type]
-
-
-ANSWER = (
-    'Here it is:\n```json\n{"name": "red cube", // said\n "reason": "it is \\ud83d\\ude00 red", '
-    '"list": [1, 2.5,],}\n```'
-)
-COMPLETION = json.dumps({
-    "id": "1", "object": "chat.completion", "created": 1, "model": "m",
-    "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None,
-                 "message": {"role": "assistant", "content": "{\"a\": 1}", "refusal": None}}],
-    "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
-})  # fmt: skip
-MESSAGES = "\n".join(json.dumps(message) for message in (
-    {"doing": "running check_a"},
-    {"check": {"name": "check_a", "passed": True, "message": "", "seconds": 0.1, "instant": None, "line": 3}},
-    {"reward": 0.5}, {"evidence": {"why": "x", "grasps": [[0.1, "cup"]], "objects": {}}}, {"finished": True},
-    {"record": {"times": {"shape": [1], "data": "AAAAAAAAAAA="}, "qpos": {"shape": [1, 1], "data": "AAAAAAAAAAA="},
-                "actions": {"shape": [1, 1], "data": "AAAAAAAAAAA="}, "reward": 1.0, "xml": "<mujoco/>", "events": [],
-                "goals": []}},
-))  # fmt: skip
-
-
-def _read_sandbox_message(text: str) -> object:
-    """Read a child's output as the studio does: what does not fit is the program's fault, never an exception."""
-    from pipeline.simulation.sandbox.child_report import ChildReport
-    from pipeline.simulation.sandbox.protocol import Message, SandboxError
-
-    report = ChildReport("perform")
-    for line in text.split("\n"):
-        try:
-            report.add(Message.model_validate_json(line))
-        except (ValueError, SandboxError):
-            return report
-    return report
-
-
-def _read_command(text: str) -> object:
-    from studio.viewer.commands import parse_command
-
-    return parse_command(text)
-
-
-def _read_event(text: str) -> object:
-    from pipeline.assets.importers.isolated_import import parse_event
-    from pipeline.untrusted.worker_process import WorkerCrashedError
-
-    try:
-        return parse_event(text.encode())
-    except WorkerCrashedError:
-        return None
-
-
-COMMANDS = (
-    '{"op": "push", "body": 1, "point": [0, 0, 0.1], "target": [0.1, 0, 0.2]}', '{"op": "seek", "time": 1.5}',
-    '{"op": "joint", "number": 0, "value": 0.3}',
-)  # fmt: skip
-EVENT = json.dumps({"message": "m", "done": 1, "total": 2, "id": "cup", "warnings": ["w"], "longest": 2.0,
-                    "outlines": {"x": {"path": "M0,0Z", "wide": 1.0, "tall": 0.5}}})  # fmt: skip
-
-
 def _bag() -> Files:
     return {"f.bag": (ROOT / "tests" / "frame" / "synthetic.bag").read_bytes()}
 
@@ -457,9 +373,9 @@ READERS: dict[str, Reader] = {
     "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
     "solution": Reader(_read_project, _project_file("solution.json", "solution.npz")),
     "trace": Reader(_read_trace, _trace),
-    "model answer": Reader(_each_text(_read_answer), _text_seed(ANSWER)),
-    "model completion": Reader(_each_text(_read_completion), _text_seed(COMPLETION)),
-    "sandbox messages": Reader(_each_text(_read_sandbox_message), _text_seed(MESSAGES)),
-    "viewer commands": Reader(_each_text(_read_command), _text_seed(*COMMANDS)),
-    "import events": Reader(_each_text(_read_event), _text_seed(EVENT)),
+    "model answer": Reader(messages.each_text(messages.read_answer), messages.text_seed(messages.ANSWER)),
+    "model completion": Reader(messages.each_text(messages.read_completion), messages.text_seed(messages.COMPLETION)),
+    "sandbox messages": Reader(messages.each_text(messages.read_sandbox_message), messages.text_seed(messages.SANDBOX)),
+    "viewer commands": Reader(messages.each_text(messages.read_command), messages.text_seed(*messages.COMMANDS)),
+    "import events": Reader(messages.each_text(messages.read_event), messages.text_seed(messages.EVENT)),
 }  # fmt: skip

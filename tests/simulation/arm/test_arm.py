@@ -145,6 +145,17 @@ def test_grasps_close_on_both_sides_of_the_object(stacked):
     assert abs(off) < np.radians(10), "a cube is held by its sides, not by its corners"
 
 
+@pytest.mark.parametrize("factor, held", [(1.0, True), (1.7, True), (1.97, False)])
+def test_a_ball_is_held_at_its_middle_or_not_at_all(table, factor, held):
+    sim = arm_simulation(table, "orange_ball", arrange=lambda s: s.resize("orange_ball", factor))
+    physics = Physics(sim.bench())
+    ball = physics.state()["orange_ball"]
+    search = find_grasps(physics, ball)
+    assert bool(search.grasps) == held and bool(search.refusal) != held
+    for grasp in search.grasps:
+        assert grasp.width > 0.97 * float(np.ptp(ball.outline, axis=0).max())
+
+
 def test_the_base_is_clear_of_the_objects_it_reaches(table):
     scene = kit.Scene.load(table)
     mount = place_base(scene.objects, scene.table, scene.away)

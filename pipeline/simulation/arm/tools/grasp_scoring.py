@@ -3,6 +3,7 @@
 A grasp is narrow enough, both faces look at the fingers, and there is room for the open fingers and the palm.
 """
 
+import mujoco
 import numpy as np
 
 from pipeline.geometry import planar_rotation
@@ -35,6 +36,8 @@ TILT_COST_M, LOW_COST = 0.04, 0.5
 """Cost of a level approach, and of each metre by which a line lies below the object's middle."""
 MAX_SLANT = np.tan(np.radians(24))
 """Steepest flank that friction holds, as a slope."""
+MAX_BALL_SLANT = np.tan(np.radians(12))
+"""The same for a ball: the first finger that touches it beside its middle rolls it away."""
 
 
 def least_cost(candidate: RunCandidate, heights: SurfaceHeights) -> float:
@@ -69,10 +72,10 @@ def score_from_above(heights: SurfaceHeights, target: Object, candidate: RunCand
     point = target.position[:2] + planar_rotation(strip.yaw) @ np.array([(low + up) / 2, strip.across])
     tip_middle = np.array([*point, tips])
     hand = gripper_pose(tip_middle + np.array([0, 0, fingers.tip_offset(width)]), strip.yaw)
-    slant = max(_slant(flank) for flank in flanks)
+    slant, steepest = max(_slant(flank) for flank in flanks), _max_slant(heights.physics, target)
     length = min(strip.top - 0.001 - tips, PAD_HEIGHT_M)
-    slope, apart = (np.inf, 0.0) if slant > MAX_SLANT else _contact_slope(heights.physics, target, hand, width, length)
-    if slant > MAX_SLANT or slope > MAX_SLANT or apart > MAX_CONTACT_OFFSET_M:
+    slope, apart = (np.inf, 0.0) if slant > steepest else _contact_slope(heights.physics, target, hand, width, length)
+    if slant > steepest or slope > steepest or apart > MAX_CONTACT_OFFSET_M:
         return dropped("sloped", width=width)
     blockers, opening = _blockers_from_above(heights, strip, low, up, tips)
     if blockers:
@@ -93,7 +96,8 @@ def score_from_the_side(
 
     if candidate.width > MAX_OBJECT_WIDTH_M:
         return dropped("wide")
-    if candidate.slope > MAX_SLANT:
+    steepest = _max_slant(physics, target)
+    if candidate.slope > steepest:
         return dropped("sloped")
     hit, opening = "", 0.0
     for gap in FINGER_CLEARANCES_M:
@@ -103,10 +107,17 @@ def score_from_the_side(
     if hit:
         return dropped("blocked", hit)
     slope, apart = _contact_slope(physics, target, hand, candidate.width, PAD_HEIGHT_M)
-    if slope > MAX_SLANT or apart > MAX_CONTACT_OFFSET_M:
+    if slope > steepest or apart > MAX_CONTACT_OFFSET_M:
         return dropped("sloped")
     cost = line_cost(candidate, target) + SLANT_COST_M * max(0.0, slope - candidate.slope) + apart
     return Grasp(hand, candidate.middle, HALF_TURNS, candidate.width, opening, cost)
+
+
+def _max_slant(physics: Physics, target: Object) -> float:
+    """Return the steepest flank that the fingers hold: less where the object can only roll."""
+    geoms = (physics.label == physics.label_of(target.name)) & (physics.model.geom_contype > 0)
+    is_ball = bool((physics.model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_SPHERE).all())
+    return float(MAX_BALL_SLANT if is_ball else MAX_SLANT)
 
 
 def _cost(strip: Strip, tips: float, low: float, up: float, slant: float = 0.0) -> float:
