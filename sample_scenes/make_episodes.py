@@ -34,7 +34,7 @@ def robot_xml(damping: float = 1.0, friction: float = 0.4, hand: float = 0.5) ->
     """Return both arms as MJCF: damping in N m s, friction loss in N m, mass of each hand in kg."""
     bodies, motors = "", ""
     for side, y in (("left", 0.3), ("right", -0.3)):
-        joint = f'damping="{damping}" frictionloss="{friction}" armature="0.05"'
+        joint = f'damping="{damping}" frictionloss="{friction}" armature="0.05" range="-2.9 2.9"'
         links = 'contype="0" conaffinity="0"'
         bodies += f"""<body name="{side}_base" pos="0 {y} .2"><joint name="{side}_turn" axis="0 0 1" {joint}/>
          <geom type="cylinder" size=".06 .05" mass="2" {links}/>
@@ -45,7 +45,8 @@ def robot_xml(damping: float = 1.0, friction: float = 0.4, hand: float = 0.5) ->
            <body name="{side}_hand" pos=".25 0 0"><joint name="{side}_wrist" axis="0 1 0" {joint}/>
             <geom size=".03" mass="{hand}" {links}/><site name="{side}_tool" pos=".08 0 0"/>
             <body name="{side}_finger"><joint name="{side}_gripper" type="slide" axis="0 1 0" damping="5"
-             armature=".1"/><geom size=".01" mass=".05" {links}/></body></body></body></body></body>"""
+             armature=".1" range="-.005 .045"/>
+             <geom size=".01" mass=".05" {links}/></body></body></body></body></body>"""
         gains = dict(zip(JOINTS, (80, 120, 80, 40, 200), strict=True))
         motors += "".join(f'<position name="{side}_{j}" joint="{side}_{j}" kp="{kp}"/>' for j, kp in gains.items())
     return (

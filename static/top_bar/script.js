@@ -1,6 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton } from "/static/studio/gradio_notices.js";
+import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
@@ -96,6 +97,11 @@ export default function mount({ element, trigger }) {
         "span.services",
         {},
         noticesButton,
+        h(
+          "button.service.opens.compare-button",
+          { title: t("Compare a real episode with a simulated one"), onclick: () => openCompare() },
+          t("Compare"),
+        ),
         services.map((service) =>
           h(
             service.opens === "library"

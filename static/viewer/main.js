@@ -3,8 +3,9 @@
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
 // {type: "camera", position, target}, also sent when a person moves the camera, {type: "beside", on} next to a recording
-// on the same clock, then with {type: "frame", time, atEnd} sent and the event "grs-show" awaited. Sent: {type: "ready"},
-// {type: "loaded", token}, {type: "select", name}. On the Scene page also received: {type: "adjustable", on},
+// on the same clock, then with {type: "frame", time, atEnd} sent and the event "grs-show" awaited, {type: "seek", time} in
+// seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
+// that is shown. On the Scene page also received: {type: "adjustable", on},
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
@@ -180,6 +181,7 @@ function showFrame(frame) {
   adjust.applyTrial();
   contacts.show(frame.contacts);
   timeline.show(frame, status.recording, status.clock_end);
+  postToParent({ type: "time", time: frame.time });
   renderer.requestDraw(true);
 }
 
@@ -280,6 +282,7 @@ addEventListener("message", ({ source, origin, data }) => {
   }
   if (data?.type === "beside") isBeside = data.on;
   if (data?.type === "camera") views.place(data.position, data.target);
+  if (data?.type === "seek") send("seek", { time: data.time });
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");

@@ -17,12 +17,14 @@ from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
 from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import viewer
+from studio.compare import routes as compare_routes
+from studio.compare.comparisons import Comparisons
 from studio.library import thumbnails
 from studio.library.shared_library import SharedLibrary
 from studio.masks.object_decisions import apply_decision
 from studio.models.model_choice import ModelSelection
 from studio.objects.object_records import inspector_record, object_list
-from studio.pages import frame, gallery, library, masks, models, objects, review, scene, task
+from studio.pages import compare, frame, gallery, library, masks, models, objects, review, scene, task
 from studio.pages.page_shell import Shell
 from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
@@ -58,10 +60,12 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
+    compare_routes.mount(app)
+    comparisons = Comparisons(views)
     uploads = UploadFolder()
     gr.mount_gradio_app(
         app,
-        build_page(sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library),
+        build_page(sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library, comparisons),
         path="/",
         auth=access.accepts if access.logins else None,
         auth_message="After five wrong passwords, wait a few minutes before you try again.",
@@ -82,7 +86,11 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
 
 
 def build_page(
-    sessions: SessionRegistry, content: ViewerContent, selection: ModelSelection, shared_library: SharedLibrary
+    sessions: SessionRegistry,
+    content: ViewerContent,
+    selection: ModelSelection,
+    shared_library: SharedLibrary,
+    comparisons: Comparisons,
 ) -> gr.Blocks:
     """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
     shell = Shell(sessions)
@@ -108,6 +116,7 @@ def build_page(
                 status_bar = StatusBar(answer=shell.report_drawn)
             models.build(shell, selection)
             library.build(shell, shared_library)
+            compare.build(shell, comparisons)
 
         shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
         shell.show_on_open(home, lambda session: gr.Column(visible=session is None))

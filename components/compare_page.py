@@ -1,0 +1,16 @@
+"""The comparison of two episodes, as a page over the whole window."""
+
+from components.component import Component
+
+
+class ComparePage(Component):
+    """Value: {page_token}.
+
+    Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: sample {align}; compare {align,
+    real, sim, robot}, the last three being [{path, name}] each; again {job, align}; status {job}; stop {job}. Each is
+    answered by {job, state, message}, and, once `state` is "done", {titles, views: {real, sim, ghost}, note, has_robot,
+    result: {comparison, curves, joints}}.
+    """
+
+    folder = "compare"
+    patterns = ("fault", "form_field", "progress", "section_title", "spinner")

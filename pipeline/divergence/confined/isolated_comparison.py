@@ -1,0 +1,164 @@
+"""Compares two episodes from outside in a confined process, so that a broken or hostile file cannot harm the studio.
+
+The process has no key and no network, reads only the given folders, and its memory and CPU time are limited.
+"""
+
+import base64
+import json
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence.alignment import Method
+from pipeline.divergence.episode import EpisodeError
+from pipeline.untrusted import worker_process
+from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
+
+MEMORY_LIMIT_MB = 8192
+"""Address space: MuJoCo, pandas and pyarrow reserve two gigabytes before a file is read."""
+CPU_LIMIT_S = 900
+MODULE = "pipeline.divergence.confined.comparison_worker"
+ARRAY_TYPES = ("<f4", "<i4")
+SOLIDS = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
+"""Shapes of a drawing, by MuJoCo's names."""
+
+
+@dataclass(frozen=True)
+class ComparisonSources:
+    """What is compared; files or folders."""
+
+    real: Path
+    sim: Path
+    robot: Path | None = None
+    method: Method = "clock"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnShape:
+    """One solid of a drawing, in the frame of its body."""
+
+    body: int
+    kind: str
+    """One of SOLIDS."""
+    size: np.ndarray
+    """Of shape (3,), as MuJoCo has it for the kind, in metres."""
+    pose: np.ndarray
+    """Position in metres and quaternion wxyz, of shape (7,)."""
+    rgba: np.ndarray
+    """Of shape (4,), each in [0, 1]."""
+    mesh: int = -1
+    """Index into the drawing's meshes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Playback:
+    """Both robots as bodies that move freely, on REAL's clock."""
+
+    times: np.ndarray
+    """Of shape (T,), in seconds."""
+    real: np.ndarray
+    """Poses of the bodies, of shape (T, B, 7): metres and quaternion wxyz."""
+    sim: np.ndarray
+    shapes: tuple[DrawnShape, ...]
+    meshes: tuple[tuple[np.ndarray, np.ndarray], ...]
+    """Vertices (N, 3) in metres and faces (M, 3) of each mesh."""
+    note: str = ""
+    """What the drawing leaves out, in one line; empty if nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonProgress:
+    """One step of a comparison; the last one has its result."""
+
+    message: str = ""
+    result: dict[str, Any] | None = None
+    """{"comparison": contents of comparison.json, "curves": {name: {"t", "y"}}, "joints": {name: {"t", "real", "t_sim",
+    "sim"}}}: seconds on REAL's clock, radians, metres."""
+    playback: Playback | None = None
+    """None without a robot model that can be drawn."""
+
+
+def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Iterator[ComparisonProgress]:
+    """Compare two episodes in a process of its own; yield its steps and last the result. Ends when `stop` is set.
+
+    Raises EpisodeError with one line.
+    """
+    paths = {"real": sources.real, "sim": sources.sim, "robot": sources.robot}
+    request: dict[str, Any] = {name: path and str(path.absolute()) for name, path in paths.items()}
+    request |= {"method": sources.method, "memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
+    meshes: list[tuple[np.ndarray, np.ndarray]] = []
+    with tempfile.TemporaryDirectory(prefix="grs-compare-") as scratch:
+        environment = worker_process.ENVIRONMENT | {"TMPDIR": scratch, "HOME": scratch}
+        try:
+            for line in run_worker(MODULE, request | {"scratch": scratch}, environment, stop):
+                event = json.loads(line)
+                if "error" in event:
+                    raise EpisodeError(" ".join(str(event["error"]).split())[:600])
+                if "mesh" in event:
+                    meshes.append(_mesh(event["mesh"]))
+                elif "result" in event:
+                    yield ComparisonProgress(result=dict(event["result"]), playback=_playback(event, meshes))
+                else:
+                    yield ComparisonProgress(str(event["message"])[:200])
+        except WorkerCrashedError:
+            raise EpisodeError("these files take too much memory or time, or crashed their reader") from None
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise EpisodeError("the reader of these files answered with nonsense; they may be an attack") from None
+
+
+def packed(array: np.ndarray) -> dict[str, Any]:
+    """Return an array as JSON: its type, shape and base64 of its bytes. Floats become float32, integers int32."""
+    compact = np.ascontiguousarray(array, "<i4" if array.dtype.kind in "iu" else "<f4")
+    return {"type": compact.dtype.str, "shape": compact.shape, "data": base64.b64encode(compact.tobytes()).decode()}
+
+
+def unpacked(value: dict[str, Any]) -> np.ndarray:
+    """Inverse of `packed`. Raises ValueError for anything else, and for numbers that are not finite."""
+    kind, shape = str(value["type"]), tuple(value["shape"])
+    if kind not in ARRAY_TYPES or not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise ValueError
+    data = base64.b64decode(value["data"], validate=True)
+    if len(data) != prod(shape) * 4:
+        raise ValueError
+    array = np.frombuffer(data, kind).reshape(shape)
+    if not np.isfinite(array).all():
+        raise ValueError
+    return array
+
+
+def _mesh(value: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    vertices, faces = unpacked(value["vertices"]), unpacked(value["faces"])
+    _require(vertices.ndim == 2 and vertices.shape[1] == 3 and faces.ndim == 2 and faces.shape[1] == 3)
+    _require(len(faces) > 0 and faces.min() >= 0 and faces.max() < len(vertices))
+    return vertices, faces
+
+
+def _playback(event: dict[str, Any], meshes: list[tuple[np.ndarray, np.ndarray]]) -> Playback | None:
+    value = event.get("playback")
+    if value is None:
+        return None
+    times, real, sim = (unpacked(value[name]) for name in ("times", "real", "sim"))
+    _require(times.ndim == 1 and len(times) > 1 and bool((np.diff(times) > 0).all()))
+    _require(real.shape == sim.shape and real.ndim == 3 and real.shape[0] == len(times) and real.shape[2] == 7)
+    shapes = tuple(_shape(one, real.shape[1], len(meshes)) for one in value["shapes"])
+    return Playback(times, real, sim, shapes, tuple(meshes), str(value["note"])[:300])
+
+
+def _shape(value: dict[str, Any], bodies: int, meshes: int) -> DrawnShape:
+    size, pose, rgba = (np.array(value[name], float) for name in ("size", "pose", "rgba"))
+    _require(size.shape == (3,) and pose.shape == (7,) and rgba.shape == (4,))
+    _require(all(np.isfinite(numbers).all() for numbers in (size, pose, rgba)))
+    body, mesh, kind = int(value["body"]), int(value["mesh"]), str(value["kind"])
+    _require(0 <= body < bodies and kind in SOLIDS and (kind != "mesh" or 0 <= mesh < meshes))
+    return DrawnShape(body, kind, size, pose, rgba.clip(0, 1), mesh)
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError

@@ -1,0 +1,202 @@
+// The Compare page: a real and a simulated episode on one clock. See components/compare_page.py.
+import { closeCompare, compareOpen, onCompare } from "/static/compare/compare_state.js";
+import { Plots } from "/static/compare/plots.js";
+import { alignmentMenu, Sources } from "/static/compare/sources.js";
+import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tables.js";
+import { Viewers } from "/static/compare/viewers.js";
+import { closeLibrary, onLibrary } from "/static/library/library_state.js";
+import { fill, h } from "/static/studio/dom.js";
+import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
+import { asker } from "/static/studio/server.js";
+import { t } from "/static/studio/texts.js";
+
+const POLL_MS = 300;
+
+export default function mount({ element, server, upload }) {
+  const root = element.querySelector(".compare");
+  let value = {},
+    job = null,
+    timer;
+  const ask = asker(server, () => ({ page_token: value.page_token }));
+
+  // Running a comparison
+
+  async function run(request) {
+    job = { state: "running", message: t("Starting") };
+    showError("");
+    drawState();
+    let files = {};
+    try {
+      if (request.kind === "compare") files = await sources.upload(upload);
+    } catch (error) {
+      job = null;
+      drawState();
+      return showError(error.message);
+    }
+    follow(await ask({ ...request, ...files, align: menu.value }));
+  }
+
+  function follow(answer) {
+    clearTimeout(timer);
+    if (answer.error) {
+      job = null;
+      showError(answer.error);
+    } else {
+      job = answer;
+      if (job.state === "failed") showError(job.message);
+      if (job.state === "done") showResult();
+      if (job.state === "running")
+        timer = setTimeout(async () => follow(await ask({ kind: "status", job: job.job })), POLL_MS);
+    }
+    drawState();
+  }
+
+  const canRepeat = () => job?.state === "done";
+
+  // Components
+
+  const sources = new Sources(() => drawState());
+  const menu = alignmentMenu("clock", () => canRepeat() && run({ kind: "again", job: job.job }));
+  const seek = (time) => {
+    plots.setTime(time);
+    viewers.seek(time);
+  };
+  const plots = new Plots(seek);
+  const viewers = new Viewers((time) => plots.setTime(time));
+  const errorElement = h("p.fault", { role: "alert", hidden: true }),
+    stateElement = h("span.state", { role: "status" }),
+    noteElement = h("p.note.muted"),
+    summaryElement = h("p.summary"),
+    tablesElement = h("div.tables"),
+    stageElement = h("div.stage");
+  const compareButton = h(
+    "button.studio-button.primary",
+    { "data-act": "compare", onclick: () => run({ kind: "compare" }) },
+    t("Compare"),
+  );
+
+  function showError(text) {
+    errorElement.hidden = !text;
+    errorElement.textContent = text;
+  }
+
+  function drawState() {
+    const running = job?.state === "running";
+    compareButton.disabled = running || !sources.complete;
+    sampleButton.disabled = menu.disabled = running;
+    fill(
+      stateElement,
+      running && [
+        h("i.spin"),
+        ` ${job.message} `,
+        job.job &&
+          h(
+            "button.studio-button.stop",
+            { "data-act": "stop", onclick: () => ask({ kind: "stop", job: job.job }) },
+            t("■ Stop"),
+          ),
+      ],
+      job?.state === "stopped" && t("Stopped."),
+    );
+  }
+
+  function showResult() {
+    const { result, titles, views, note, has_robot } = job;
+    const { comparison } = result;
+    const joints = Object.values(comparison.arms).flatMap((arm) => arm.joints);
+    const widest = joints.reduce((a, b) => (b.rmse / b.range > a.rmse / a.range ? b : a));
+    const select = (name) => {
+      plots.select(name);
+      drawTables(name);
+    };
+    const drawTables = (name) =>
+      fill(
+        tablesElement,
+        h("h4", {}, t("Joints")),
+        jointTable(comparison, name, select),
+        h("h4", {}, t("Error growth by phase")),
+        phaseTable(comparison),
+        h("h4", {}, t("Events")),
+        eventTable(comparison, seek),
+      );
+    plots.element.hidden = false;
+    fill(summaryElement, h("strong", {}, `${titles[0]} · ${titles[1]}. `), summary(comparison));
+    noteElement.textContent = views.real
+      ? note
+      : has_robot
+        ? t("A table of DH parameters has no shapes; give an MJCF or URDF to see the robots move.")
+        : t("Add the robot's MJCF or URDF to see both robots move, and the errors of their tools.");
+    noteElement.hidden = !noteElement.textContent;
+    viewers.show(views, titles);
+    const joint = comparison.onset?.joint ?? widest.name;
+    plots.time = comparison.events[0]?.time_s ?? 0;
+    plots.show(result, joint).catch((error) => showError(error.message));
+    drawTables(joint);
+  }
+
+  const sampleButton = h(
+    "button.studio-button",
+    { "data-act": "sample", onclick: () => run({ kind: "sample" }) },
+    t("Open the sample pair"),
+  );
+  fill(stageElement, errorElement, noteElement, viewers.element, plots.element);
+  viewers.show({}, []);
+  plots.element.hidden = true;
+  fill(
+    root,
+    h(
+      "div.compare-head",
+      {},
+      h("h2", {}, t("Compare")),
+      summaryElement,
+      stateElement,
+      viewers.toggle,
+      h(
+        "button.studio-button.plain",
+        { title: t("Close (Esc)"), "aria-label": t("Close the comparison"), onclick: closeCompare },
+        "✕",
+      ),
+    ),
+    h(
+      "div.compare-body",
+      {},
+      stageElement,
+      h(
+        "aside.side",
+        {},
+        sources.element,
+        h("div.actions", {}, h("label.align", {}, t("Align"), menu), compareButton),
+        sampleButton,
+        tablesElement,
+      ),
+    ),
+  );
+  drawState();
+
+  // Open and close
+
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (!compareOpen() || !element.isConnected) return;
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        closeCompare();
+      } else if (!root.contains(event.target) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
+    },
+    true,
+  );
+  onCompare(element, (request) => {
+    root.hidden = !request;
+    if (!request) return;
+    closeDrawer();
+    closeLibrary();
+    if (!job) run({ kind: "sample" });
+  });
+  onLibrary(element, (request) => request && closeCompare());
+  onDrawer(element, (page) => page && closeCompare());
+
+  return (next) => {
+    value = next ?? {};
+  };
+}

@@ -1,0 +1,110 @@
+// The files of a comparison: a real episode, a simulated one, and the robot's model, each dropped or chosen.
+import { fill, h } from "/static/studio/dom.js";
+import { filesOfDrop, filesOfInput } from "/static/library/uploads.js";
+import { t } from "/static/studio/texts.js";
+
+const MAX_FILE_BYTES = 400 * 2 ** 20;
+const SLOTS = [
+  { name: "real", title: t("Real episode"), hint: ".npz, .csv, LeRobot" },
+  { name: "sim", title: t("Simulated episode"), hint: ".npz, .csv, LeRobot" },
+  { name: "robot", title: t("Robot (optional)"), hint: "MJCF, URDF, DH (.json)" },
+];
+
+export class Sources {
+  /** `onChange` is called when files were chosen. */
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.files = { real: [], sim: [], robot: [] };
+    this.element = h(
+      "div.slots",
+      {},
+      SLOTS.map((slot) => this.#slot(slot)),
+    );
+  }
+
+  get complete() {
+    return this.files.real.length > 0 && this.files.sim.length > 0;
+  }
+
+  /** Uploads all files; returns {real, sim, robot: [{path, name}] each}. Throws an Error for the person. */
+  async upload(upload) {
+    const sent = {};
+    for (const { name } of SLOTS) sent[name] = await Promise.all(this.files[name].map((one) => send(one, upload)));
+    return sent;
+  }
+
+  #slot({ name, title, hint }) {
+    const shown = h("span.file", {}, hint);
+    const choose = (files) => {
+      if (!files.length) return;
+      this.files[name] = files;
+      shown.textContent = files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length });
+      shown.classList.add("chosen");
+      this.onChange();
+    };
+    const input = (label, more) =>
+      h(
+        "label.studio-button",
+        {},
+        label,
+        h("input.hidden-input", {
+          type: "file",
+          "aria-label": `${title}: ${label}`,
+          ...more,
+          onchange: ({ target }) => {
+            choose(filesOfInput(target.files));
+            target.value = "";
+          },
+        }),
+      );
+    const element = h(
+      "div.slot",
+      { "data-slot": name },
+      h("strong", {}, title),
+      h(
+        "span.choosers",
+        {},
+        input(t("File …"), { multiple: name === "robot" }),
+        input(t("Folder …"), { webkitdirectory: true }),
+      ),
+      shown,
+    );
+    const setDropping = (on) => element.classList.toggle("dropping", on);
+    element.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      setDropping(true);
+    });
+    element.addEventListener("dragleave", () => setDropping(false));
+    element.addEventListener("drop", async (event) => {
+      event.preventDefault();
+      setDropping(false);
+      choose(await filesOfDrop(event.dataTransfer));
+    });
+    return element;
+  }
+}
+
+async function send({ file, name }, upload) {
+  if (file.size > MAX_FILE_BYTES)
+    throw new Error(t("{name} is larger than 0.4 GB. Use the command grs-studio compare.", { name }));
+  const { path } = await upload(file).catch(() => {
+    throw new Error(t("{name} could not be uploaded. Try again.", { name }));
+  });
+  return { path, name };
+}
+
+/** Fills an element with the choice of the alignment. */
+export function alignmentMenu(value, onChange) {
+  const menu = h("select", { "aria-label": t("Time alignment"), onchange: () => onChange(menu.value) });
+  const methods = {
+    clock: t("From the first sample"),
+    motion: t("From the first motion"),
+    dtw: t("Dynamic time warping"),
+    none: t("Times as they are"),
+  };
+  fill(
+    menu,
+    Object.entries(methods).map(([name, title]) => h("option", { value: name, selected: name === value }, title)),
+  );
+  return menu;
+}

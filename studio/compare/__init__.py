@@ -1,0 +1,1 @@
+"""The Compare page: what it asks the server."""

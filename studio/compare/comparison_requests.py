@@ -1,0 +1,44 @@
+"""Requests of the Compare page: start a comparison, follow it, stop it."""
+
+from typing import Any
+
+from studio.compare.comparisons import Comparisons, job_record
+from studio.server.endpoints import Endpoint
+
+
+def endpoint(comparisons: Comparisons) -> Endpoint:
+    """Return the endpoint of ComparePage."""
+    return Endpoint(HANDLERS, comparisons.page_token.context(comparisons))
+
+
+def page_record(comparisons: Comparisons) -> dict[str, Any]:
+    """Return ComparePage's value."""
+    return {"page_token": comparisons.page_token.value}
+
+
+def _answer(comparisons: Comparisons, token: str) -> dict:
+    return job_record(token, comparisons.get(token))
+
+
+def _sample(comparisons: Comparisons, request: dict) -> dict:
+    return _answer(comparisons, comparisons.start_sample(request.get("align")))
+
+
+def _compare(comparisons: Comparisons, request: dict) -> dict:
+    return _answer(comparisons, comparisons.start_uploads(request))
+
+
+def _again(comparisons: Comparisons, request: dict) -> dict:
+    return _answer(comparisons, comparisons.start_again(request.get("job"), request.get("align")))
+
+
+def _status(comparisons: Comparisons, request: dict) -> dict:
+    return _answer(comparisons, str(request.get("job")))
+
+
+def _stop(comparisons: Comparisons, request: dict) -> dict:
+    comparisons.get(request.get("job")).stop.set()
+    return _answer(comparisons, str(request.get("job")))
+
+
+HANDLERS = {"sample": _sample, "compare": _compare, "again": _again, "status": _status, "stop": _stop}

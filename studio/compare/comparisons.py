@@ -1,0 +1,209 @@
+"""Comparisons that pages asked for: each runs in the background, can be stopped, and keeps its files and views."""
+
+import secrets
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.resources import SAMPLE_SCENES
+from studio import viewer
+from studio.commands.compare import METHODS
+from studio.compare.drawn_robot import drawn_model, drawn_positions
+from studio.library.import_jobs import collect_uploads
+from studio.server.background import BackgroundTask
+from studio.server.endpoints import PageToken
+from studio.server.errors import RequestError
+from studio.server.notices import error_message
+from studio.texts import t, translated
+
+if TYPE_CHECKING:  # a second to import; most sessions compare nothing
+    from pipeline.divergence.confined.isolated_comparison import ComparisonSources, Playback
+
+CAPACITY = 12
+"""Comparisons that are kept; older ones are forgotten with their files."""
+SAMPLE = SAMPLE_SCENES / "episodes"
+ROBOT_SUFFIXES = (".xml", ".mjcf", ".urdf", ".json")
+VIEWS = ("real", "sim", "ghost")
+
+
+@dataclass(eq=False)
+class ComparisonJob:
+    """One comparison. Only its own thread changes it."""
+
+    sources: "ComparisonSources"
+    titles: tuple[str, str]
+    """What the page calls the two episodes."""
+    state: str = "running"
+    """running, done, failed or stopped."""
+    message: str = ""
+    """The present step, or why it failed, in one line."""
+    result: dict[str, Any] | None = None
+    views: dict[str, str] = field(default_factory=dict)
+    """Token of each view of VIEWS; empty without a robot model."""
+    note: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class Comparisons:
+    """The comparisons of all pages, each under a token that cannot be guessed. May be used from any thread."""
+
+    def __init__(self, views: viewer.ViewRegistry):
+        self.page_token = PageToken()
+        self._views, self._lock = views, threading.Lock()
+        self._jobs: OrderedDict[str, ComparisonJob] = OrderedDict()
+        self._uploads = tempfile.TemporaryDirectory(prefix="grs-episodes-", ignore_cleanup_errors=True)
+        self._turn = threading.Lock()
+        """Held by the comparison that runs, since each takes a core and memory."""
+
+    def start_sample(self, method: object) -> str:
+        """Compare the sample pair and return the comparison's token."""
+        sources = _sources(SAMPLE / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml", _checked_method(method))
+        titles = t("Real (sample: modelled by a second MuJoCo model)"), t("Simulated (sample)")
+        return self._start(ComparisonJob(sources, titles))
+
+    def start_uploads(self, request: Mapping[str, Any]) -> str:
+        """Compare uploads {real, sim, robot: [{path, name}] each, align} and return the token. Raises RequestError."""
+        method = _checked_method(request.get("align"))
+        token = secrets.token_urlsafe(16)
+        folder = Path(self._uploads.name) / token
+        found: dict[str, Path | None] = {}
+        try:
+            for slot, find in SLOTS.items():
+                files = request.get(slot)
+                found[slot] = find(_collected(files, folder / slot)) if files else None
+            if found["real"] is None or found["sim"] is None:
+                raise RequestError("Choose both episodes first: a real one and a simulated one.")
+        except (RequestError, OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        titles = t("Real: {name}", name=found["real"].name), t("Simulated: {name}", name=found["sim"].name)
+        sources = _sources(found["real"], found["sim"], found["robot"], method)
+        return self._start(ComparisonJob(sources, titles), token)
+
+    def start_again(self, token: object, method: object) -> str:
+        """Compare the same files with another alignment and return the new token. Raises RequestError."""
+        old = self.get(token)
+        sources = _sources(old.sources.real, old.sources.sim, old.sources.robot, _checked_method(method))
+        return self._start(ComparisonJob(sources, old.titles))
+
+    def get(self, token: object) -> ComparisonJob:
+        """Return a comparison. Raises RequestError if it was forgotten."""
+        with self._lock:
+            job = self._jobs.get(str(token))
+        if job is None:
+            raise RequestError("This comparison is no longer open; compare the episodes again.")
+        return job
+
+    def _start(self, job: ComparisonJob, token: str = "") -> str:
+        token = token or secrets.token_urlsafe(16)
+        with self._lock:
+            self._jobs[token] = job
+            forgotten = [self._jobs.popitem(last=False) for _ in range(len(self._jobs) - CAPACITY)]
+        for _, old in forgotten:
+            self._forget(old)
+        BackgroundTask("comparison", lambda _: self._run(job), wake=job.stop.set).start()
+        return token
+
+    def _forget(self, job: ComparisonJob) -> None:
+        job.stop.set()
+        for view in job.views.values():
+            self._views.close(view)
+        with self._lock:
+            used = {self._upload_of(one.sources.real) for one in self._jobs.values()}
+        folder = self._upload_of(job.sources.real)
+        if folder is not None and folder not in used:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _upload_of(self, path: Path) -> Path | None:
+        """Return the folder of the upload that holds a path; None for the sample."""
+        top = Path(self._uploads.name)
+        return top / path.relative_to(top).parts[0] if path.is_relative_to(top) else None
+
+    def _run(self, job: ComparisonJob) -> None:
+        from pipeline.divergence.confined import compare_isolated
+
+        job.message = "Waiting for another comparison"
+        with self._turn:
+            try:
+                for step in compare_isolated(job.sources, job.stop):
+                    job.message = step.message
+                    if step.result is not None:
+                        self._finish(job, step.result, step.playback)
+            except Exception as error:
+                job.state, job.message = "failed", error_message(error)
+            if job.state == "running":
+                job.state, job.message = "stopped", ""
+
+    def _finish(self, job: ComparisonJob, result: dict[str, Any], playback: "Playback | None") -> None:
+        if playback is not None and not job.stop.is_set():
+            job.views, job.note = self._open_views(playback), playback.note
+        job.result, job.state, job.message = result, "done", ""
+
+    def _open_views(self, playback: "Playback") -> dict[str, str]:
+        """Open the real robot, the simulated one, and both in one picture; the first one's clock leads."""
+        poses = {"real": (playback.real,), "sim": (playback.sim,), "ghost": (playback.real, playback.sim)}
+        tokens = {}
+        for name in VIEWS:
+            motion = viewer.Trajectory(playback.times.astype(float), drawn_positions(playback, *poses[name]))
+            tokens[name] = self._views.open(drawn_model(playback, len(poses[name])), trajectory=motion, names=())
+            if name != VIEWS[0]:
+                self._views.get(tokens[name]).follow(self._views.get(tokens[VIEWS[0]]))
+        return tokens
+
+
+def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
+    """Return what the page shows of a comparison; its result only when it is done."""
+    record: dict[str, Any] = {"job": token, "state": job.state, "message": translated(job.message)}
+    if job.state == "done" and job.result is not None:
+        record |= {"titles": list(job.titles), "views": job.views, "note": translated(job.note), "result": job.result}
+        record["has_robot"] = job.sources.robot is not None
+    return record
+
+
+def _sources(*fields: Any) -> "ComparisonSources":
+    from pipeline.divergence.confined import ComparisonSources
+
+    return ComparisonSources(*fields)
+
+
+def _checked_method(method: object) -> Any:
+    if method not in METHODS:
+        raise RequestError(f"There is no alignment {str(method)[:20]}; choose {', '.join(METHODS)}.")
+    return method
+
+
+def _collected(files: object, folder: Path) -> Path:
+    """Move uploads into a new folder and return it. Raises RequestError."""
+    folder.mkdir(parents=True)
+    collect_uploads(files, folder)
+    return folder
+
+
+def _episode_in(folder: Path) -> Path:
+    """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if len(files) == 1:
+        return files[0]
+    dataset = next((path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")), None)
+    if dataset is None:
+        raise RequestError("Drop one .npz or .csv file, or the folder of one LeRobot v3 dataset, for each episode.")
+    return dataset
+
+
+def _robot_in(folder: Path) -> Path:
+    """Return the robot's model among uploaded files; its meshes may lie beside it."""
+    models = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ROBOT_SUFFIXES and path.is_file())
+    if len(models) != 1:
+        names = ", ".join(path.name for path in models[:5]) or "none"
+        raise RequestError(
+            f"A robot needs one model: MJCF, URDF or a DH table (.json), with its meshes; found {names}."
+        )
+    return models[0]
+
+
+SLOTS: Mapping[str, Callable[[Path], Path]] = {"real": _episode_in, "sim": _episode_in, "robot": _robot_in}

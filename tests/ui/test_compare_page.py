@@ -1,0 +1,83 @@
+"""The Compare page as a person uses it: the sample pair on one clock, episodes of one's own, and broken ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from app_page import LONG, screenshot
+from playwright.sync_api import Locator, Page, expect
+from studio_process import Studio
+
+SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
+
+
+@pytest.fixture
+def compare(studio: Studio, page: Page) -> Iterator[Locator]:
+    """The Compare page, opened from the gallery with the sample pair compared."""
+    page.goto(studio.address)
+    page.locator(".top-bar .compare-button").click()
+    expect(page.locator(".compare .summary")).to_contain_text("sample", timeout=LONG)
+    yield page.locator(".compare")
+
+
+def pane(page: Page, name: str) -> Locator:
+    return page.locator(f".compare [data-pane={name}]")
+
+
+def clock(page: Page, name: str) -> Locator:
+    return pane(page, name).locator("iframe").content_frame.locator("#clock")
+
+
+def cursor_time(page: Page) -> float:
+    return float(page.locator(".compare .cursor").get_attribute("data-time") or "nan")
+
+
+def give(compare: Locator, slot: str, path: Path) -> None:
+    compare.locator(f"[data-slot={slot}] input[type=file]").first.set_input_files(path)
+    expect(compare.locator(f"[data-slot={slot}] .file")).to_have_text(path.name)
+
+
+def test_the_sample_pair_plays_on_one_clock_with_one_cursor(compare: Locator, page: Page):
+    expect(pane(page, "real")).to_contain_text("modelled by a second MuJoCo model")
+    for name in ("real", "sim"):
+        expect(clock(page, name)).to_have_text("0.00 s", timeout=LONG)
+    expect(compare.locator(".plot .main-svg").first).to_be_visible(timeout=LONG)
+    expect(compare.locator("[data-table=joints] tbody tr")).to_have_count(10)
+    screenshot(page, "compare")
+    compare.locator("[data-table=events]").get_by_role("button", name="lift").first.click()
+    lifted = cursor_time(page)
+    assert lifted > 1
+    for name in ("real", "sim"):
+        expect(clock(page, name)).to_have_text(f"{lifted:.2f} s")
+
+    compare.get_by_role("button", name="Ghost overlay").click()
+    expect(clock(page, "ghost")).to_have_text(f"{lifted:.2f} s", timeout=LONG)
+    compare.locator("[data-table=joints]").get_by_role("button", name="right_wrist").click()
+    expect(compare.locator(".plot .y2title")).to_contain_text("right_wrist")
+    page.keyboard.press("Escape")
+    expect(compare).to_be_hidden()
+
+
+def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
+    compare: Locator, page: Page, tmp_path: Path
+):
+    give(compare, "real", SAMPLE / "real.npz")
+    broken = tmp_path / "broken.csv"
+    broken.write_text("t,left_turn\n0,0\n0.1,nan\n")
+    give(compare, "sim", broken)
+    compare.locator("[data-act=compare]").click()
+    fault = compare.get_by_role("alert")
+    expect(fault).to_contain_text("row 2", timeout=LONG)
+    assert "\n" not in fault.inner_text()
+
+    with np.load(SAMPLE / "real.npz") as real:
+        late = tmp_path / "late.npz"
+        np.savez(late, **{**real, "t": real["t"] + 0.5})
+    give(compare, "sim", late)
+    compare.locator("[data-act=compare]").click()
+    expect(compare.locator(".summary")).to_contain_text("late.npz", timeout=LONG)
+    expect(compare.locator(".summary")).to_contain_text("stay within the noise")
+    expect(fault).to_be_hidden()
+    expect(pane(page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw
+    expect(compare.locator(".note")).to_contain_text("MJCF or URDF")
