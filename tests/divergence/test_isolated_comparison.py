@@ -57,7 +57,7 @@ def test_links_without_their_meshes_are_drawn_as_sticks(tmp_path: Path):
     assert {shape.kind for shape in drawn.shapes} == {"capsule", "sphere"}
 
 
-def test_without_a_robot_or_with_a_table_there_is_nothing_to_draw(tmp_path: Path):
+def test_without_a_robot_there_is_nothing_to_draw():
     assert result_of(ComparisonSources(REAL, SIM)).playback is None
 
 
