@@ -35,7 +35,7 @@ class TwinWorld(ControlledWorld):
         vectors = [np.array(start[key], float) for key in ("right", "away", "home")]
         robot: Any = _StartPose(start)
         world = CompiledWorld(model, "", objects, zones, Region(np.array(start["table"], float)), *vectors, robot=robot)
-        super().__init__(world, [(name, [_goal(goal) for goal in goals]) for name, goals in start["stages"]])
+        super().__init__(world, [(name, tuple(_goal(goal) for goal in goals)) for name, goals in start["stages"]])
 
 
 class _StartPose:
