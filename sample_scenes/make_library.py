@@ -31,35 +31,37 @@ from asset_designs import (
     WHITE,
     WOOD,
     YELLOW,
-    apple,
     ball,
-    banana,
     block,
     book,
     bowl,
-    brick,
     can,
     capped_bottle,
     cylinder,
+    mug,
+    open_box,
+    plate,
+    printed_box,
+    smooth_profile,
+)
+from print_designs import FaceDesign, disc_motif, dots_motif, front_face, stripes_motif, wrapped_label
+from single_designs import (
+    apple,
+    banana,
+    brick,
     drill,
     gable,
     hammer,
     jug,
     marker,
-    mug,
-    open_box,
     pan,
     pear,
-    plate,
-    printed_box,
     scissors,
     screwdriver,
-    smooth_profile,
     spray,
     tape,
     toy_plane,
 )
-from print_designs import FaceDesign, disc_motif, dots_motif, front_face, stripes_motif, wrapped_label
 
 from pipeline.assets.library import write_asset
 from pipeline.assets.solids import Solid, lathe, rounded_square
