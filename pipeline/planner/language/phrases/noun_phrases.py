@@ -73,8 +73,9 @@ class NounPhrases:
         parts = split_list(tokens)
         is_list = len(parts) > 1
         self._refuse_choice(tokens, parts)
-        if is_list and (number := number_of_list(parts[0])):
-            parts[0] = parts[0][next(i for i, t in enumerate(parts[0]) if t.text == "of") + 1 :]
+        number, first = number_of_list(parts[0])
+        if is_list and number:
+            parts[0] = first
             union = self._union(parts, modifiers)
             chosen = self._first_of(union, number, text_of(tokens))
         else:
@@ -232,6 +233,8 @@ class NounPhrases:
             ordered.reverse()
         if graded and not count:
             half = len(ordered) // 2
+            if half == 1:  # "the little cubes" are not one cube
+                raise self._which(pool, text, (), "several are meant")
             return ordered[: half or 1]
         number = max(count, 1)
         edge = ordered[number - 1 : number + 1]

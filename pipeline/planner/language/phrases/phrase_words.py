@@ -213,12 +213,14 @@ def _as_singular(token: Token) -> Token:
     return Token(singular(token.text), token.tags) if not token.has("anything") else Token("one", token.tags)
 
 
-def number_of_list(tokens: Sequence[Token]) -> int:
-    """Return the number of "two of the mug" at the beginning of a list; 0 without one."""
+def number_of_list(tokens: Sequence[Token]) -> tuple[int, list[Token]]:
+    """Return the number of "two of the mug" at the beginning of a list, and the words after it; 0 without one."""
     kept = [t for t in tokens if t.value("quantities") != "exactly"]
+    if len(kept) > 1 and kept[0].text in ("one of", "one of the", "any one of", "either of"):
+        return 1, kept[1:]
     if len(kept) < 3 or kept[1].text != "of":
-        return 0
-    return 1 if kept[0].text == "one" else int(kept[0].value("numbers") or 0)
+        return 0, list(tokens)
+    return (1 if kept[0].text == "one" else int(kept[0].value("numbers") or 0)), kept[2:]
 
 
 def split_list(tokens: Sequence[Token]) -> list[list[Token]]:
