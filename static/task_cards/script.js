@@ -110,7 +110,7 @@ export default function mount({ element, trigger }) {
         ),
         h("strong", {}, task.words || task.instruction),
         (task.feasible === false || (!task.tried && task.refusal)) && h("span.why", {}, task.why || task.refusal),
-        task.doubts?.length && h("span.why", {}, task.doubts.join(" ")),
+        task.doubts?.length > 0 && h("span.faint", { title: task.doubts.join(" ") }, task.doubts.join(" ")),
         h(
           "span.faint",
           { title: task.goals.join("; ") },
