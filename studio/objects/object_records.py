@@ -19,6 +19,7 @@ from studio.scene.fits import cached_fits, fidelities
 from studio.scene.pending_edits import PendingPlacement, pending_placements
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
+from studio.task.proposals import object_names
 from studio.texts import t, translated
 
 
@@ -111,6 +112,8 @@ def _record(session: Session, segment: Segment, state: _ProjectState) -> dict[st
     pending = state.placements.get(id) if is_object else None
     if id in state.names or pending:
         record["name"] = state.names.get(id) or (pending.placement.name if pending else "")
+    name = str(record["name"])
+    record["words"] = object_names(session.project.folder).get(name, name.replace("_", " "))
     if is_object and id in state.matches:
         match, overrides = state.matches[id], state.asset_overrides
         record["match"] = _match(session, override_match(match, overrides[id]) if id in overrides else match)

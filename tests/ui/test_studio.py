@@ -86,7 +86,7 @@ def test_an_object_is_renamed_and_given_another_asset(project: OpenProject):
     name = page.locator(".inspector input.name")
     name.fill("my thing")
     name.press("Enter")
-    expect(row).to_contain_text("my_thing")
+    expect(row).to_contain_text("my thing")
     expect(cards.locator(".current .head strong")).to_have_text("my_thing")
     screenshot(page, "3_objects")
     wait_until_idle(page)  # the cards are drawn again after a rename
@@ -200,13 +200,13 @@ def test_no_decision_is_lost_when_the_server_is_killed(studio: Studio, project: 
     name = page.locator(".inspector input.name")
     name.fill("my thing")
     name.press("Enter")
-    expect(row).to_contain_text("my_thing")
+    expect(row).to_contain_text("my thing")
     before = project.decisions
     assert project.kinds == ["rename"]
     close_app(page)
     studio.kill()
     studio.start()
     project.reopen()
-    expect(page.locator(".object-list .row", has_text="my_thing")).to_be_visible()
+    expect(page.locator(".object-list .row", has_text="my thing")).to_be_visible()
     wait_until_idle(page)
     assert project.decisions == before
