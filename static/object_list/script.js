@@ -55,7 +55,12 @@ export default function mount({ element }) {
           onclick: (event) => (event.shiftKey ? toggleSelected(object.id) : select(object.id)),
         },
         chip(object),
-        h("span.name", {}, object.words ?? object.name, object.asset_label && h("span.asset-label", {}, object.asset_label)),
+        h(
+          "span.name",
+          {},
+          object.words ?? object.name,
+          object.asset_label && h("span.asset-label", {}, object.asset_label),
+        ),
         confidenceBadge(object.confidence, false),
         object.mark && h("span.mark", { title: object.mark_note }, object.mark),
       );

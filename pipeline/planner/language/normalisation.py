@@ -143,7 +143,7 @@ RULES: Sequence[tuple[str, str]] = (
      "trade places with"),
     (r"\b(?:without|with no) (?:a )?gaps?(?: between them| in between)?\b", " "),
 )  # fmt: skip
-"""Wordings, and the wording that the lexicon knows, in the order in which they are applied."""
+"""Patterns of wordings, each with the wording of the same meaning that the lexicon knows; applied in this order."""
 
 LAST = r"(?=\s*(?:$|[,;]|and\b|then\b))"
 TOWER = re.compile(r"\b(?:tower|stack|pile|heap)(?:s|ed|ing)?\b|\bon top of (?:each other|one another)\b")
