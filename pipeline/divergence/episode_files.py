@@ -17,6 +17,7 @@ import numpy as np
 
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.lerobot import is_lerobot, read_lerobot
+from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.table import Table
 from pipeline.store import atomic_write
@@ -52,10 +53,15 @@ def read_episode(path: Path) -> Episode:
 
 
 def write_episode(episode: Episode, path: Path) -> None:
-    """Write an episode as .npz, or as .csv with times and joint positions only. Raises EpisodeError, StoreError."""
+    """Write an episode as .npz, as .csv with times and joint positions only, or to a new folder as a LeRobot dataset.
+
+    Raises EpisodeError, StoreError.
+    """
     path = Path(path)
+    if not path.suffix:
+        return write_lerobot(episode, path)
     if path.suffix.lower() not in (".csv", ".npz"):
-        raise EpisodeError(f"an episode cannot be written as {path.name}; name a .csv or .npz file")
+        raise EpisodeError(f"an episode cannot be written as {path.name}; name a .csv or .npz file, or a new folder")
     with atomic_write(path) as temporary:
         (_write_csv if path.suffix.lower() == ".csv" else _write_npz)(episode, temporary)
 

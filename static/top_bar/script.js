@@ -98,7 +98,7 @@ export default function mount({ element, trigger }) {
         {},
         noticesButton,
         h(
-          "button.service.opens.compare-button",
+          "button.compare-button.opens",
           { title: t("Compare a real episode with a simulated one"), onclick: () => openCompare() },
           t("Compare"),
         ),

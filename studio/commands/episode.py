@@ -1,4 +1,4 @@
-"""`grs-studio episode`: write any episode, a round or a solution as .csv or .npz."""
+"""`grs-studio episode`: write any episode, a round or a solution as .csv, .npz or a LeRobot dataset."""
 
 import argparse
 import sys
@@ -9,9 +9,13 @@ from studio.commands.options import DONE
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
     """Add the subcommand."""
-    command = commands.add_parser("episode", help="write a solution, a round or another episode as .csv or .npz")
+    command = commands.add_parser(
+        "episode", help="write a solution, a round or another episode as .csv, .npz or LeRobot"
+    )
     command.add_argument("episode", type=Path, metavar="EPISODE", help="project, round, .csv, .npz, LeRobot v3 folder")
-    command.add_argument("--out", type=Path, required=True, help=".npz, or .csv for times and joint positions only")
+    command.add_argument(
+        "--out", type=Path, required=True, help=".npz, .csv (times and positions), or a LeRobot folder"
+    )
     command.set_defaults(execute=episode)
 
 

@@ -27,8 +27,8 @@ def test_both_arms_diverge_and_the_twin_repeats_its_own_episode():
     assert abs(replay(model, sim).positions.array() - sim.positions.array()).max() < 0.01
 
 
-def test_an_episode_is_written_as_csv_and_npz(tmp_path):
-    for name in ("out.csv", "out.npz"):
+def test_an_episode_is_written_as_csv_npz_and_lerobot(tmp_path):
+    for name in ("out.csv", "out.npz", "lerobot"):
         assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
         assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names
     assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / "out.bag")]) == 2

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,23 @@ def test_an_episode_written_and_read_back_is_the_same(tmp_path, suffix):
     np.testing.assert_array_equal(read.times, TIMES)
     np.testing.assert_array_equal(read.positions.array(), both)
     assert (read.names, read.arms) == (written.names, written.arms)
+
+
+def test_an_episode_written_as_lerobot_and_read_back_is_the_same(tmp_path):
+    both = np.hstack((course(TIMES, 5), course(TIMES, 5, 1)))
+    commands = np.random.default_rng(0).normal(size=(len(TIMES), 3))
+    poses = {"cup": np.random.default_rng(1).normal(size=(len(TIMES), 7))}
+    written = replace(episode(both, TIMES, arms=two_arms()), actions=Table.from_array(commands), objects=poses)
+    write_episode(written, tmp_path / "lerobot")
+    read = read_episode(tmp_path / "lerobot")
+    np.testing.assert_allclose(read.times, TIMES, atol=1e-6)
+    np.testing.assert_array_equal(read.positions.array(), both.astype("f4"))
+    assert read.names == written.names and read.actions is not None
+    np.testing.assert_array_equal(read.actions.array(), commands.astype("f4"))
+    info = json.loads((tmp_path / "lerobot" / "meta" / "info.json").read_text())
+    assert info["fps"] == 50 and len(info["features"]["observation.environment_state"]["names"]) == 7
+    with pytest.raises(EpisodeError, match="exists already"):
+        write_episode(written, tmp_path / "lerobot")
 
 
 def test_an_npz_in_fortran_order_and_single_precision_is_read(tmp_path):

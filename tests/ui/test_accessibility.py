@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_page import OpenProject, hint, open_tab, tab
+from app_page import LONG, OpenProject, hint, open_tab, tab
 from playwright.sync_api import Frame, Page, expect
 from watched_page import PAGE_LOGS, close_app
 
@@ -53,10 +53,18 @@ def open_library(page: Page) -> None:
     expect(page.locator(".library .grid .tile").first).to_be_visible()
 
 
+def open_compare(page: Page) -> None:
+    page.locator(".compare-button").click()
+    expect(page.locator(".compare [data-table=joints] tr").first).to_be_visible(timeout=LONG)
+    for pane in page.locator(".compare iframe").all():
+        expect(pane.content_frame.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+
+
 PAGES: list[tuple[str, Callable[[Page], None]]] = [
     *((step, lambda page, step=step: open_tab(page, step)) for step in STEPS),
     ("models", open_models),
     ("library", open_library),
+    ("compare", open_compare),
 ]
 
 

@@ -8,11 +8,26 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from pipeline.divergence.lerobot import ACTION, STATE
+from pipeline.divergence.lerobot_writer import (
+    COUNTERS,
+    FIRST,
+    OBJECTS,
+    PATHS,
+    POSE,
+    QUANTILES,
+    VERSION,
+    as_lists,
+    statistics,
+    write_episode_rows,
+    write_frames,
+    write_task,
+)
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.lerobot import episodes
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX, CameraVideo
-from pipeline.export.lerobot.episodes import FPS, POSE, EpisodeData
+from pipeline.export.lerobot.episodes import FPS, EpisodeData
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, meshes_of, solved_rollouts
 from pipeline.project import Project
@@ -20,18 +35,9 @@ from pipeline.scene.placement import SceneError
 from pipeline.solving import save_model
 from pipeline.store import write_json
 
-VERSION = "v3.0"
-STATE, OBJECTS, ACTION = "observation.state", "observation.environment_state", "action"
 CAMERA = "observation.images.photo"
-FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
-PATHS = {"data_path": f"data/{FILE}.parquet", "video_path": f"videos/{{video_key}}/{FILE}.mp4"}
-FIRST = "chunk-000/file-000"
-SCALARS = {
-    "next.reward": "float32", "next.done": "bool", "next.success": "bool", "timestamp": "float32",
-    "frame_index": "int64", "episode_index": "int64", "index": "int64", "task_index": "int64",
-}  # fmt: skip
+SCALARS = {"next.reward": "float32", "next.done": "bool", "next.success": "bool", **COUNTERS}
 """Columns of one value a frame."""
-QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
 
 
 @describes(
@@ -79,12 +85,12 @@ class DatasetWriter:
         runs = [episodes.episode(one, xml, objects) for one, xml in zip(rollouts, models, strict=True)]
         pixels, left_out = self._video(runs, models)
         features = self._features(episodes.actuator_names(first), objects, has_video=bool(pixels))
-        self._data(runs)
+        write_frames(self.folder, _frames(runs))
         statistics = [self._statistics(run, pixels[n] if pixels else None) for n, run in enumerate(runs)]
         self._episodes(runs, statistics, has_video=bool(pixels))
-        self._tasks()
+        write_task(self.folder, self.instruction)
         write_json(self.folder / "meta" / "info.json", self._info(runs, features))
-        write_json(self.folder / "meta" / "stats.json", _as_lists(_aggregate(statistics)))
+        write_json(self.folder / "meta" / "stats.json", as_lists(_aggregate(statistics)))
         return left_out
 
     def _common_objects(self, models: Sequence[Path]) -> list[str]:
@@ -123,23 +129,7 @@ class DatasetWriter:
             features[key] = {"dtype": dtype, "shape": [1], "names": None}
         return features
 
-    def _data(self, runs: Sequence[EpisodeData]) -> None:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-
-        columns: dict[str, Any] = {}
-        for key, values in _frames(runs).items():
-            flat = arrow.array(values.reshape(-1))
-            is_vector = values.ndim == 2
-            columns[key] = arrow.FixedSizeListArray.from_arrays(flat, values.shape[1]) if is_vector else flat
-        path = self.folder / "data" / f"{FIRST}.parquet"
-        path.parent.mkdir(parents=True)
-        parquet.write_table(arrow.table(columns), path)
-
     def _episodes(self, runs: Sequence[EpisodeData], statistics: Sequence[dict], has_video: bool) -> None:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-
         rows, start = [], 0
         for number, (run, summary) in enumerate(zip(runs, statistics, strict=True)):
             end = start + len(run.times)
@@ -156,15 +146,7 @@ class DatasetWriter:
             row |= {f"stats/{key}/{name}": v.tolist() for key, each in summary.items() for name, v in each.items()}
             rows.append(row)
             start = end
-        path = self.folder / "meta" / "episodes" / f"{FIRST}.parquet"
-        path.parent.mkdir(parents=True)
-        parquet.write_table(arrow.Table.from_pylist(rows), path)
-
-    def _tasks(self) -> None:
-        import pandas
-
-        tasks = pandas.DataFrame({"task_index": [0]}, index=[self.instruction])
-        tasks.to_parquet(self.folder / "meta" / "tasks.parquet")
+        write_episode_rows(self.folder, rows)
 
     def _info(self, runs: Sequence[EpisodeData], features: dict) -> dict[str, Any]:
         return {
@@ -175,7 +157,7 @@ class DatasetWriter:
         }  # fmt: skip
 
     def _statistics(self, run: EpisodeData, pixels: dict[str, np.ndarray] | None) -> dict[str, dict[str, np.ndarray]]:
-        summary = {key: _summary(values) for key, values in _frames([run]).items()}
+        summary = {key: statistics(values) for key, values in _frames([run]).items()}
         return summary | ({CAMERA: pixels} if pixels else {})
 
 
@@ -200,14 +182,6 @@ def _frames(runs: Sequence[EpisodeData]) -> dict[str, np.ndarray]:
     }
 
 
-def _summary(values: np.ndarray) -> dict[str, np.ndarray]:
-    """Return min, max, mean, std and quantiles of shape (N,), and the count (1,), of values (T, N) or (T,)."""
-    rows = values.reshape(len(values), -1).astype(float)
-    found = {"min": rows.min(0), "max": rows.max(0), "mean": rows.mean(0), "std": rows.std(0)}
-    found |= {name: np.quantile(rows, share, axis=0) for name, share in QUANTILES.items()}
-    return found | {"count": np.array([len(rows)])}
-
-
 def _aggregate(statistics: Sequence[dict[str, dict[str, np.ndarray]]]) -> dict[str, dict[str, np.ndarray]]:
     """Return the statistics of all episodes together; quantiles are means weighted by the counts, as in LeRobot."""
     result = {}
@@ -224,7 +198,3 @@ def _aggregate(statistics: Sequence[dict[str, dict[str, np.ndarray]]]) -> dict[s
             "count": np.array([int(counts.sum())]),
         }  # fmt: skip
     return result
-
-
-def _as_lists(statistics: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, list]]:
-    return {key: {name: value.tolist() for name, value in each.items()} for key, each in statistics.items()}

@@ -11,7 +11,6 @@ from pipeline.export.rollouts import SolvedRollout
 
 FPS = 15
 """Rate of the dataset in Hz; LeRobot takes whole numbers, and every frame is drawn."""
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 @dataclass(frozen=True, eq=False)
