@@ -1,13 +1,13 @@
 """Calibrate a model's parameters from episodes: estimates with 95 % intervals, and what cannot be identified."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
-from pipeline.calibration.fit import FitResult, FitState, Fitter, joint_rmse
+from pipeline.calibration.fit import SENSOR_MISFIT, FitResult, FitState, Fitter, joint_rmse
 from pipeline.calibration.parameters import CalibrationError, ModelParameter, with_values
 from pipeline.calibration.trial import Trial, prepare
 from pipeline.divergence import Episode
@@ -18,6 +18,8 @@ MAX_HALF_WIDTH = 0.4
 of mass, is not identified."""
 WEAK = 1e-2
 """Inverse variance added to each parameter, so that one without any effect gets a wide interval instead of none."""
+BETTER_MISFIT = 0.5
+"""Actions are taken to move linearly between their samples if that leaves less than half of the squared residuals."""
 MIN_SHARE = 0.3
 """Share of an unidentified direction from which a parameter belongs to it."""
 
@@ -64,6 +66,8 @@ class Calibration:
     delay_low: float
     delay_high: float
     curves: tuple[TrialCurves, ...]
+    course: str = "held"
+    """Course of the actions between their samples that suits the episodes: held or linear."""
 
     @property
     def unidentified(self) -> tuple[EstimatedParameter, ...]:
@@ -91,14 +95,15 @@ def calibrate(
         raise CalibrationError("there is no episode to calibrate from")
     trials, others = [prepare(model, one) for one in episodes], [prepare(model, one) for one in held_out]
     fitter = Fitter(model, parameters, trials, os.cpu_count() or 1)
-    first, result = fitter.start(), None
+    first = fitter.start()
     left_before = fitter.residuals(first)
-    for step in fitter.run():
-        if isinstance(step, FitResult):
-            result = step
-        else:
-            yield CalibrationStep(step[0], step[2], step[1].delay)
-    assert result is not None
+    result = yield from _steps(fitter)
+    if result.misfit > SENSOR_MISFIT:  # the log may lack actions between its samples
+        linear = [one.on_course("linear", model.opt.timestep) for one in trials]
+        other = yield from _steps(Fitter(model, parameters, linear, os.cpu_count() or 1))
+        if other.misfit < BETTER_MISFIT * result.misfit:
+            result, trials = other, linear
+            others = [one.on_course("linear", model.opt.timestep) for one in others]
     estimates = estimate(parameters, result)
     final = with_values(model, parameters, [one.value for one in estimates])
     calibrated = Fitter(final, (), trials, os.cpu_count() or 1)
@@ -116,7 +121,17 @@ def calibrate(
     yield Calibration(
         estimates, joint_rmse(trials, left_before), joint_rmse(trials, left_after), *held,
         result.state.delay, max(result.state.delay - spread, 0.0), result.state.delay + spread, tuple(curves),
+        trials[0].course,
     )  # fmt: skip
+
+
+def _steps(fitter: Fitter) -> Generator[CalibrationStep, None, FitResult]:
+    """Yield the steps of a fit and return its result."""
+    for step in fitter.run():
+        if isinstance(step, FitResult):
+            return step
+        yield CalibrationStep(step[0], step[2], step[1].delay)
+    raise AssertionError("a fit ends with its result")
 
 
 def covariance(result: FitResult, count: int) -> np.ndarray:
@@ -129,10 +144,12 @@ def covariance(result: FitResult, count: int) -> np.ndarray:
 def estimate(parameters: Sequence[ModelParameter], result: FitResult) -> tuple[EstimatedParameter, ...]:
     """Return each parameter's value and interval, or why these episodes do not identify it.
 
-    The interval is the noise's 1.96 standard deviations and, added to them, the error of the model's time step.
+    The interval is the noise's 1.96 standard deviations and, added to them, the error of the model's time step and,
+    where more than noise is left, what the actions may have done between their samples.
     """
     spread = covariance(result, len(parameters))
-    half = NORMAL_95 * np.sqrt(np.diag(spread)[: len(parameters)]) + np.abs(result.step_shift[: len(parameters)])
+    half = NORMAL_95 * np.sqrt(np.diag(spread)[: len(parameters)])
+    half += np.abs(result.step_shift[: len(parameters)]) + result.log_shift[: len(parameters)]
     estimates = []
     for number, (parameter, searched) in enumerate(zip(parameters, result.state.searched, strict=True)):
         if half[number] > MAX_HALF_WIDTH:

@@ -36,6 +36,7 @@ def to_json(calibration: Calibration, model_name: str) -> dict[str, Any]:
         "held_out_before": calibration.held_out_before,
         "held_out_after": calibration.held_out_after,
         "delay_s": {"value": calibration.delay, "low": calibration.delay_low, "high": calibration.delay_high},
+        "actions": calibration.course,
         "episodes": [curves.name for curves in calibration.curves if not curves.held_out],
         "held_out": [curves.name for curves in calibration.curves if curves.held_out],
     }  # fmt: skip
@@ -71,6 +72,8 @@ def summary_lines(calibration: Calibration) -> list[str]:
             lines.append(f"{one.parameter.name}: not identified ({one.reason}); it stays {one.parameter.initial:.4g}")
     lines.append(f"error {calibration.before * 1000:.2f} -> {calibration.after * 1000:.2f} mrad, "
                  f"sensors {calibration.delay * 1000:.1f} ms late")  # fmt: skip
+    if calibration.course != "held":
+        lines.append("the log is coarse: actions are taken to move linearly between its samples")
     if calibration.after > 0.9 * calibration.before:
         lines.append(
             "the error hardly fell: the model's structure or the logged actions differ; distrust the intervals"

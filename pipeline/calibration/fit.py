@@ -24,6 +24,10 @@ ITERATIONS = 25
 RESTARTS, KICK, GOOD_MISFIT = 4, 0.5, 1.06
 """Searches from other values, how far they are (standard deviation, a factor of 1.6), and the mean square of residuals
 over noise below which none is tried. Of 40 planted arms 17 had a worse minimum nearest to the model's own values."""
+SENSOR_MISFIT = 1.5
+"""Mean square of residuals over the sensors' noise above which more than noise is left."""
+BETWEEN = {"held": ("linear",), "linear": ("smooth", "nearest")}
+"""Courses of actions that show how much the assumed one matters."""
 TOLERANCE = 1e-4
 """Relative decrease of the cost at which the search ends."""
 
@@ -54,6 +58,11 @@ class FitResult:
     """Of each trial, measured minus predicted, of shape (T, C), in rad and m."""
     step_shift: np.ndarray
     """By how much the parameters and the delay would change for a time step near zero, of shape (P + 1,)."""
+    log_shift: np.ndarray
+    """By how much they could change for other courses of the actions between their samples, of shape (P + 1,). Zero
+    where held actions leave the sensors' noise alone: the log then has each action."""
+    misfit: float
+    """Mean square of residuals over the sensors' noise: about 1 if noise alone is left."""
 
 
 class Fitter:
@@ -66,6 +75,7 @@ class Fitter:
         self._workers = [mujoco.MjData(model) for _ in range(max(threads, 1))]
         self._prior_mean = np.array([one.start for one in parameters])
         self._noise = [channel_noise(trial.measured) for trial in trials]
+        self._sensor_noise = self._noise
         # A start is the mean of samples at rest. A freer one lets an arm that friction holds begin elsewhere and slip.
         self._start_noise = [
             noise[: trial.joints] / np.sqrt(min(trial.rest, 16))
@@ -122,20 +132,33 @@ class Fitter:
         return 2 * self._cost(state, self.residuals(state)) / sum(trial.measured.size for trial in self.trials)
 
     def _result(self, state: FitState) -> FitResult:
-        """Return the fit with its curvature, and what half the time step would change."""
+        """Return the fit with its curvature, and what half the time step or another course of actions would change."""
         left = self.residuals(state)
         fine = copy.copy(self.model)
         fine.opt.timestep = self.model.opt.timestep / 2
         refined = Fitter(fine, self.parameters, [one.refined(fine.opt.timestep) for one in self.trials])
-        refined._workers = self._workers
-        changed = [a - b for a, b in zip(refined.residuals(state), left, strict=True)]
+        # The error of the integrator is of first order: from half a step to none is as far again.
+        step_shift = 2 * self._shift(state, left, refined)
+        log_shift = np.zeros_like(step_shift)
+        weighted = [(r / n).ravel() ** 2 for r, n in zip(left, self._sensor_noise, strict=True)]
+        misfit = float(np.concatenate(weighted).mean())
+        if misfit > SENSOR_MISFIT or self.trials[0].course != "held":
+            for course in BETWEEN[self.trials[0].course]:
+                between = [one.on_course(course, self.model.opt.timestep) for one in self.trials]
+                log_shift += np.abs(self._shift(state, left, Fitter(self.model, self.parameters, between)))
+        matrix, _, _ = self._normal_equations(state)
+        count = len(self.parameters) + 1
+        matrix += np.diag(np.concatenate((np.zeros(count), *(noise**-2 for noise in self._start_noise))))
+        inflation = autocorrelation_time(left, self._noise)
+        return FitResult(state, matrix, inflation, tuple(left), step_shift, log_shift, misfit)
+
+    def _shift(self, state: FitState, left: Sequence[np.ndarray], other: "Fitter") -> np.ndarray:
+        """Return how the parameters and the delay would change if another fitter's trials were the true ones."""
+        other._workers = self._workers
+        changed = [a - b for a, b in zip(other.residuals(state), left, strict=True)]
         matrix, gradient, _ = self._normal_equations(state, changed)
         prior, _ = self._with_priors(matrix, gradient, state)
-        count = len(self.parameters) + 1
-        # The error of the integrator is of first order: from half a step to none is as far again.
-        shift = 2 * np.linalg.solve(prior, gradient)[:count]
-        matrix += np.diag(np.concatenate((np.zeros(count), *(noise**-2 for noise in self._start_noise))))
-        return FitResult(state, matrix, autocorrelation_time(left, self._noise), tuple(left), shift)
+        return np.linalg.solve(prior, gradient)[: len(self.parameters) + 1]
 
     def _same_channels(self) -> bool:
         return len({trial.channels for trial in self.trials}) == 1

@@ -32,7 +32,7 @@ class Trial:
     measured: np.ndarray
     """Of shape (T, C): joint positions, then three coordinates and three rotations an object."""
     controls: np.ndarray
-    """Mean action over each time step, of shape (steps, nu). An action holds until the next sample."""
+    """Mean action over each time step, of shape (steps, nu)."""
     actions: np.ndarray
     """At the samples, of shape (T, nu)."""
     qpos: np.ndarray
@@ -45,11 +45,18 @@ class Trial:
     """Names of the C columns."""
     rest: int
     """Number of samples at the start before anything moves, of which the start is the mean."""
+    course: str = "held"
+    """How actions go on between their samples, one of COURSES."""
 
     def refined(self, timestep: float) -> "Trial":
         """Return the trial for another time step in seconds."""
         steps = int(np.ceil(self.times[-1] / timestep)) + 1
-        return replace(self, controls=held_actions(self.times, self.actions, steps, timestep))
+        return replace(self, controls=COURSES[self.course](self.times, self.actions, steps, timestep))
+
+    def on_course(self, course: str, timestep: float) -> "Trial":
+        """Return the trial with another of COURSES between the samples of its actions."""
+        controls = COURSES[course](self.times, self.actions, len(self.controls), timestep)
+        return replace(self, controls=controls, course=course)
 
     @property
     def joints(self) -> int:
@@ -146,6 +153,30 @@ def held_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: f
     at = np.clip(np.searchsorted(times, edges, side="right") - 1, 0, len(times) - 1)
     integral = total[at] + actions[at] * (edges - times[at])[:, None]
     return np.diff(integral, axis=0) / timestep
+
+
+def linear_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:
+    """Return actions (T, U) that move linearly between their samples, at the middle of each step, (steps, U)."""
+    middles = (np.arange(steps) + 0.5) * timestep
+    return np.stack([np.interp(middles, times, column) for column in actions.T], axis=1)
+
+
+def smooth_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:
+    """Return actions (T, U) on a spline through their samples that does not overshoot (PCHIP), of shape (steps, U)."""
+    from scipy.interpolate import PchipInterpolator
+
+    middles = (np.arange(steps) + 0.5) * timestep
+    return PchipInterpolator(times, actions)(np.minimum(middles, times[-1]))
+
+
+def nearest_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:
+    """Return actions (T, U) that jump half-way between their samples, of shape (steps, U)."""
+    middles = (np.arange(steps) + 0.5) * timestep
+    return actions[np.searchsorted((times[1:] + times[:-1]) / 2, middles)]
+
+
+COURSES = {"held": held_actions, "linear": linear_actions, "smooth": smooth_actions, "nearest": nearest_actions}
+"""Courses of actions between their samples."""
 
 
 def _at_rest(times: np.ndarray, positions: np.ndarray) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import planted_arms
 import pytest
 from planted_arms import MASSES, arm_xml, record
 
@@ -23,8 +24,9 @@ from pipeline.calibration import (
     write_calibration,
 )
 from pipeline.calibration.parameters import FIELDS, names_of
-from pipeline.calibration.trial import held_actions
-from pipeline.divergence import write_episode
+from pipeline.calibration.trial import COURSES, held_actions
+from pipeline.divergence import Episode, write_episode
+from pipeline.divergence.table import Table
 from studio.__main__ import main
 
 TRUTH = {"turn.damping": 2.2, "elbow.frictionloss": 0.4, "payload.mass": 0.7}
@@ -92,6 +94,34 @@ def test_the_calibrated_model_loads_alone_with_the_values_of_the_json(calibrated
         number = parameter(model, one.parameter.kind, one.parameter.element, one.parameter.field).initial
         assert number == pytest.approx(read[one.parameter.name]["value"], rel=1e-5)
     assert data["held_out_after"] == calibrated.held_out_after
+
+
+def test_a_log_coarser_than_the_commands_still_gives_values_whose_intervals_hold_the_truth(monkeypatch):
+    monkeypatch.setattr(planted_arms, "DELAY_S", 0.0)  # late sensors look like held actions
+    model = mujoco.MjModel.from_xml_string(arm_xml())
+    chosen = [parameter(model, "joint", "turn", "damping"), parameter(model, "body", "payload", "mass")]
+    truth = arm_xml({**MASSES, "payload": 0.7}, (2.2, 1.0, 0.6))
+    *_, result = calibrate(model, chosen, [every_fourth_sample(record(truth, number, 3.0)) for number in range(2)])
+    assert isinstance(result, Calibration) and result.course == "linear"
+    assert result.after < result.before / 2
+    for one, value in zip(result.estimates, (2.2, 0.7), strict=True):
+        assert one.low is not None and one.high is not None and one.low < value < one.high < 1.5 * one.low
+
+
+def every_fourth_sample(episode: Episode) -> Episode:
+    """Return an episode as a log of a quarter of its rate has it: three of four commands are not in it."""
+    assert episode.actions is not None
+    log = Episode.from_arrays(episode.times[::4], episode.positions.array()[::4], episode.names, source="coarse")
+    return replace(log, actions=Table.from_array(episode.actions.array()[::4]))
+
+
+@pytest.mark.parametrize("course", ["linear", "smooth", "nearest"])
+def test_every_course_of_the_actions_goes_through_their_samples_and_keeps_a_constant(course):
+    times = np.arange(6) * 0.02
+    ramp, constant = np.linspace(0, 1, 6)[:, None], np.full((6, 1), 0.3)
+    fine = COURSES[course](times, ramp, 1000, 1e-4)
+    assert abs(fine[np.searchsorted(np.arange(1000) * 1e-4, times[1:5])] - ramp[1:5]).max() < 0.01
+    assert np.allclose(COURSES[course](times, constant, 1000, 1e-4), 0.3)
 
 
 def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
