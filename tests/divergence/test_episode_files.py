@@ -81,7 +81,7 @@ def test_a_lerobot_folder_is_read(tmp_path):
     assert read.names == ("shoulder", "elbow", "gripper")
     assert read.arms["arm"].gripper == "gripper"
     np.testing.assert_array_equal(read.positions.array(), rows[:40])
-    np.testing.assert_array_equal(read.actions.array(), rows[:40] + 1)
+    np.testing.assert_array_equal(read.actions.array(), rows[:40] + 1)  # type: ignore[union-attr]
 
 
 def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
