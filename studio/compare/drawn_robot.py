@@ -1,5 +1,6 @@
 """The robots of a comparison as a model that the viewer shows: bodies that move freely, with shapes and no physics."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -30,8 +31,10 @@ def drawn_model(playback: "Playback", copies: int = 1) -> mujoco.MjModel:
         first = (playback.sim if copy else playback.real)[0].astype(float)
         bodies = [_add_body(spec, f"{copy}_{number}", pose) for number, pose in enumerate(first)]
         for shape in playback.shapes:
-            if not (copy and shape.kind == "plane"):
+            if shape.kind != "plane":
                 _add_shape(bodies[shape.body], shape, bool(copy))
+            elif not copy:  # MuJoCo has planes on what does not move only
+                _add_shape(spec.worldbody, replace(shape, pose=_composed(first[shape.body], shape.pose)), False)
     return spec.compile()
 
 
@@ -39,6 +42,13 @@ def drawn_positions(playback: "Playback", *poses: np.ndarray) -> np.ndarray:
     """Return qpos over time, of shape (T, 7 B copies), for the poses (T, B, 7) of each copy of the robot."""
     count = len(playback.times)
     return np.concatenate([one.reshape(count, -1) for one in poses], axis=1).astype(float)
+
+
+def _composed(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Return the pose (7,) in the world of a pose (7,) in a frame."""
+    pose = np.empty(7)
+    mujoco.mju_mulPose(pose[:3], pose[3:], outer[:3], outer[3:], inner[:3], inner[3:])
+    return pose
 
 
 def _add_body(spec: mujoco.MjSpec, name: str, pose: np.ndarray) -> mujoco.MjsBody:
