@@ -4,9 +4,11 @@ from components.component import Component
 
 
 class TopBar(Component):
-    """Value: {project, title, saved, decided, can_undo, can_redo, undo, redo, services: [{what, name, note, live}]}.
+    """Value: {project, reached, title, saved, decided, can_undo, can_redo, undo, redo, services: [{what, name, note,
+    live}]}.
 
-    project is null in the gallery. `decided` counts the recorded decisions, undos included.
+    project is null in the gallery; `reached` is the name of the furthest step; `decided` counts the recorded decisions,
+    undos included.
     Events: `home`, `undo`, `redo`, and `refresh` when a person returns to the page.
     """
 
@@ -33,7 +35,8 @@ class Inspector(Component):
 
 
 class StatusBar(Component):
-    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}, update}.
+    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}, guide: {step:
+    {note, next, title}}, update}.
 
     `protection` says whether programs are confined on this machine: `state` is "confined", "refused" or "agreed";
     `question` is asked before `agree`. Request: {drawn} when the page has drawn the update of that name.

@@ -1,9 +1,9 @@
 // Collapses the inspector on steps that are not about single objects, until a person opens or collapses it there.
 import { h } from "/static/studio/dom.js";
-import { onTab, openTabText } from "/static/studio/gradio_tabs.js";
+import { onTab, openStep } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
 
-const COLLAPSED_STEPS = [t("Task and simulation"), t("Review and export")];
+const COLLAPSED_STEPS = ["task", "review"];
 const narrow = matchMedia("(max-width: 1180px)"); // where it covers the page, as studio.css says
 window.studioInspector ??= {};
 const choices = window.studioInspector;
@@ -11,7 +11,7 @@ const choices = window.studioInspector;
 export function collapseButton(element, panel) {
   const column = element.closest("#right");
   if (!column) return null;
-  const collapsesByDefault = () => narrow.matches || COLLAPSED_STEPS.some((name) => openTabText().startsWith(name));
+  const collapsesByDefault = () => narrow.matches || COLLAPSED_STEPS.includes(openStep());
   const isCollapsed = () => choices[collapsesByDefault()] ?? collapsesByDefault();
   const button = h("button.collapse", {
     onclick: () => {

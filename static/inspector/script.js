@@ -1,7 +1,7 @@
 import { centimetres, chip, fact, fill, h, sizeText } from "/static/studio/dom.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
 import { collapseButton } from "./collapse.js";
-import { openTab } from "/static/studio/gradio_tabs.js";
+import { showStep } from "/static/studio/gradio_tabs.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
 
@@ -88,7 +88,7 @@ export default function mount({ element, trigger }) {
         object.moved && h("p.note", {}, t("moved by you")),
         h(
           "button.studio-button.adjust",
-          { onclick: () => openTab(t("Scene")), title: t("Move, rotate and resize it on the Scene page") },
+          { onclick: () => showStep("scene"), title: t("Move, rotate and resize it on the Scene page") },
           t("Adjust in Scene"),
         ),
       ],

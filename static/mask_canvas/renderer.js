@@ -1,5 +1,7 @@
 // Draws masks and the current edit. Masks that do not change during an edit are drawn once on a background canvas, so
 // that a click redraws only the rectangle it changes.
+const LABEL_SIDE = 18; // in pixels of the page
+
 export class MaskRenderer {
   constructor(canvas) {
     Object.assign(this, {
@@ -8,6 +10,7 @@ export class MaskRenderer {
       background: new OffscreenCanvas(1, 1),
       state: [],
       last: null,
+      spots: new Map(), // where each number stands, by id
     });
   }
 
@@ -69,13 +72,17 @@ export class MaskRenderer {
       mask.paint(
         context,
         segment.colour,
-        hidden ? 0 : (isPicked || isHovered ? 0.5 : 0.36) * strength,
+        hidden ? 0 : (isPicked || isHovered ? 0.26 : 0.1) * strength,
         isPicked || isHovered ? 1 : strength,
-        isPicked ? 2.6 : isHovered ? 2.2 : 1.2,
+        isPicked ? 2.6 : isHovered ? 2.2 : 1.6,
         view.unit,
       );
     }
-    for (const [segment, mask] of labelled) drawLabel(context, segment, mask, view);
+    this.spots = new Map();
+    for (const [segment, mask] of labelled) {
+      this.spots.set(segment.id, labelSpot(segment.id, mask, view, [...this.spots.values()], canvas));
+      drawLabel(context, segment, this.spots.get(segment.id), view);
+    }
   }
 
   edited({ hidden, edit, preview, drag, line, brush }, view) {
@@ -84,8 +91,9 @@ export class MaskRenderer {
       segment = edit?.mask && view.scene.segments.find(({ id }) => id === edit.id);
     applyView(context, view);
     preview?.paint(context, "#ffffff", 0.22, 0.95, 1.6, unit);
-    edit?.mask?.paint(context, edit.colour, hidden ? 0 : 0.42, 1, 2.6, unit);
-    if (segment) drawLabel(context, segment, edit.mask, view);
+    edit?.mask?.paint(context, edit.colour, hidden ? 0 : 0.26, 1, 2.6, unit);
+    if (segment)
+      drawLabel(context, segment, labelSpot(edit.id, edit.mask, view, [...this.spots.values()], this.canvas), view);
     for (const [x, y, sign] of edit?.clicks ?? []) drawClick(context, x, y, sign, unit);
     const box = drag ?? edit?.box;
     if (box)
@@ -127,7 +135,7 @@ function bounds({ edit, preview, drag, line, brush }, { zoom, left, top, ratio }
   if (!points.length) return null;
   const xs = points.map(([x]) => x * zoom + left),
     ys = points.map(([, y]) => y * zoom + top),
-    pad = 24 * ratio;
+    pad = 34 * ratio; // with the number beside the mask
   return [Math.min(...xs) - pad, Math.min(...ys) - pad, Math.max(...xs) + pad, Math.max(...ys) + pad];
 }
 
@@ -179,11 +187,40 @@ function drawClick(context, x, y, sign, unit) {
   context.stroke();
 }
 
-// Draws the object's number on its mask, and a mark if it needs review.
-function drawLabel(context, segment, mask, { zoom, left, top, ratio }) {
-  const side = 18 * ratio,
-    x = mask.centre[0] * zoom + left,
-    y = mask.centre[1] * zoom + top;
+// Returns where an object's number hides least, [x, y] in canvas pixels: beside its mask, off other masks and numbers.
+function labelSpot(id, mask, { zoom, left, top, ratio, masks }, taken, canvas) {
+  const side = LABEL_SIDE * ratio,
+    gap = side / 2 + 3 * ratio,
+    { box } = mask;
+  if (!box.width) return [-side, -side];
+  const [x0, y0] = [box.left * zoom + left, box.top * zoom + top],
+    [x1, y1] = [x0 + box.width * zoom, y0 + box.height * zoom],
+    [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  const spots = [
+    [x, y0 - gap],
+    [x1 + gap, y],
+    [x0 - gap, y],
+    [x, y1 + gap],
+    [x0 - gap / 2, y0 - gap / 2],
+    [x1 + gap / 2, y0 - gap / 2],
+    [mask.centre[0] * zoom + left, mask.centre[1] * zoom + top],
+  ];
+  const grid = [-0.5, 0, 0.5].flatMap((dx) => [-0.5, 0, 0.5].map((dy) => [dx * side, dy * side]));
+  const cost = ([u, v]) => {
+    const isOutside = u < side / 2 || v < side / 2 || u > canvas.width - side / 2 || v > canvas.height - side / 2;
+    let sum = isOutside ? 100 : 0;
+    for (const [other, { mask: pixels }] of masks)
+      for (const [du, dv] of grid)
+        if (pixels.at((u + du - left) / zoom, (v + dv - top) / zoom)) sum += other === id ? 1 : 3;
+    for (const [a, b] of taken) if (Math.abs(a - u) < side && Math.abs(b - v) < side) sum += 20;
+    return sum;
+  };
+  return spots.map((spot) => [cost(spot), spot]).reduce((best, one) => (one[0] < best[0] ? one : best))[1];
+}
+
+// Draws the object's number, and a mark if it needs review.
+function drawLabel(context, segment, [x, y], { ratio }) {
+  const side = LABEL_SIDE * ratio;
   context.save();
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.font = `650 ${12 * ratio}px system-ui, sans-serif`;

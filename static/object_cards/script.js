@@ -1,7 +1,7 @@
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
-import { orderedObjects as sortObjects, orderForReview, onOrder } from "/static/studio/object_order.js";
+import { orderedObjects as sortObjects, onOrder } from "/static/studio/object_order.js";
 import { tabPanel } from "/static/studio/gradio_tabs.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
@@ -442,7 +442,6 @@ export default function mount({ element, trigger, server }) {
   // Selects the first object when the page opens with none selected.
   const selectFirst = () => {
     if (!root.offsetParent) return;
-    orderForReview();
     const object = current();
     if (selected() === null && object && (object.confidence || !object.placed)) select(object.id);
   };

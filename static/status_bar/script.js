@@ -1,5 +1,6 @@
 import { fill, h } from "/static/studio/dom.js";
 import { openCalls } from "/static/studio/drawer.js";
+import { onTab, openStep, showStep } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
 
 const PROTECTION = {
@@ -31,6 +32,8 @@ export default function mount({ element, trigger, server }) {
   });
   const protection = h("span.protection"),
     agree = h("button.studio-button.agree", { onclick: () => trigger("agree") }, t("Run unconfined"));
+  const note = h("span.note"),
+    next = h("button.studio-button.primary.next", { onclick: () => showStep(next.dataset.step) });
   const logElement = h("div.log", { role: "log" }),
     line = h("div.now");
   fill(element.querySelector(".status-bar"), logElement, line);
@@ -41,6 +44,16 @@ export default function mount({ element, trigger, server }) {
     reported = update;
     setTimeout(() => server.ask({ drawn: update }).catch(() => {}));
   };
+
+  // What to look at on the open step, and the button to the step after it.
+  const guide = () => {
+    const { note: text = "", next: step = "", title = "" } = (!last.running && last.guide?.[openStep()]) || {};
+    note.textContent = text;
+    next.dataset.step = step;
+    next.textContent = t("Next: {step}", { step: title });
+    next.hidden = !step;
+  };
+  onTab(guide);
 
   const draw = (value) => {
     last = value ?? {};
@@ -58,10 +71,11 @@ export default function mount({ element, trigger, server }) {
     protection.classList.toggle("missing", Boolean(state) && state !== "confined");
     agree.title = question;
     agree.hidden = state !== "refused";
+    guide();
     toggle.setAttribute("aria-expanded", String(isOpen));
     logElement.hidden = !isOpen;
     if (Boolean(running) !== line.contains(stop) || !line.childElementCount)
-      fill(line, running ? [stop, spin, track, count] : null, message, protection, agree, calls, toggle);
+      fill(line, running ? [stop, spin, track, count] : null, message, protection, agree, calls, toggle, note, next);
     if (!isOpen) return;
     fill(
       logElement,

@@ -1,4 +1,5 @@
-// Keeps the texts of notices, so that they can be read after they have disappeared, while the browser tab is open.
+// Keeps the texts of notices, so that they can be read after they have disappeared, while the browser tab is open. Each
+// belongs to the project that was open, or to the gallery.
 //
 // Needed of Gradio 6.31, and checked by tests/ui/test_gradio_page.py: a notice shows its text in an element with
 // data-testid="toast-text", which Gradio may reuse for another text; a lost connection is announced by a notice that
@@ -21,12 +22,22 @@ const button = h("button.studio-button.plain", {
 });
 document.body.append(list);
 
+let openProject = null; // not known yet
+
+/** Shows the notices of a project, "" for the gallery; those from before it was known are its own. */
+export function showNoticesOf(project) {
+  openProject = project;
+  for (const notice of notices) notice.project ??= project;
+  draw();
+}
+
 function draw() {
-  button.hidden = !notices.length;
-  button.textContent = t("{n} notice|{n} notices", { n: notices.length });
+  const here = notices.filter((notice) => notice.project === openProject);
+  button.hidden = !here.length;
+  button.textContent = t("{n} notice|{n} notices", { n: here.length });
   fill(
     list,
-    [...notices].reverse().map(({ at, text }) => h("p", {}, h("time", {}, at), text)),
+    here.reverse().map(({ at, text }) => h("p", {}, h("time", {}, at), text)),
   );
 }
 
@@ -34,7 +45,8 @@ function record(toast) {
   const text = toast.textContent.trim();
   if (!text || CONNECTION_LOST.test(text) || shownTexts.get(toast) === text) return;
   shownTexts.set(toast, text);
-  notices.push({ at: new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false }), text });
+  const at = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+  notices.push({ at, text, project: openProject });
   notices.splice(0, notices.length - MAX_NOTICES);
   sessionStorage.setItem(STORAGE_KEY, JSON.stringify(notices));
   draw();

@@ -3,7 +3,7 @@
 import { listen, notify } from "./listeners.js";
 
 const KEY = "studioOrder";
-window[KEY] ??= { token: null, lowestFirst: false, decided: false, ids: [], listeners: new Set() };
+window[KEY] ??= { token: null, lowestFirst: false, ids: [], listeners: new Set() };
 const state = window[KEY];
 
 export const leastConfidentFirst = () => state.lowestFirst;
@@ -28,14 +28,7 @@ export function orderedObjects(token, objects) {
 
 // Sets the order a person chose. Choosing it again sorts again.
 export function setLeastConfidentFirst(enabled) {
-  Object.assign(state, { lowestFirst: enabled, decided: true, ids: [] });
-  notify(state.listeners);
-}
-
-// Called when the review page is shown: sorts by confidence unless a person chose another order.
-export function orderForReview() {
-  if (state.decided || state.lowestFirst) return;
-  state.lowestFirst = true;
+  Object.assign(state, { lowestFirst: enabled, ids: [] });
   notify(state.listeners);
 }
 

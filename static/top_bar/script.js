@@ -1,9 +1,10 @@
 import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
-import { noticesButton } from "/static/studio/gradio_notices.js";
+import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
+import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
@@ -124,13 +125,12 @@ export default function mount({ element, trigger }) {
   }
   return (value) => {
     current = value ?? {};
-    const { project, title } = current,
-      address = new URL(location.href);
+    const { project, title } = current;
     if (pending && !(current.decided < pending.until && current[`can_${pending.kind}`])) pending = null;
     if (current.ready) {
       hideLoading();
-      project ? address.searchParams.set("project", project) : address.searchParams.delete("project");
-      history.replaceState(null, "", address);
+      showPlace(element, project, current.reached);
+      showNoticesOf(project ?? "");
       document.title = project ? `${title} · GRS Studio` : "GRS Studio";
     }
     draw();

@@ -9,6 +9,8 @@ from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.masks.segmenter_catalogue import catalogue
 from studio.models import cost_estimates
+from studio.pages.step_guide import step_guide
+from studio.pages.steps import furthest_step
 from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
 from studio.sessions.session import Session
 from studio.task.round_outcome import outcome_line
@@ -26,6 +28,7 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
         "project": project.folder.name,
         "title": project.name.replace("_", " "),
         "saved": _saved(session),
+        "reached": furthest_step(session),
         "decided": len(project.decisions),
         "can_undo": bool(undo),
         "can_redo": bool(redo),
@@ -113,6 +116,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         "calls": len(session.calls.read()),
         "protection": _protection_record(session.services.sandbox),
         "message": _capitalised(_idle_message(session)),
+        "guide": step_guide(session),
     }
     if work:
         record |= {"stopping": work.stopping, "message": _work_message(session)}

@@ -65,6 +65,7 @@ def tab_label(step: Step, session: Session | None) -> str:
 
 
 def furthest_step(session: Session | None) -> str:
-    """Return the name of the last step that was reached, at which a project is opened."""
-    reached = [step.name for step in STEPS if session and step_state(step, session) in ("done", "attention", "stale")]
+    """Return the name of the last step that has results, at which a project is opened."""
+    stages = session.project.stages() if session else {}
+    reached = [step.name for step in STEPS if all(stages.get(stage, "todo") != "todo" for stage in step.stages)]
     return reached[-1] if reached else STEPS[0].name

@@ -28,7 +28,7 @@ from studio.pages import compare, frame, gallery, library, masks, models, object
 from studio.pages.page_shell import Shell
 from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
-from studio.pages.steps import STEPS, furthest_step, tab_label
+from studio.pages.steps import STEPS, tab_label
 from studio.scene.viewer_content import ViewerContent
 from studio.server import file_routes, page_states, text_routes
 from studio.server.access import Access
@@ -103,7 +103,7 @@ def build_page(
             with gr.Row(elem_id="bench", visible=False) as bench:
                 with gr.Column(elem_id="left"):
                     objects_left = ObjectList()
-                with gr.Column(elem_id="centre"), gr.Tabs(elem_id="steps") as tabs:
+                with gr.Column(elem_id="centre"), gr.Tabs(elem_id="steps"):
                     for step in STEPS:
                         with gr.Tab(tab_label(step, None), id=step.name) as tab:
                             STEP_BUILDERS[step.name](shell, content)
@@ -125,7 +125,6 @@ def build_page(
         shell.show_reporting(status_bar, status_bar_record)
         shell.show(objects_left, object_list)
         shell.show(inspector, inspector_record)
-        shell.show_on_open(tabs, lambda session: gr.Tabs(selected=furthest_step(session)))
 
         shell.on_message(inspector.decide, apply_decision)
         shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())

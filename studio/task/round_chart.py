@@ -50,6 +50,7 @@ def rounds_figure(rounds: Sequence[Round]) -> "Figure":
         line = go.Scatter(x=numbers, y=values, name=name, mode="lines+markers", line_color=colour)
         figure.add_trace(line.update(customdata=routes, hovertemplate=hover))
     figure.update_layout(height=240, margin={"l": 40, "r": 10, "t": 28, "b": 36}, template="plotly_white")
+    figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)")
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"}, modebar_remove=TOOLS)
     figure.update_xaxes(title=t("Round"), dtick=1)
     figure.update_yaxes(range=[-0.05, 1.05])

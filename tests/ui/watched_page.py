@@ -67,10 +67,18 @@ def wait_for_requests(page: Page, seconds: float) -> None:
         page.wait_for_timeout(50)
 
 
-def close_app(page: Page) -> None:
-    """Leave the studio, once no request is open or after some seconds. What Gradio reports of it is no error."""
+@contextlib.contextmanager
+def leaving(page: Page) -> Iterator[None]:
+    """Leave or reload the studio inside, once no request is open or after some seconds. What Gradio reports of it is no
+    error."""
     log = PAGE_LOGS[page]
     wait_for_requests(page, seconds=2)
     before = log.take_errors()
-    page.goto("about:blank")
+    yield
     log.errors = before
+
+
+def close_app(page: Page) -> None:
+    """Leave the studio for an empty page."""
+    with leaving(page):
+        page.goto("about:blank")

@@ -1,0 +1,80 @@
+// Where a person is: project, step and selected object, kept in the page's address, so that reload, back, forward and a
+// copied link lead there. A project that is opened, not at a step of the address, leads through the steps as the work
+// reaches them, until the person does something.
+import { onTab, openStep, showStep } from "./gradio_tabs.js";
+import { onSelect, select } from "./selection.js";
+
+const STEPS = ["frame", "masks", "objects", "scene", "task", "review"];
+const FOLLOW_MS = 1500; // for which each step is shown at least
+const USES = ["pointerdown", "keydown"];
+let project, // undefined until the first value has arrived
+  reached = "",
+  isFollowing = false,
+  follower;
+
+const parameter = (name) => new URL(location.href).searchParams.get(name) ?? "";
+
+function address(changes) {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(changes))
+    value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
+  return url;
+}
+
+const replace = (changes) => history.replaceState(null, "", address(changes));
+
+function push(changes) {
+  const url = address(changes);
+  if (url.href !== location.href) history.pushState(null, "", url);
+}
+
+function show(step) {
+  replace({ step }); // first: the tab reports its change later
+  if (openStep()) return showStep(step);
+  setTimeout(() => parameter("step") === step && show(step), 50); // the tabs are not in the page yet
+}
+
+/** Notes which project is open, null for the gallery, and the furthest step that its work has reached. */
+export function showPlace(element, openProject, reachedStep) {
+  const before = project;
+  project = openProject ?? "";
+  reached = reachedStep ?? "";
+  if (before === undefined) {
+    replace({ project });
+    begin(element);
+    isFollowing = Boolean(project) && !STEPS.includes(parameter("step"));
+    if (project) show(isFollowing ? reached : parameter("step"));
+    if (project && parameter("object")) select(Number(parameter("object")));
+  } else if (project !== before) {
+    push({ project, step: "", object: "" });
+    isFollowing = Boolean(project);
+    if (project) show(reached);
+  } else follow();
+}
+
+function begin(element) {
+  onTab(() => {
+    if (project && openStep() && openStep() !== parameter("step")) push({ step: openStep() });
+  });
+  onSelect(element, (id) => project && replace({ object: id }));
+  addEventListener("popstate", () => {
+    if (parameter("project") !== project) return location.reload();
+    show(STEPS.includes(parameter("step")) ? parameter("step") : reached);
+  });
+  const stopFollowing = (event) => {
+    if (event.isTrusted) isFollowing = false;
+  };
+  for (const use of USES) addEventListener(use, stopFollowing, true);
+}
+
+// Shows one step after the other, up to the one that the work has reached.
+function follow() {
+  if (!isFollowing || follower) return;
+  const next = STEPS.indexOf(openStep()) + 1;
+  if (next > STEPS.indexOf(reached)) return;
+  show(STEPS[next]);
+  follower = setTimeout(() => {
+    follower = null;
+    follow();
+  }, FOLLOW_MS);
+}

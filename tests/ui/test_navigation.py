@@ -1,0 +1,76 @@
+"""A person finds the way: pages follow the work, Next leads on, and the address keeps the place."""
+
+import re
+
+from app_page import LONG, OpenProject, open_tab, tab, wait_until_idle
+from playwright.sync_api import Page, expect
+from studio_process import Studio
+from watched_page import close_app, leaving
+
+SCENE = "blocks"
+
+
+def expect_open(page: Page, title: str) -> None:
+    expect(tab(page, title)).to_have_attribute("aria-selected", "true", timeout=LONG)
+
+
+def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, page: Page):
+    page.goto(studio.address)
+    page.locator(f".gallery [data-name={SCENE}]").first.click()
+    for title in ("Masks", "Objects", "Scene"):
+        expect_open(page, title)
+    wait_until_idle(page)
+    open_tab(page, "Masks")
+    expect(page).to_have_url(re.compile("step=masks"))
+
+
+def test_next_leads_from_step_to_step_and_says_what_to_look_at(project: OpenProject):
+    page = project.page
+    next_button, note = page.locator(".status-bar .next"), page.locator(".status-bar .note")
+    open_tab(page, "Frame")
+    expect(note).to_have_text("The outline should follow the table.")
+    for title, seen in (("Masks", r"\d+ (objects|mask)"), ("Objects", "confidence"), ("Scene", "photograph")):
+        expect(next_button).to_have_text(f"Next: {title}")
+        next_button.click()
+        expect_open(page, title)
+        expect(note).to_have_text(re.compile(seen))
+    next_button.click()
+    expect_open(page, "Task")
+    expect(next_button).to_be_hidden()  # a task is to be chosen first
+
+
+def test_back_forward_and_reload_keep_the_step_and_the_object(project: OpenProject):
+    page = project.page
+    open_tab(page, "Masks")
+    page.locator(".object-list .row").nth(1).click()
+    expect(page).to_have_url(re.compile(r"step=masks.*&object=2"))
+    open_tab(page, "Scene")
+    page.go_back()
+    expect_open(page, "Masks")
+    page.go_forward()
+    expect_open(page, "Scene")
+    with leaving(page):
+        page.reload()
+        expect_open(page, "Scene")
+    expect(page.locator(".object-list .row").nth(1)).to_have_class(re.compile("selected|on"))
+
+
+def test_back_from_a_project_leads_to_the_gallery(studio: Studio, project: OpenProject):
+    page = project.page
+    close_app(page)
+    page.goto(studio.address)
+    page.locator(f".gallery [data-name={project.name}]").first.click()
+    expect(page.locator(".object-list .row").first).to_be_visible()
+    with leaving(page):
+        page.go_back()
+        expect(page.locator(".gallery").first).to_be_visible()
+
+
+def test_visiting_the_pages_decides_nothing_and_ticks_nothing(project: OpenProject):
+    page, before = project.page, len(project.decisions)
+    for title in ("Frame", "Masks", "Objects", "Scene", "Task", "Review"):
+        open_tab(page, title)
+        expect_open(page, title)
+    wait_until_idle(page)
+    expect(page.get_by_label("Lowest confidence first").first).not_to_be_checked()
+    assert len(project.decisions) == before
