@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json
 from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_isolated, isolated_comparison
@@ -55,6 +56,18 @@ def test_links_without_their_meshes_are_drawn_as_sticks(tmp_path: Path):
     drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
     assert drawn is not None and "sticks" in drawn.note
     assert {shape.kind for shape in drawn.shapes} == {"capsule", "sphere"}
+
+
+def test_meshes_beside_the_robots_model_are_drawn(tmp_path: Path):
+    (tmp_path / "meshes").mkdir()
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "meshes" / "hand.stl")
+    text = ROBOT.read_text().replace(
+        "<worldbody>", '<asset><mesh name="m" file="meshes/hand.stl"/></asset><worldbody>', 1
+    )  # fmt: skip
+    (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
+    drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
+    assert drawn is not None and not drawn.note
+    assert len(drawn.meshes) == 1 and sum(shape.kind == "mesh" for shape in drawn.shapes) == 2
 
 
 def test_without_a_robot_there_is_nothing_to_draw():

@@ -32,11 +32,13 @@ Send = Callable[[dict[str, Any]], None]
 def main() -> None:
     """Read the request, confine this process, and print the steps and the result."""
     request, send = read_request()
-    given = [Path(request[name]) for name in ("real", "sim", "robot") if request[name]]
-    robot_folder = [Path(request["robot"]).parent] if request["robot"] else []  # its meshes
+    folders = [Path(request["robot"]).parent] if request["robot"] else []  # its meshes lie there
+    episodes = [Path(request[name]) for name in ("real", "sim")]
+    # What lies in a folder that is readable is not named again: its own mount would hide the rest of the folder.
+    given = [*folders, *(path for path in episodes if not any(path.is_relative_to(folder) for folder in folders))]
     try:
         confine(
-            [*given, *robot_folder, PACKAGE, *SYSTEM_LIBRARIES], [Path(request["scratch"])],
+            [*given, PACKAGE, *SYSTEM_LIBRARIES], [Path(request["scratch"])],
             seconds=request["seconds"], memory_mb=request["memory_mb"], file_mb=MAX_FILE_MB,
         )  # fmt: skip
     except OSError as error:  # never open a file with less confinement than the platform has
