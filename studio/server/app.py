@@ -30,7 +30,7 @@ from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
 from studio.pages.steps import STEPS, tab_label
 from studio.scene.viewer_content import ViewerContent
-from studio.server import file_routes, page_states, text_routes
+from studio.server import file_routes, page_states
 from studio.server.access import Access
 from studio.server.gate import Gate
 from studio.server.gradio_internals import allow_streams, gradio_app, logged_in_user
@@ -39,6 +39,7 @@ from studio.server.theme import theme
 from studio.server.upload_folder import UploadFolder
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import text_routes
 
 HEAD = '<link rel="icon" href="/static/studio/icon.svg">' + "".join(
     f'<script type="module" src="/static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")

@@ -2,9 +2,10 @@
 
 from studio.viewer.motion import Trajectory, ViewerError
 from studio.viewer.photo_camera import PhotoCamera, Photograph
+from studio.viewer.presentation import Mark, Presentation
 from studio.viewer.routes import mount
 from studio.viewer.view_registry import ViewRegistry
-from studio.viewer.view_session import Mark, Presentation, ViewSession
+from studio.viewer.view_session import ViewSession
 
 __all__ = [
     "Mark",

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -265,3 +266,17 @@ class RecordedMotion:
         low, high = points.min(0), points.max(0)
         x, y, z = ((low + high) / 2).tolist()
         return Sphere((x, y, z), float(np.linalg.norm(high - low) / 2 + margin))
+
+
+def compile_model(model: mujoco.MjModel | Path | str) -> mujoco.MjModel:
+    """Return a compiled model, given it, a file of MJCF, or MJCF text. Raises ViewerError if MuJoCo refuses it."""
+    if isinstance(model, mujoco.MjModel):
+        return model
+    try:
+        if isinstance(model, Path):
+            return mujoco.MjModel.from_xml_path(str(model))
+        return mujoco.MjModel.from_xml_string(model)
+    except ValueError as error:
+        name = model.name if isinstance(model, Path) else "The model"
+        reason = " ".join(str(error).split())
+        raise ViewerError(f"{name} cannot be shown. MuJoCo: {reason}. Build the scene again.") from error

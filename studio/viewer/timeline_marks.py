@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.router.failure_moment import check_instant
 from pipeline.simulation.program import CheckResult, Report
 from pipeline.simulation.run_record import RunRecord
-from studio.viewer.view_session import Mark
+from studio.viewer.presentation import Mark
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0)
 PLAYBACK_SECONDS = 5.0

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from queue import Empty, Queue
@@ -23,46 +23,15 @@ from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek
 from studio.viewer.depth_difference import colourise
 from studio.viewer.geometry import Sphere, free_bodies, moving_bodies, pack
 from studio.viewer.joints import movable_joints
-from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError
+from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError, compile_model
 from studio.viewer.photo_camera import PhotoCamera, Photograph
+from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation
 
 MAX_FPS = 30
 """Snapshots a second."""
-HOLD_SECONDS = 2.5
-"""Wall-clock time for which a presented recording is held at its mark, which is read in it."""
 _MAX_COMMANDS = 256
 _MAX_CONTACTS = 100
 _SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A mark on the timeline."""
-
-    time: float
-    """Seconds."""
-    text: str
-    kind: str = "event"
-    """"event" or "failed"."""
-    object: str = ""
-    """Name of the object that it is about; empty if it is about none."""
-    check: str = ""
-    """Name of the failed check that it shows; empty for an action of the oracle."""
-
-
-@dataclass(frozen=True)
-class Presentation:
-    """How a recording is presented as it plays."""
-
-    marks: tuple[Mark, ...]
-    hold: Mark | None = None
-    """The mark at which it is held for HOLD_SECONDS, with the mark's text at its object."""
-    plays: bool = True
-    """Whether it plays; if not, it stands at the mark to hold at, or at the end."""
-    measures: Mapping[str, Any] | None = None
-    """What the timeline shows below its marks, as `measures.round_measures` returns it."""
-    start: float | None = None
-    """Seconds to begin at, as a person asked; None goes on from where it is, unless a person moved it."""
 
 
 class ViewSession:
@@ -94,7 +63,7 @@ class ViewSession:
             grasps: returns an object's candidate grasps as {pose, opening, reason}: object-from-gripper as 16 numbers,
                 row by row, metres, and why it was dropped. Raises StudioError.
         """
-        self.model = _compile(model)
+        self.model = compile_model(model)
         self.names = free_bodies(self.model) if names is None else tuple(names)
         self._photo, self._focus, self.grasps = photo, focus, grasps
         self._camera = (photo and photo.camera) or PhotoCamera.from_model(self.model)
@@ -443,16 +412,3 @@ class ViewSession:
     def _notify_watchers(self) -> None:
         for on_change in tuple(self._watchers):
             on_change()
-
-
-def _compile(model: mujoco.MjModel | Path | str) -> mujoco.MjModel:
-    if isinstance(model, mujoco.MjModel):
-        return model
-    try:
-        if isinstance(model, Path):
-            return mujoco.MjModel.from_xml_path(str(model))
-        return mujoco.MjModel.from_xml_string(model)
-    except ValueError as error:
-        name = model.name if isinstance(model, Path) else "The model"
-        reason = " ".join(str(error).split())
-        raise ViewerError(f"{name} cannot be shown. MuJoCo: {reason}. Build the scene again.") from error

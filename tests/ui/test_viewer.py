@@ -22,7 +22,7 @@ from PIL import Image
 from watched_page import TIMEOUT
 
 from components.viewer import Viewer, viewer_value
-from studio.server import text_routes
+from studio.texts import text_routes
 from studio.viewer import Mark, PhotoCamera, Photograph, Trajectory, ViewRegistry, mount
 
 PALETTE = {"red_cube": "#ff00ff", "blue_ball": "#00ffff"}
