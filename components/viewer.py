@@ -38,7 +38,8 @@ def viewer_value(
     The same token again changes selection, colours and names only; the simulation goes on. A value may also hold:
     "hidden", true to hide the viewer; "loads_with", a selector of what a person uses just before the viewer is needed;
     "empty", what a viewer without a token says; "cameras", a name for viewers that move theirs together; "caption",
-    shown in the view; "wait", the seconds for which a hold of the view that is shown may delay this one.
+    shown in the view; "wait", the seconds for which a hold of the view that is shown may delay this one;
+    "presents", true for a recording that plays in a loop while it is visible, without the selection of the other pages.
 
     Args:
         token: of the view.

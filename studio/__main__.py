@@ -18,6 +18,7 @@ from studio.commands import (
     calibrate,
     check,
     compare,
+    demo,
     episode,
     evaluate,
     export,
@@ -34,6 +35,7 @@ from studio.commands import (
 from studio.commands.options import BAD_INPUT, OUR_FAULT
 
 COMMANDS = (
+    demo,
     run,
     batch,
     report,

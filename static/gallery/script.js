@@ -1,4 +1,5 @@
 import { fill, h } from "/static/studio/dom.js";
+import { startDemo } from "/static/studio/demo.js";
 import { t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // milliseconds
@@ -55,7 +56,13 @@ export default function mount({ element, trigger }) {
       h(
         "section",
         {},
-        h("h2", {}, t("Sample scenes"), h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`)),
+        h(
+          "h2",
+          {},
+          t("Sample scenes"),
+          h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`),
+          samples.length > 0 && h("button.studio-button.show-me", { onclick: startDemo }, t("▶ Show me (2 minutes)")),
+        ),
         samples.length
           ? h(
               "div.cards",
@@ -65,5 +72,11 @@ export default function mount({ element, trigger }) {
           : h("p.muted", {}, t("No sample scenes installed.")),
       ),
     );
+    const address = new URL(location.href);
+    if (samples.length && address.searchParams.has("demo")) {
+      address.searchParams.delete("demo");
+      history.replaceState(null, "", address);
+      startDemo();
+    }
   };
 }

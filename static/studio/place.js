@@ -4,7 +4,7 @@
 import { onTab, openStep, showStep } from "./gradio_tabs.js";
 import { onSelect, select } from "./selection.js";
 
-const STEPS = ["frame", "masks", "objects", "scene", "task", "review"];
+export const STEPS = ["frame", "masks", "objects", "scene", "task", "review"];
 const FOLLOW_MS = 1500; // for which each step is shown at least
 const USES = ["pointerdown", "keydown"];
 let project, // undefined until the first value has arrived
@@ -26,6 +26,14 @@ const replace = (changes) => history.replaceState(null, "", address(changes));
 function push(changes) {
   const url = address(changes);
   if (url.href !== location.href) history.pushState(null, "", url);
+}
+
+export const place = () => ({ project, reached });
+export const goTo = show;
+
+// Stays at the open step although the work goes on.
+export function stopFollowing() {
+  isFollowing = false;
 }
 
 function show(step) {
@@ -61,10 +69,7 @@ function begin(element) {
     if (parameter("project") !== project) return location.reload();
     show(STEPS.includes(parameter("step")) ? parameter("step") : reached);
   });
-  const stopFollowing = (event) => {
-    if (event.isTrusted) isFollowing = false;
-  };
-  for (const use of USES) addEventListener(use, stopFollowing, true);
+  for (const use of USES) addEventListener(use, (event) => event.isTrusted && stopFollowing(), true);
 }
 
 // Shows one step after the other, up to the one that the work has reached.

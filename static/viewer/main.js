@@ -2,9 +2,9 @@
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
-// {type: "camera", position, target}, also sent when a person moves the camera, {type: "beside", on} next to a recording
-// on the same clock, then with {type: "frame", time, atEnd} sent and the event "grs-show" awaited, {type: "seek", time} in
-// seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
+// {type: "present", on} to play in a loop without selection, {type: "camera", position, target}, also sent when a person
+// moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
+// sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
 // that is shown. On the Scene page also received: {type: "adjustable", on},
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
@@ -52,6 +52,9 @@ let renderer,
   measuresNumber = 0,
   caption = "",
   shaded = false,
+  presents = false, // the recording plays in a loop, and nothing is selected from outside
+  isVisible = false,
+  latest = null, // the frame that is shown
   isBeside = false, // another recording on the same clock
   received = []; // frames that are not shown yet
 
@@ -64,6 +67,10 @@ function setPressed(button, on) {
   button.setAttribute("aria-pressed", String(on));
 }
 
+const PAUSE_MS = 1500; // at the end of a recording that is played in a loop
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+setInterval(playAgain, PAUSE_MS);
+new IntersectionObserver(([entry]) => (isVisible = entry.isIntersecting)).observe(document.body);
 const outdated = []; // twins to dispose of once the next is drawn, so that shaders that both use are compiled once
 const send = (op, more) => connection?.send(op, more);
 const timeline = new Timeline(send, (check) => measures.showCheck(check));
@@ -176,7 +183,14 @@ function connect() {
   });
 }
 
+// Plays a presented recording from its start, at first and after its end.
+function playAgain() {
+  const isPaused = !latest || (latest.time > 0 && latest.time < latest.end);
+  if (presents && isVisible && status.recording && !status.playing && !isPaused && !reducedMotion.matches) send("play");
+}
+
 function showFrame(frame) {
+  latest = frame;
   twin.setPoses(frame.poses);
   adjust.applyTrial();
   contacts.show(frame.contacts);
@@ -296,7 +310,8 @@ addEventListener("message", ({ source, origin, data }) => {
     joints.displayNames = data.parts ?? {};
     select(selected, true);
   }
-  if (data?.type === "select" && data.name !== selected) {
+  if (data?.type === "present") presents = data.on;
+  if (data?.type === "select" && data.name !== selected && !presents) {
     if (twin) select(data.name ?? "", true);
     else selected = data.name ?? "";
   }

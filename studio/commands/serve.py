@@ -31,12 +31,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(execute=serve)
 
 
-def serve(arguments: argparse.Namespace) -> int:
+def serve(arguments: argparse.Namespace, page: str = "") -> int:
+    """Serve until interrupted; `page` is the query of the address that is opened."""
     from studio.server import serve as server
     from studio.server.services import Settings
 
     settings = Settings.from_environment(workspace=arguments.workspace, model=model_setting(None, "kept"))
-    server.serve(settings, arguments.host, arguments.port, access_from(arguments))
+    server.serve(settings, arguments.host, arguments.port, access_from(arguments), page)
     return DONE
 
 

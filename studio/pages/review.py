@@ -6,6 +6,7 @@ from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
+from studio.task.proposals import task_in_words
 from studio.task.results_record import results_record
 from studio.texts import t
 
@@ -17,8 +18,10 @@ def build(shell: Shell, content: ViewerContent) -> None:
     results = Results()
 
     def solution(session: Session | None) -> dict:
-        value = viewer_value(content.solution(session), **viewer_labels(session)) if session else viewer_value(None)
-        return value | {"empty": t(NO_SOLUTION)}
+        if session is None:
+            return viewer_value(None)
+        value = viewer_value(content.solution(session), **viewer_labels(session))
+        return value | {"empty": t(NO_SOLUTION), "presents": True, "caption": task_in_words(session)}
 
     shell.show(viewer, solution)
     shell.show(results, results_record)

@@ -24,8 +24,11 @@ CLOSE_TIMEOUT = 2.0
 """Seconds to wait for background threads when the server ends."""
 
 
-def serve(settings: Settings, host: str, port: int, access: Access) -> None:
-    """Serve until interrupted. Raises StudioError if the address or the workspace cannot be used."""
+def serve(settings: Settings, host: str, port: int, access: Access, page: str = "") -> None:
+    """Serve until interrupted; `page` is the query of the address that is opened.
+
+    Raises StudioError if the address or the workspace cannot be used.
+    """
     if not access.logins and not is_loopback(host):
         raise StudioError(
             f"--host {host} would let everyone on the network read and change every project; add a login with "
@@ -57,6 +60,7 @@ def serve(settings: Settings, host: str, port: int, access: Access) -> None:
         name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{port}"
         announce(address)
+        address += f"/{page}" if page else ""
         print(
             f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})",
             flush=True,

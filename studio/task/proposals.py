@@ -128,6 +128,12 @@ def _object_names(project_folder: Path, changed: int) -> Mapping[str, str]:
     return plain_names(scene_objects(scene), TableTop.from_json(scene))
 
 
+def task_in_words(session: Session) -> str:
+    """Return the text of the chosen task without ids; empty before one is chosen."""
+    task = session.project.task()
+    return in_plain_words(task.instruction, object_names(session.project.folder)) if task else ""
+
+
 def goals_in_words(goals: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Return the goals of a task without ids: "the red cube rests on the blue cube"."""
     planned = read_sentences(goals)

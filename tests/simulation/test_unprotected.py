@@ -122,7 +122,8 @@ def test_the_command_refuses_in_one_line_and_runs_when_told_to(lacking, project,
     assert report["protection"]["calls"] is False and report["clean"]
 
 
-def test_the_status_bar_says_whether_programs_are_confined():
+def test_the_status_bar_says_whether_programs_are_confined(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("studio.pages.status.step_guide", lambda session: {})
     sandbox = SimpleNamespace(unprotected=False, known_protection=None)
     session = SimpleNamespace(
         services=SimpleNamespace(sandbox=sandbox),

@@ -74,3 +74,21 @@ def test_visiting_the_pages_decides_nothing_and_ticks_nothing(project: OpenProje
     wait_until_idle(page)
     expect(page.get_by_label("Lowest confidence first").first).not_to_be_checked()
     assert len(project.decisions) == before
+
+
+def test_the_guided_demo_leads_to_a_solved_task_and_pauses_when_a_person_clicks(studio: Studio, page: Page):
+    page.goto(f"{studio.address}?demo=1")
+    demo = page.locator(".demo")
+    expect(demo).to_contain_text("One photograph with depth")
+    expect(demo).to_contain_text("Every object gets an outline", timeout=LONG)
+    page.locator(".object-list .row").first.click()
+    expect(demo.get_by_role("button", name="Continue")).to_be_visible()
+    demo.get_by_role("button", name="Continue").click()
+    expect(demo).to_contain_text("tested on several seeds", timeout=LONG)
+    expect_open(page, "Review")
+    expect(page.locator(".results")).to_contain_text("Solved")
+    playing = page.frame_locator("#replay iframe").locator("body")
+    expect(playing).to_have_class(re.compile("playing"), timeout=LONG)
+    expect(playing).to_have_attribute("data-selected", "")
+    demo.get_by_role("button", name="End demo").click()
+    expect(demo).to_have_count(0)

@@ -15,6 +15,7 @@ export default function ({ element, trigger }) {
 
   function sendAll() {
     if (!ready) return;
+    postToViewer({ type: "present", on: Boolean(shown.presents) });
     postToViewer({ type: "palette", colours: shown.palette ?? {}, parts: shown.parts ?? {} });
     postToViewer({ type: "select", name: shown.selected ?? "" });
     if (shown.cameras) join(frame);

@@ -1,0 +1,132 @@
+// The guided demo: a sample scene leads itself from the photograph to the solved task. A click or key outside the caption
+// pauses it, so that a person can look around or take over at any moment.
+import { fill, h } from "./dom.js";
+import { openStep } from "./gradio_tabs.js";
+import { goTo, place, STEPS, stopFollowing } from "./place.js";
+import { t } from "./texts.js";
+
+const SCENE = "blocks",
+  TICK_MS = 250,
+  SETTLED_MS = 2000, // without work, after which it has ended
+  TRIALS_MS = 12_000; // for which the first solved trial of a task is waited for
+const all = (selector) => [...document.querySelectorAll(selector)];
+const hasReached = (step) => STEPS.indexOf(place().reached) >= STEPS.indexOf(step);
+const solvedCard = () => all(".task-cards .task").find((card) => card.querySelector(".verdict .good"));
+let idleMs = 0;
+
+const SCENES = [
+  {
+    step: "frame",
+    seconds: 5,
+    caption: t("One photograph with depth: that is all the studio gets."),
+    until: () => hasReached("masks"),
+  },
+  {
+    step: "masks",
+    seconds: 6,
+    caption: t("Every object gets an outline. A click corrects one that is wrong."),
+    until: () => hasReached("objects"),
+  },
+  {
+    step: "objects",
+    seconds: 8,
+    caption: t("Every object is compared with the 3D assets that it might be."),
+    until: () => hasReached("scene"),
+  },
+  { step: "scene", seconds: 8, caption: t("The twin: the same table in MuJoCo, seen by the same camera.") },
+  {
+    step: "task",
+    seconds: 5,
+    caption: t("Tasks that fit this table are proposed and tested. You can also write your own."),
+    until: (elapsedMs) => solvedCard() || (elapsedMs > TRIALS_MS && all(".task-cards .task").length),
+  },
+  {
+    step: "task",
+    seconds: 8,
+    caption: t("A simulation and its checks are generated, run and repaired until a robot solves the task."),
+    act: generate,
+    until: () => idleMs > SETTLED_MS && hasReached("review"),
+  },
+  {
+    step: "review",
+    seconds: 8,
+    caption: t("The solution, tested on several seeds. Export takes all of it with you. Now try a frame of your own."),
+  },
+];
+
+let timer, index, elapsedMs, hasActed, isPaused;
+const captionElement = h("span.caption", { "aria-live": "polite" }),
+  count = h("span.faint"),
+  pauseButton = h("button.studio-button", { onclick: () => pause(!isPaused) }),
+  panel = h(
+    "div.demo",
+    { role: "region", "aria-label": t("Guided demo"), hidden: true },
+    captionElement,
+    count,
+    pauseButton,
+    h("button.studio-button.plain", { onclick: end }, t("End demo")),
+  );
+
+/** Begins the demo from the gallery. */
+export function startDemo() {
+  const tile = document.querySelector(`.gallery [data-name="${SCENE}"]`);
+  if (!tile || timer) return;
+  document.body.append(panel);
+  addEventListener("pointerdown", takeOver, true);
+  addEventListener("keydown", takeOver, true);
+  enter(0);
+  pause(false);
+  tile.click();
+  timer = setInterval(tick, TICK_MS);
+}
+
+function takeOver(event) {
+  if (event.isTrusted && !panel.contains(event.target)) pause(true);
+}
+
+function pause(on) {
+  isPaused = on;
+  panel.hidden = false;
+  fill(pauseButton, on ? t("Continue") : t("Pause"));
+  panel.classList.toggle("paused", on);
+}
+
+function end() {
+  clearInterval(timer);
+  timer = null;
+  removeEventListener("pointerdown", takeOver, true);
+  removeEventListener("keydown", takeOver, true);
+  panel.remove();
+}
+
+function enter(number) {
+  index = number;
+  elapsedMs = idleMs = 0;
+  hasActed = false;
+  captionElement.textContent = SCENES[number].caption;
+  count.textContent = t("{done} of {of}", { done: number + 1, of: SCENES.length });
+}
+
+function tick() {
+  if (isPaused || !place().project || !openStep()) return;
+  stopFollowing();
+  const scene = SCENES[index];
+  if (openStep() !== scene.step) goTo(scene.step);
+  if (scene.act && !hasActed) hasActed = scene.act();
+  elapsedMs += TICK_MS;
+  idleMs = document.querySelector(".status-bar .spin") ? 0 : idleMs + TICK_MS;
+  const isOver = elapsedMs >= 1000 * scene.seconds && (!scene.until || scene.until(elapsedMs));
+  if (!isOver) return;
+  if (index + 1 < SCENES.length) enter(index + 1);
+  else pause(true); // the last caption stays
+}
+
+// Chooses a task that was solved in its trial and presses Generate; returns whether it could.
+function generate() {
+  const card = solvedCard() ?? document.querySelector(".task-cards .task"),
+    button = document.querySelector("#generate");
+  if (!card || !button || button.disabled) return false;
+  card.click();
+  setTimeout(() => button.click(), TICK_MS);
+  return true;
+}
