@@ -44,7 +44,7 @@ def why_not_feasible(task: Task, project_dir: Path, sandbox: ProgramRunner, robo
     if saved is not None:
         return saved
     reason = _dry_run(task, Path(project_dir), sandbox, robot)
-    write_json(_file(task, project_dir, robot), {"why": reason})
+    write_json(feasibility_file(task, project_dir, robot), {"why": reason})
     return reason
 
 
@@ -52,7 +52,7 @@ def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
     """Return the saved result of `why_not_feasible`; None if there is none for the present scene."""
     if robot_kind(robot).floats:
         return ""
-    value = read_json(_file(task, project_dir, robot))
+    value = read_json(feasibility_file(task, project_dir, robot))
     return None if value is None else str(value["why"])
 
 
@@ -118,7 +118,8 @@ def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) 
     return re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason)  # the card has little room: the cause alone
 
 
-def _file(task: Task, project_dir: Path, robot: str) -> Path:
+def feasibility_file(task: Task, project_dir: Path, robot: str) -> Path:
+    """Return where the result for a task and the present scene is saved, as {"why"}."""
     scene = (Path(project_dir) / "scene.json").read_text("utf-8")
     key = digest("dry run", scene, task.instruction, task.objects, task.goals, robot)
     return Path(project_dir) / "tasks" / f"{key}.json"

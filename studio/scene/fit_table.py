@@ -15,7 +15,9 @@ def fit_table(session: Session | None) -> dict[str, Any]:
     """Return FitTable's value: how each object of the twin agrees with the photograph, and notes about the twin."""
     not_compared = NOT_COMPARED | {"verdict": t("Not compared")}
     rows = [
-        {key: record[key] for key in ("id", "name", "colour", "confidence")} | (record["fit"] or not_compared)
+        {"name": record["words"]}
+        | {key: record[key] for key in ("id", "colour", "confidence")}
+        | (record["fit"] or not_compared)
         for record in object_records(session)
         if record.get("placed")
     ]

@@ -7,6 +7,7 @@ import pytest
 from app_page import LONG, OpenProject, action, canvas, open_masks, screenshot, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
+from watched_page import leaving
 
 from pipeline.segmentation import read_segments
 
@@ -150,6 +151,7 @@ def test_settings_out_of_range_are_refused(with_sam2: OpenProject):
 
 
 def test_a_reload_shows_the_project_again(editor: OpenProject):
-    editor.page.reload()
-    expect(editor.page.locator(".object-list .row")).to_have_count(len(editor.masks))
+    with leaving(editor.page):
+        editor.page.reload()
+        expect(editor.page.locator(".object-list .row")).to_have_count(len(editor.masks))
     assert (editor.folder / "segments" / "masks.png").exists()

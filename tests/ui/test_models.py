@@ -53,7 +53,7 @@ def described_project(
     """A copy of the folder of a project that the model has described and proposed tasks for."""
     made = open_copy(studio, browser_page, ready_project)
     use_model(browser_page, running_server)
-    expect(rows(browser_page).first).to_contain_text("red_mug", timeout=LONG)
+    expect(rows(browser_page).first).to_contain_text("red mug", timeout=LONG)
     close_app(browser_page)
     return Path(shutil.copytree(made.folder, tmp_path_factory.mktemp("described") / SCENE))
 
@@ -174,7 +174,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     dialog.get_by_role("button", name="Do not send").click()
     expect(line).to_be_hidden()
     expect(service(page)).to_contain_text(f"rules ({MODEL} not asked)")
-    expect(rows(page).first).not_to_contain_text("red_mug")
+    expect(rows(page).first).not_to_contain_text("red mug")
     assert project.decisions[-1]["data"] == {"server": server.url.removesuffix("/v1"), "allow": False}
     assert len(server.requests) == asked
     service(page).click()
@@ -183,7 +183,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     panel(page).locator(".sending").get_by_role("button", name="Review").click()
     dialog.get_by_role("button", name="Send", exact=True).click()
     page.keyboard.press("Escape")
-    expect(rows(page).first).to_contain_text("red_mug", timeout=LONG)
+    expect(rows(page).first).to_contain_text("red mug", timeout=LONG)
     use_model(page, server, usd_per_million_in="", usd_per_million_out="")
 
 
@@ -246,7 +246,7 @@ def test_a_failure_is_one_line_with_its_reply_one_click_away(
     screenshot(page, f"models_3_{re.sub(r'[^a-z0-9]+', '_', case.lower())}")
     page.keyboard.press("Escape")
     assert "owned" not in page.title()
-    expect(rows(page).first).to_contain_text("red_mug")
+    expect(rows(page).first).to_contain_text("red mug")
 
 
 def test_a_retry_that_is_answered_resolves_a_failure(described: OpenProject, server: HostileServer):
