@@ -38,11 +38,11 @@ class SupportCandidate:
     inliers: np.ndarray
     """Pixels that show the plane, of shape (h, w), bool."""
     features: np.ndarray
-    """What speaks for and against it, of shape (len(FEATURES),)."""
+    """Values of FEATURES, without unit, of shape (len(FEATURES),)."""
 
     @property
     def log_odds(self) -> float:
-        """How much speaks for it, compared with the other candidates of the frame."""
+        """Log odds of its being the ground; only differences within one frame matter."""
         return float(self.features @ list(WEIGHTS.values()))
 
 

@@ -1,5 +1,8 @@
-"""Draws random objects: the shapes of training_tables, library assets in other sizes and colours, flat and thin things,
-brackets, clear, shiny and dark ones, and objects of the ground's own colour."""
+"""Draws random objects for training scenes.
+
+They have the shapes of training_tables, or are library assets in other sizes and colours. Some are flat, thin or
+brackets; some are clear, shiny, dark, or of the ground's own colour.
+"""
 
 from dataclasses import dataclass
 from functools import cache

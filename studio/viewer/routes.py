@@ -36,6 +36,8 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
     page = (STATIC / "viewer" / "index.html").read_text()
     headers = {"Content-Security-Policy": _policy(page), "Cache-Control": "no-cache"}
 
+    _mount_files(app, views)
+
     @app.get("/viewer/", include_in_schema=False)
     def viewer_page() -> Response:
         return Response(page, media_type="text/html", headers=headers)
@@ -43,6 +45,25 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
     @app.get("/viewer", include_in_schema=False)
     def viewer_without_slash() -> Response:
         return RedirectResponse("viewer/")
+
+    @app.websocket("/viewer/{token}/ws")
+    async def stream(socket: WebSocket, token: str) -> None:
+        try:
+            session = views.get(token)
+        except ViewerError:
+            session = None
+        if session is None or session.watchers >= _MAX_WATCHERS:
+            await socket.close(4403)  # before accepting: the browser sees a refused connection
+            return
+        await socket.accept()
+        await _stream(socket, session)
+
+    for folder in ("viewer", "vendor", "studio"):
+        app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
+
+
+def _mount_files(app: FastAPI, views: ViewRegistry) -> None:
+    """Add what a page fetches of a view beside its stream."""
 
     @app.get("/viewer/{token}/geometry", include_in_schema=False)
     def geometry(token: str, request: Request) -> Response:
@@ -81,21 +102,6 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
         if content is None:
             return PlainTextResponse("This view has no photograph.", 404)
         return Response(content, media_type=media_type, headers=_NO_STORE)
-
-    @app.websocket("/viewer/{token}/ws")
-    async def stream(socket: WebSocket, token: str) -> None:
-        try:
-            session = views.get(token)
-        except ViewerError:
-            session = None
-        if session is None or session.watchers >= _MAX_WATCHERS:
-            await socket.close(4403)  # before accepting: the browser sees a refused connection
-            return
-        await socket.accept()
-        await _stream(socket, session)
-
-    for folder in ("viewer", "vendor", "studio"):
-        app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
 
 
 def _grasps(view: ViewSession, name: str) -> bytes:

@@ -26,7 +26,7 @@ MOST = 3
 MAX_WINDOWS = 160
 """Most windows of a clause that are read."""
 MAX_ASIDES, MAX_KEPT = 7, 30
-"""Most commas of a text of which parts are left out, and most choices of parts that are read."""
+"""How many commas a text may have for its parts to be left out in turn; how many of the shortened texts are read."""
 MAX_TRIED = 40
 """Most suggestions, best first, that are tested for feasibility."""
 BEGINS = ("verbs", "determiners", "scene", "nouns", "colours", "ranks", "class_words", "quantities", "numbers",

@@ -14,7 +14,7 @@ from pipeline.planner.scene_objects import SceneObject
 MAX_PHRASE = 6
 """Most words of a phrase for one object."""
 MAX_CHOICES = 3
-"""Most objects of which an unclear phrase is tried as each."""
+"""How many objects an unclear phrase may fit for each of them to be tried."""
 
 
 @dataclass(frozen=True)
