@@ -49,7 +49,12 @@ class CollisionChecker:
         self.data.qpos[:] = self.physics.data.qpos
 
     def first_collision(
-        self, q: np.ndarray, width: float, held: HeldObject | None = None, ignored: tuple[str, ...] = ()
+        self,
+        q: np.ndarray,
+        width: float,
+        held: HeldObject | None = None,
+        ignored: tuple[str, ...] = (),
+        folded: bool = False,
     ) -> str:
         """Return the name of what a posture collides with; "itself" for the arm itself, empty if it is free.
 
@@ -58,9 +63,12 @@ class CollisionChecker:
             width: Opening of the fingers, in metres.
             held: Object between the fingers, if any.
             ignored: Names of objects that may be touched.
+            folded: Whether the gripper may be so near the arm's own links that these are checked, too.
         """
         model, data = self.model, self.data
         self._set_masks(held, ignored)
+        if folded:
+            model.geom_contype[self._hand] |= _LINK_BIT
         before = data.qpos.copy()
         data.qpos[self._arm] = q
         for name, value in fingers.joint_positions(width).items() if self._fingers else ():

@@ -7,6 +7,7 @@ import numpy as np
 
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.hand import ArmHand
+from pipeline.simulation.arm.reachable_grasps import reachable_grasps
 from pipeline.simulation.arm.tools.grasp import DroppedGrasp
 from pipeline.simulation.objects import KitError, Scene
 from pipeline.simulation.physics import Physics
@@ -43,7 +44,7 @@ def grasp_candidates(scene: Scene, robot: str, name: str) -> tuple[GraspCandidat
     if name not in physics.addresses:
         raise KitError(f"{name} cannot be carried.")
     hand = arm.hand(physics)
-    search = hand.search(name)
+    search = reachable_grasps(hand, name)
     object_from_world = np.linalg.inv(_pose(physics, name))
     kept = [GraspCandidate(object_from_world @ g.hand, g.opening, "") for g in search.grasps]
     chosen = _evenly(search.dropped)

@@ -5,6 +5,7 @@ limits and keeps the links off the table.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import mink
 import mujoco
@@ -46,6 +47,7 @@ class Kinematics:
     def __init__(self, base: np.ndarray, yaw: float):
         self.base, self.yaw = np.asarray(base, float), float(yaw)
         self.model = _arm_model(self.base, self.yaw)
+        self._above_table = True
         self._configuration = mink.Configuration(self.model)
         self._task = mink.FrameTask(robot_model.PINCH_SITE, "site", position_cost=1.0, orientation_cost=0.3)
         self._damping = mink.DampingTask(self.model, cost=1e-4)
@@ -60,6 +62,18 @@ class Kinematics:
                 collision_detection_distance=0.05,
             ),
         ]
+
+    @contextmanager
+    def above_or_beside(self, beside: bool) -> Iterator[None]:
+        """Let the links be lower than the table's top meanwhile if they are beside it, for a gripper at its edge.
+
+        What they would hit is then found by collision checks only.
+        """
+        before, self._above_table = self._above_table, not beside
+        try:
+            yield
+        finally:
+            self._above_table = before
 
     def forward(self, q: np.ndarray) -> np.ndarray:
         """Return world-from-gripper of shape (4, 4)."""
@@ -100,13 +114,14 @@ class Kinematics:
             return next(self.solutions(target), None)
         self._task.set_target(mink.SE3.from_matrix(target))
         self._configuration.update(np.clip(np.asarray(start, float), *self.model.jnt_range.T))
+        limits = self._limits if self._above_table else self._limits[:2]
         for _ in range(MAX_ITERATIONS):
             error = self._task.compute_error(self._configuration)
             if np.linalg.norm(error[:3]) < POSITION_TOLERANCE_M and np.linalg.norm(error[3:]) < ROTATION_TOLERANCE_RAD:
                 return self._configuration.q.copy()
             try:
                 velocity = mink.solve_ik(
-                    self._configuration, [self._task, self._damping], 1.0, "daqp", damping=1e-6, limits=self._limits
+                    self._configuration, [self._task, self._damping], 1.0, "daqp", damping=1e-6, limits=limits
                 )
             except mink.MinkError:
                 return None

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.simulation.arm.carry_plans import LIFT_M, GraspPlan, pose_of
 from pipeline.simulation.arm.collision import HeldObject
-from pipeline.simulation.arm.hand import LIFT_M, ArmHand, GraspPlan, pose_of
+from pipeline.simulation.arm.edge_motion import PushPlan
+from pipeline.simulation.arm.hand import ArmHand
 from pipeline.simulation.arm.part_motion import part_plans
 from pipeline.simulation.objects import Object
 from pipeline.simulation.oracle.moves import Move, PartMotion
@@ -29,7 +31,7 @@ class PlanningHand(ArmHand):
         held, stood = self._held, self._stood
         assert held is not None and stood is not None
         self._held = None
-        target, _, _ = self._target(stood, move, held)
+        target, _, _ = self.target_pose(stood, move, held)
         if target is None:
             return f"{move.object} cannot be turned as it should stand within the arm's reach"
         target[2, 3] += self._drop
@@ -50,6 +52,13 @@ class PlanningHand(ArmHand):
             reason = plan
         return reason
 
+    def push(self, plan: PushPlan, name: str) -> str:
+        """Put an object where a push would bring it."""
+        moved = pose_of(self.physics.state()[name])
+        moved[:3, 3] += plan.push.motion
+        self._put(name, moved)
+        return ""
+
     def retreat(self) -> None:
         """Do nothing: the arm is in its home posture."""
 
@@ -63,7 +72,7 @@ class PlanningHand(ArmHand):
     def way(self, q: np.ndarray, held: HeldObject | None) -> list[np.ndarray] | None:
         return [q]
 
-    def _rise(self, held: HeldObject | None) -> None:
+    def rise(self, held: HeldObject | None) -> None:
         pass
 
     def _put(self, name: str, world_from_object: np.ndarray) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.arm.collision import CollisionChecker
+from pipeline.simulation.arm.tools.edge_grasps import edge_grasps
 from pipeline.simulation.arm.tools.grasp import DroppedGrasp, Grasp, GraspSearch
 from pipeline.simulation.arm.tools.grasp_sampling import TILTS, RunCandidate, sample_from_above, sample_from_the_side
 from pipeline.simulation.arm.tools.grasp_scoring import (
@@ -34,12 +35,16 @@ def find_grasps(
 ) -> GraspSearch:
     """Return distinct grasps of an object at its current pose, best first, from above and then from the side.
 
-    `clearance` checks the gripper for grasps from the side; without it, only those from above are returned.
+    Where there are none, those at an edge that the object overhangs. `clearance` checks the gripper for grasps from the
+    side and at an edge; without it, only those from above are returned.
     """
     found, dropped = _from_above(physics, target, max_grasps)
     if clearance is not None:
         beside, unfit = _from_the_side(physics, clearance, target)
         found, dropped = [*found, *beside], [*dropped, *unfit]
+    if clearance is not None and not found:
+        found, unfit = edge_grasps(physics, clearance, target)
+        dropped = [*dropped, *unfit]
     blockers = Counter(d.blocker for d in dropped if d.blocker != target.name and d.blocker in physics.addresses)
     blocked_by = blockers.most_common(1)[0][0] if blockers else ""
     refusal = "" if found or blocked_by else _no_grasp(target, dropped)

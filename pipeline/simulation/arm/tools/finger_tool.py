@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pipeline.simulation.arm.collision import CollisionChecker
 from pipeline.simulation.arm.motion import Motion
 from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.tools.edge_pushes import EdgePush, edge_pushes
 from pipeline.simulation.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
 from pipeline.simulation.arm.tools.part_grasps import handle_grasps
@@ -31,6 +32,11 @@ class FingerTool:
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
         return find_grasps(self.physics, target, self._clearance)
+
+    def find_pushes(self, target: Object) -> tuple[tuple[EdgePush, ...], str]:
+        """Return straight pushes that let an object overhang an edge, the shortest first; if none, why not."""
+        others = [o for o in self.physics.state().objects.values() if o.name != target.name]
+        return edge_pushes(self.physics, target, others)
 
     def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
         """Return grasps of a part's handle."""

@@ -25,6 +25,8 @@ class Grasp:
     """Name of the part that is held; empty for the object itself."""
     pushes: bool = False
     """Whether the closed hand only pushes and does not hold."""
+    at_edge: bool = False
+    """Whether one finger is above the object and one below, beside an edge that it overhangs."""
 
     @property
     def approach(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pipeline.simulation.arm.tools.edge_pushes import EdgePush
 from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
 from pipeline.simulation.arm.tools.part_grasps import cup_grasps
 from pipeline.simulation.arm.tools.seals import STANDOFF_M, find_seals
@@ -27,6 +28,10 @@ class SuctionTool:
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return places of an object where the cup seals, best first."""
         return find_seals(self.physics, target)
+
+    def find_pushes(self, target: Object) -> tuple[tuple[EdgePush, ...], str]:
+        """Return no pushes: the cup takes flat objects from above."""
+        return (), ""
 
     def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
         """Return places on a part's front where the cup seals."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from pipeline.simulation.arm.tools.edge_pushes import EdgePush
 from pipeline.simulation.arm.tools.grasp import Grasp, GraspSearch
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object
@@ -22,6 +23,13 @@ class Tool(Protocol):
 
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
+        ...
+
+    def find_pushes(self, target: Object) -> tuple[tuple[EdgePush, ...], str]:
+        """Return pushes after which it can take an object at an edge, the shortest first; if none, why not.
+
+        Empty without a reason for a tool that does not push.
+        """
         ...
 
     def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
