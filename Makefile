@@ -54,9 +54,10 @@ eval-twin: setup   # twins of drawn scenes against their exact truth
 bench-router: setup  # programs with one fault each: which side is chosen, what is repaired
 	@$(bin)/python -m tests.bench.router $(ARGS)
 
-pictures:        # the README's pictures of the six steps, taken again
+pictures:        # the pictures of the six steps and the recorded demo, taken again
 	@scripts/setup --browser
 	@$(bin)/python -m scripts.take_pictures
+	@$(bin)/python -m scripts.record_demo
 
 load:            # many people, pages and streams at once (docs/results/load.md); ARGS="sessions streams pages" for some
 	@scripts/setup

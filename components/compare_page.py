@@ -4,12 +4,13 @@ from components.component import Component
 
 
 class ComparePage(Component):
-    """Value: {page_token}.
+    """Value: {page_token, project, name, episodes: [{source, title}]}: the open project's token and name, "" without
+    one, and its episodes.
 
     Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: sample {align}; compare {align,
-    real, sim, robot}, the last three being [{path, name}] each; again {job, align}; status {job}; stop {job}. Each is
-    answered by {job, state, message}, and, once `state` is "done", {titles, views: {real, sim, ghost}, note, has_robot,
-    result: {comparison, curves, joints}}.
+    real, sim, robot}, the last three being [{path, name}] each, or {project, source} for an episode of a project; again
+    {job, align}; status {job}; stop {job}. Each is answered by {job, state, message}, and, once `state` is "done",
+    {titles, views: {real, sim, ghost}, note, has_robot, result: {comparison, curves, joints}}.
     """
 
     folder = "compare"

@@ -17,10 +17,11 @@ class TopBar(Component):
 
 
 class ObjectList(Component):
-    """Value: {token, objects: [{id, name, colour, is_object, caption, mark, confidence: {score, level, about,
+    """Value: {token, objects: [{id, name, words, colour, is_object, caption, mark, confidence: {score, level, about,
     reason}}], waiting}.
 
-    A selection is made in the browser, at once for all components.
+    `name` is the object's id for the viewer, `words` what it is called. A selection is made in the browser, at once for
+    all components.
     """
 
     folder = "object_list"
@@ -48,13 +49,22 @@ class StatusBar(Component):
 
 
 class Gallery(Component):
-    """Value: {samples: [{name, title, about, image}], projects: [{name, title, when, image, stages}]}.
+    """Value: {page_token, samples: [{name, title, about, image}], projects, total, all, offset, facets, unread,
+    outdated}: the samples, and the answer to the first request "find", which is made again at once if `outdated`.
 
-    Event: `open`.
+    Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: find {words, state, verdict, tag,
+    sort, descending, offset, limit, refresh}, answered by one page of `projects`: [{name, title, about, when, at,
+    image, state, stages, steps, objects, confidence, matched, task, solved_by, seconds, verdict, reason, by, tags}], by
+    the numbers of projects found (`total`), of all, and by state, verdict and tag (`facets`), and of those still to be
+    read (`unread`); rename {names, title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names};
+    delete {names, confirmed}; undo {id}. Those that change projects are answered by {note, undo, problems}, or by a
+    {question} that `confirmed` answers.
+
+    Event: `open` {kind, name}.
     """
 
     folder, event_names = "gallery", ("open",)
-    patterns = ("tile",)
+    patterns = ("form_field", "select", "tile")
 
 
 class FramePicker(Component):

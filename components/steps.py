@@ -64,14 +64,14 @@ class FitTable(Component):
 
 
 class TaskCards(Component):
-    """Value: {tasks: [{name, instruction, words, kind, goals, objects, source, level, tried, feasible, why, refusal,
-    moves, picture}], chosen: instruction, decided, current_trial: instruction, offer, fills, waiting}.
+    """Value: {tasks: [{name, instruction, text, words, kind, goals, objects, source, level, tried, feasible, why,
+    refusal, moves, picture}], chosen: instruction, decided, current_trial: instruction, offer, fills, waiting}.
 
     level is "easy", "medium", "hard" or ""; feasible is null if unknown; refusal says why a dry run finds that the
     robot in use cannot do it, empty if it can or is not known; `decided` says whether a person chose the task; `fills`
-    is the selector of the text field that a card fills; `offer` is empty while trials cannot start, and another text
-    each time they can again. Events: `start_trials` once for each offer while cards are visible that were not tried
-    yet, `stop_trials`.
+    is the selector of the text field that a card fills with its `text`; `offer` is empty while trials cannot start, and
+    another text each time they can again. Events: `start_trials` once for each offer while cards are visible that were
+    not tried yet, `stop_trials`.
     """
 
     folder, event_names = "task_cards", ("start_trials", "stop_trials")

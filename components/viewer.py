@@ -23,14 +23,15 @@ class Viewer(Component):
         super().__init__(value, **{"elem_id": "viewer", "min_height": css_height, **settings})
         self.css_template += f"\n.viewer-box {{ height: {css_height}; }}"
 
-    def postprocess(self, value: Any) -> Any:
-        return viewer_value(value) if isinstance(value, str) else value
+    def postprocess(self, value: Any) -> str:
+        return super().postprocess(viewer_value(value) if isinstance(value, str) else value)
 
 
 def viewer_value(
     token: str | None,
     selected: str = "",
     palette: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
     parts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict:
     """Return a Viewer's value.
@@ -38,13 +39,15 @@ def viewer_value(
     The same token again changes selection, colours and names only; the simulation goes on. A value may also hold:
     "hidden", true to hide the viewer; "loads_with", a selector of what a person uses just before the viewer is needed;
     "empty", what a viewer without a token says; "cameras", a name for viewers that move theirs together; "caption",
-    shown in the view; "wait", the seconds for which a hold of the view that is shown may delay this one;
+    shown in the view; "wait", which lets the view before this one be drawn first, and held for so many seconds more;
     "presents", true for a recording that plays in a loop while it is visible, without the selection of the other pages.
 
     Args:
         token: of the view.
         selected: name of the selected object.
         palette: each object's colour "#rrggbb", by name.
+        names: what each object is called in labels, by name.
         parts: names of moving parts, by object and joint.
     """
-    return {"token": token or "", "selected": selected, "palette": dict(palette or {}), "parts": dict(parts or {})}
+    labels = {"palette": dict(palette or {}), "names": dict(names or {}), "parts": dict(parts or {})}
+    return {"token": token or "", "selected": selected, **labels}

@@ -5,6 +5,7 @@ Undo, redo, autosave and crash recovery all use it. An undo is a line of its own
 
 import json
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,12 +20,15 @@ SCHEMA = 2
 
 DECISION_DATA = {
     "camera": ("fx", "fy", "cx", "cy"),
+    "camera_pose": ("world_from_camera", "source"),
+    "robot_base": ("world_from_base",),
     "found": ("source", "masks"),
     "mask": ("id", "mask", "clicks"),
     "delete_segment": ("id",),
     "merge_segments": ("ids", "into"),
     "not_object": ("id", "value"),
     "rename": ("id", "name"),
+    "display_name": ("id", "name"),
     "choose_asset": ("id", "asset_id"),
     "make": ("id", "way"),
     "move": ("id", "pos", "quat_wxyz"),
@@ -45,6 +49,11 @@ DECISION_DATA = {
     "redo": (),
 }
 """Every kind of decision and the keys of its data. Masks are COCO run lengths; poses are in the world frame, in metres.
+
+"camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.
+
+"display_name" is what a person calls an object, as `clean_display_name` returns it; null clears it. The id of the
+object, which programs and checks use, stays. "rename", of earlier versions and of imported masks, changes the id too.
 
 "make" reconstructs the object from the view by the method "way", even if an asset matches.
 
@@ -73,8 +82,27 @@ _NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "
 _LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters"))
 
 
+MAX_DISPLAY_NAME = 60
+"""Characters."""
+
+
 class DecisionError(StudioError):
     """A decision is of an unknown kind, or lacks data."""
+
+
+def clean_display_name(text: str) -> str | None:
+    """Return a display name in Unicode's normal form C, without spaces around it; None for an empty text.
+
+    Raises DecisionError for more than one line, control characters, nothing visible, and more than MAX_DISPLAY_NAME
+    characters.
+    """
+    name = unicodedata.normalize("NFC", text).strip()
+    kinds = [unicodedata.category(character) for character in name]
+    if {"Cc", "Cs", "Zl", "Zp"} & set(kinds) or (name and all(kind[0] in "CZ" for kind in kinds)):
+        raise DecisionError("A name is one line of visible characters; remove line breaks and control characters.")
+    if len(name) > MAX_DISPLAY_NAME:
+        raise DecisionError(f"A name has at most {MAX_DISPLAY_NAME} characters, not {len(name)}; shorten it.")
+    return name or None
 
 
 @dataclass(frozen=True)
@@ -144,12 +172,31 @@ def _check_types(decision: Decision) -> None:
         )  # fmt: skip
         if not isinstance(value, expected) and (value is not None or key in _LIST_KEYS or key in ("id", "mask")):
             raise ValueError(f"its {key} is {str(value)[:40]!r}")
+    for name in ("world_from_camera", "world_from_base"):
+        if name in decision.data and not _is_matrix(decision.data[name]):
+            raise ValueError(f"its {name} is no matrix of four rows of four numbers")
+    if decision.kind == "display_name" and not _is_display_name(decision.data["name"]):
+        raise ValueError(f"its name is {decision.data['name']!r}")
     for mask in decision.data.get("masks", ()):
         if not isinstance(mask, dict) or not isinstance(mask.get("id"), int) or not {"mask", "score"} <= set(mask):
             raise ValueError("one of its masks lacks an id, a mask or a score")
     for name in ("objects", "goals", "ids"):
         if not all(isinstance(item, int if name == "ids" else str) for item in decision.data.get(name, ())):
             raise ValueError(f"its {name} are of another type")
+
+
+def _is_matrix(value: Any) -> bool:
+    """Return whether a value is four rows of four finite numbers."""
+    rows = value if isinstance(value, list) and len(value) == 4 else [()]
+    numbers = [entry for row in rows for entry in (row if isinstance(row, list) and len(row) == 4 else [None])]
+    return all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < 1e9 for n in numbers)
+
+
+def _is_display_name(value: str | None) -> bool:
+    try:
+        return value is None or value == clean_display_name(value)
+    except DecisionError:
+        return False
 
 
 def append(path: Path, *decisions: Decision) -> None:

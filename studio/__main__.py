@@ -14,18 +14,16 @@ from pipeline.models.secret_environment import hide_secrets
 from pipeline.store import storage_error, use_private_folder
 from studio.commands import (
     ablation,
+    align,
     batch,
     calibrate,
     check,
-    compare,
     demo,
-    episode,
     evaluate,
     export,
     learn,
     library,
     repair,
-    replay_actions,
     report,
     run,
     segment,
@@ -33,6 +31,7 @@ from studio.commands import (
     vary,
 )
 from studio.commands.options import BAD_INPUT, OUR_FAULT
+from studio.commands.robot_episodes import compare, episode, evaluate_policy, replay_actions
 
 COMMANDS = (
     demo,
@@ -43,6 +42,7 @@ COMMANDS = (
     check,
     repair,
     compare,
+    align,
     calibrate,
     vary,
     learn,
@@ -52,6 +52,7 @@ COMMANDS = (
     ablation,
     library,
     evaluate,
+    evaluate_policy,
 )
 
 

@@ -114,12 +114,14 @@ class PageClient:
             self.updates[id] = self.updates.get(id, 0) + 1
             self._data[id] = data
             for component, value in zip(self._outputs.get(id, ()), data, strict=False):
-                name = self.components[component]["props"].get("elem_id")
+                properties = self.components[component]["props"]
+                name = properties.get("elem_id")
                 if isinstance(value, dict) and value.get("__type__") == "update":
                     changed = {key: each for key, each in value.items() if key != "__type__"}
                     self.properties.setdefault(name, {}).update(changed)
                 else:
-                    self.values[name] = value
+                    is_ours = isinstance(value, str) and bool(properties.get("js_on_load"))
+                    self.values[name] = json.loads(value) if is_ours else value
             self._report_drawn()
         if kind == "process_completed":
             assert message["success"], message

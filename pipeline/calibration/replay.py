@@ -1,6 +1,7 @@
 """Drive a model with an episode's actions, open loop: what the model's robot does in place of the recorded one."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,8 @@ from pipeline.calibration.parameters import (
 from pipeline.calibration.trial import prepare, simulate
 from pipeline.divergence import ArmJoints, Episode
 from pipeline.divergence.table import Table
+from pipeline.geometry import Pose
+from pipeline.simulation.physics import GRIPPER
 
 
 def replay(model: mujoco.MjModel, episode: Episode) -> Episode:
@@ -51,6 +54,16 @@ def _arms_within(episode: Episode, names: Sequence[str]) -> dict[str, ArmJoints]
         for name, arm in episode.arms.items()
         if (joints := tuple(joint for joint in arm.joints if joint in names))
     }
+
+
+def at_base(model: mujoco.MjModel, world_from_base: np.ndarray) -> mujoco.MjModel:
+    """Return the model with the foot of the twin's arm at a pose (4, 4); unchanged if its gripper floats."""
+    foot = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, GRIPPER)
+    if foot < 0 or model.body_parentid[foot] != 0 or model.body_dofnum[foot] or model.body_mocapid[foot] >= 0:
+        return model
+    moved, base = copy(model), Pose.from_matrix(np.asarray(world_from_base, float))
+    moved.body_pos[foot], moved.body_quat[foot] = base.pos, base.quat_wxyz
+    return moved
 
 
 def decided_values(model: mujoco.MjModel, decided: Sequence[Sequence[object]]) -> mujoco.MjModel:

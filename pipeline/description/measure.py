@@ -1,6 +1,7 @@
 """Describe a segment by measurements: size and shape from depth, colour from its pixels."""
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import cv2
@@ -168,3 +169,15 @@ def unique_name(name: str, taken_names: Collection[str]) -> str:
     while unique in taken_names:
         unique, number = f"{name}_{number}", number + 1
     return unique
+
+
+def lasting_names(names: Mapping[int, str], former: Mapping[int, str]) -> dict[int, str]:
+    """Return the former names of the objects whose new names differ from them at most in the number, by segment id.
+
+    Who keeps these names first and numbers the others around them renames no object because another one changed.
+    """
+    return {id: former[id] for id, name in names.items() if id in former and _stem(former[id]) == _stem(name)}
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"_\d+$", "", name)

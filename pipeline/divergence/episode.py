@@ -62,6 +62,8 @@ class Episode:
     """Name of the file, or what recorded it."""
     declared_arms: bool = False
     """Whether the file names its arms."""
+    note: str = ""
+    """What was taken of a log and what was left, in one line; empty for other files."""
 
     @staticmethod
     def from_arrays(
@@ -157,7 +159,7 @@ class EpisodeBuilder:
 
         Args:
             arms: by name; found by the joints' names if None.
-            fields: actions, events and objects of the episode.
+            fields: actions, events, objects and note of the episode.
         """
         if self._count < 2:
             held = "is empty" if not self._count else "has one sample"

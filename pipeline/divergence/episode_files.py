@@ -3,6 +3,7 @@
 .csv  a column `t` in seconds and one column a joint
 .npz  t (T,), q (T, J), names (J,); optional u (T, U), arms and events (JSON texts), objects (K,) with
       object_poses (T, K, 7): metres and quaternion wxyz
+.bag .mcap .db3, ROS 2 folder  by robot_logs, message by message
 """
 
 import csv
@@ -19,6 +20,7 @@ from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, Epis
 from pipeline.divergence.lerobot import is_lerobot, read_lerobot
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
+from pipeline.divergence.robot_logs import LOG_SUFFIXES, is_log_folder, read_log, split_topics
 from pipeline.divergence.table import Table
 from pipeline.store import atomic_write
 
@@ -30,24 +32,34 @@ MAX_POSE_BYTES = 1 << 28
 
 
 def read_episode(path: Path) -> Episode:
-    """Read a CSV or NPZ file, a LeRobot v3 folder, a project (its solution), or one of its rounds.
+    """Read a CSV or NPZ file, a log of a robot, a LeRobot v3 folder, a project (its solution), or one of its rounds.
 
-    Raises EpisodeError: no such file, not an episode, no finite numbers, time going back, nothing in it.
+    LOG#/topic chooses a topic of a log. Raises EpisodeError: no such file, not an episode, no finite numbers, time
+    going back, nothing in it.
     """
-    path = Path(path)
+    path, topics = split_topics(Path(path))
+    is_log = is_log_folder(path) or path.suffix.lower() in LOG_SUFFIXES
+    if topics and not is_log:
+        raise EpisodeError(f"{path.name} is no log (.bag, .mcap, a ROS 2 folder); only a log has topics to choose")
     if path.is_dir():
+        if is_log:
+            return read_log(path, topics)
         if is_lerobot(path):
             return read_lerobot(path)
         if is_project(path):
             return read_project(path)
-        raise EpisodeError(f"{path} is no episode: no meta/info.json (LeRobot), no solution.json, no record.npz")
+        files = "meta/info.json (LeRobot), metadata.yaml (ROS 2), solution.json or record.npz"
+        raise EpisodeError(f"{path} is no episode: it has no {files}")
     if not path.is_file():
         raise EpisodeError(f"there is no episode {path}")
     if not path.stat().st_size:
         raise EpisodeError(f"{path.name} is empty")
+    if is_log:
+        return read_log(path, topics)
     readers = {".csv": _read_csv, ".npz": _read_npz}
     if path.suffix.lower() not in readers:
-        raise EpisodeError(f"{path.name} is no episode; it takes .csv, .npz, a LeRobot folder or a project")
+        kinds = ".csv, .npz, .bag, .mcap, a folder of LeRobot or ROS 2, or a project"
+        raise EpisodeError(f"{path.name} is no episode; it takes {kinds}")
     with _as_episode_error(path.name):
         return readers[path.suffix.lower()](path)
 

@@ -2,13 +2,14 @@
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.export import standalone_player
 from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.project import Project
+from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.router import Round
 from pipeline.store import atomic_write
 
@@ -20,6 +21,7 @@ EXPORTED_FILES = (
     "solution.json",
     "solution.npz",
     "solution.mp4",
+    CURATION_FILE,
 )
 SCENE_FILES = (".xml", ".obj", ".mtl", ".png", ".stl", ".msh")
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -50,7 +52,10 @@ def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file."""
     project = Project(project_dir)
     best = project.best_round()
-    yield "README.md", readme(project_dir, best).encode()
+    names = _display_names(project)
+    yield "README.md", readme(project_dir, best, names).encode()
+    if names:
+        yield "names.json", json.dumps(names, indent=1, ensure_ascii=False).encode()
     yield "LICENCES.md", licences(project_dir).encode()
     yield "run.py", Path(standalone_player.__file__).read_bytes()
     for name in EXPORTED_FILES:
@@ -66,6 +71,12 @@ def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:
         yield "program/report.json", (project_dir / "rounds" / f"{best.number:03d}" / "report.json").read_bytes()
 
 
+def _display_names(project: Project) -> dict[str, str]:
+    """Return what a person calls the objects of the twin, by their ids."""
+    names, placements = project.display_names(), _read(project.folder / "scene.json").get("placements", [])
+    return {p["name"]: names[p["segment_id"]] for p in placements if p["segment_id"] in names}
+
+
 def _read(path: Path) -> dict:
     """Return a JSON object, or an empty one if the file is missing or damaged."""
     try:
@@ -75,10 +86,11 @@ def _read(path: Path) -> dict:
     return data if isinstance(data, dict) else {}
 
 
-def readme(project_dir: Path, best: Round | None) -> str:
-    """Return the README of the zip."""
+def readme(project_dir: Path, best: Round | None, names: Mapping[str, str]) -> str:
+    """Return the README of the zip; `names` are display names by id."""
     task, solution = _read(project_dir / "task.json"), _read(project_dir / "solution.json")
-    objects = ", ".join(p["name"] for p in _read(project_dir / "scene.json").get("placements", []))
+    ids = [p["name"] for p in _read(project_dir / "scene.json").get("placements", [])]
+    objects = ", ".join(f"{id} ({names[id]})" if id in names else id for id in ids)
     state, files = "none recorded", ""
     if solution:
         rewards = ", ".join(f"{r:.2f}" for r in solution.get("reward", []))
@@ -89,7 +101,7 @@ def readme(project_dir: Path, best: Round | None) -> str:
         files += f"* `program/`: the simulation and its checks (round {best.number:03d}), for GRS Studio's kit\n"
     return README.format(
         title=task.get("name", project_dir.name), task=task.get("instruction", "no task was chosen"), objects=objects,
-        state=state, files=files, mujoco=version("mujoco"),
+        state=state, names=NAMES if names else "", files=files, mujoco=version("mujoco"),
     )  # fmt: skip
 
 
@@ -103,6 +115,7 @@ def licences(project_dir: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+NAMES = "* `names.json`: what a person calls the objects, by their ids in all other files\n"
 SOLUTION_FILES = """* `scene/solution.xml`, `solution.npz` (times, qpos, actions), `solution.json`, `solution.mp4`:
   the model with its robot, and the recorded motion
 """
@@ -128,5 +141,5 @@ checked.
 * `scene/scene.xml`: the table and its objects as photographed, in MJCF, with meshes and textures beside it; metres,
   z up, table top at z = 0; the camera "photo" is that of the photograph
 * `scene.json`: size and pose of every object; `task.json`: the task
-{files}* `LICENCES.md`: licences of the assets
+{names}{files}* `LICENCES.md`: licences of the assets
 """

@@ -68,18 +68,20 @@ def cast_at_geoms(
     directions: np.ndarray,
     groups: Sequence[int] | None = None,
     cutoff: float = 1e6,
+    normals: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cast rays from one origin (3,) along `directions` (N, 3) at a model's geoms, with `mj_multiRay`.
 
-    `groups` are the geom groups that count, None for all. Returns the ids of the geoms that were hit first, of shape
-    (N,), int32, -1 for none, and the distances in lengths of the direction, of shape (N,), float64.
+    `groups` are the geom groups that count, None for all. `normals` (N, 3) is filled if given. Returns the
+    ids of the geoms that were hit first, of shape (N,), int32, -1 for none, and the distances in lengths of the
+    direction, of shape (N,), float64.
     """
     geoms, distances = np.full(len(directions), -1, np.int32), np.zeros(len(directions))
     shown = None if groups is None else np.isin(np.arange(mujoco.mjNGROUP), groups).astype(np.uint8)
     if len(directions):
         flat = np.ascontiguousarray(directions, float).reshape(-1)
-        origin = np.array(origin, float)
-        mujoco.mj_multiRay(model, data, origin, flat, shown, True, -1, geoms, distances, None, len(directions), cutoff)
+        origin, out = np.array(origin, float), None if normals is None else normals.reshape(-1)
+        mujoco.mj_multiRay(model, data, origin, flat, shown, True, -1, geoms, distances, out, len(directions), cutoff)
     return geoms, distances
 
 

@@ -4,13 +4,15 @@ The layout of the folder is given in docs/architecture.md, "Project folder". Oth
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from pipeline import description, matching
-from pipeline.decisions import Decision
+from pipeline.decisions import Decision, DecisionError, clean_display_name
 from pipeline.description import Description
 from pipeline.errors import without_folders
 from pipeline.frame import Frame, Intrinsics, Observation, Support, find_support, load, register_depth, save
@@ -39,6 +41,8 @@ from pipeline.solving import Solution, read_solution
 from pipeline.store import StoreError, digest, read_json, saving, write_json
 from pipeline.tasks import Task, rename_in_task, task_from_json, task_to_json
 
+CAMERA_DECISIONS = ("camera", "camera_pose")
+
 
 class Project(ProjectFolder):
     """An open project folder with its results."""
@@ -46,7 +50,7 @@ class Project(ProjectFolder):
     def _read(self) -> None:
         super()._read()
         self._keys, self._masks = StageKeys(self._log), ProjectMasks(self.folder)
-        self._frame: tuple[tuple[float, ...] | None, Frame] | None = None
+        self._frame: tuple[list[Decision], Frame] | None = None
         self._original_frame: Frame | None = None
 
     # ------------------------------------------------------------------ opening
@@ -85,15 +89,11 @@ class Project(ProjectFolder):
 
     @property
     def frame(self) -> Frame:
-        """The frame with the camera intrinsics that the user decided last, if any."""
-        decided = self._log.of_kinds("camera")
-        numbers = tuple(float(decided[-1].data[key]) for key in ("fx", "fy", "cx", "cy")) if decided else None
+        """The frame with the camera's intrinsics and pose that the user decided last, if any."""
+        decided = [d for kind in CAMERA_DECISIONS for d in self._log.of_kinds(kind)[-1:]]
         with self._lock:
-            if self._frame is None or self._frame[0] != numbers:
-                original = self.original_frame
-                size = original.intrinsics.width, original.intrinsics.height
-                corrected = replace(original, intrinsics=Intrinsics(*size, *numbers)) if numbers else original
-                self._frame = numbers, corrected
+            if self._frame is None or self._frame[0] != decided:
+                self._frame = decided, _with_camera(self.original_frame, decided)
             return self._frame[1]
 
     @property
@@ -109,7 +109,7 @@ class Project(ProjectFolder):
     # ------------------------------------------------------------------ decisions
 
     def _append(self, *decisions: Decision) -> None:
-        kinds = (*MASK_DECISIONS, "camera")  # the point cloud is drawn again when the masks' files change
+        kinds = (*MASK_DECISIONS, *CAMERA_DECISIONS)  # the point cloud is drawn again when the masks' files change
         before = self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))
         super()._append(*decisions)
         if (self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))) != before:
@@ -133,6 +133,14 @@ class Project(ProjectFolder):
             else:
                 overrides[question] = replace(last, use_measured=True)
         return overrides
+
+    def display_names(self) -> dict[int, str]:
+        """Return what a person calls the objects, by segment id; objects without such a name are left out."""
+        names: dict[int, str | None] = {}
+        for decision in self.active_decisions("rename", "display_name"):
+            text = decision.data["name"] or ""
+            names[decision.data["id"]] = _beyond_id(text) if decision.kind == "rename" else text
+        return {id: name for id, name in names.items() if name}
 
     # ------------------------------------------------------------------ results
 
@@ -246,7 +254,9 @@ class Project(ProjectFolder):
     @property
     def frame_key(self) -> str:
         """Hash of colour, depth and the current camera."""
-        return digest(self._picture_key, self.frame.intrinsics.matrix)
+        decided = self._log.of_kinds("camera_pose")[-1:]
+        pose = [d.data["world_from_camera"] for d in decided]
+        return digest(self._picture_key, self.frame.intrinsics.matrix, *pose)
 
     @cached_property
     def _picture_key(self) -> str:
@@ -273,6 +283,27 @@ class Project(ProjectFolder):
             self._record.update(stage, "failed", key, made_with, seconds, without_folders(message, self.folder))
 
 
+def _with_camera(frame: Frame, decided: Sequence[Decision]) -> Frame:
+    """Return the frame with the camera of these decisions."""
+    for one in decided:
+        if one.kind == "camera":
+            size = frame.intrinsics.width, frame.intrinsics.height
+            numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
+            frame = replace(frame, intrinsics=Intrinsics(*size, *numbers))
+        else:
+            frame = replace(frame, world_from_camera=np.array(one.data["world_from_camera"], float))
+    return frame
+
+
 def safe_name(text: str) -> str:
     """Return a MuJoCo body name made from the user's text: "My Mug!" -> "my_mug"."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:40] or "object"
+
+
+def _beyond_id(text: str) -> str | None:
+    """Return the text of a "rename" as a display name; None if the words of its id say as much, or it cannot be one."""
+    try:
+        name = clean_display_name(text)
+    except DecisionError:
+        return None
+    return None if text.lower().replace("_", " ").split() == safe_name(text).split("_") else name

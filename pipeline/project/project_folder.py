@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.decisions import Decision
+from pipeline.decisions import Decision, clean_display_name
 from pipeline.project.decision_log import DecisionLog
 from pipeline.project.stage_record import ProjectError, StageRecord
 from pipeline.router import next_round_number
@@ -134,7 +134,9 @@ class ProjectFolder:
             return decision
 
     def _complete(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the data with the number of the round that a fork becomes."""
+        """Return the data with the number of the round that a fork becomes, and with a clean display name."""
+        if kind == "display_name":
+            return {**data, "name": clean_display_name(data.get("name") or "")}
         return {"round": next_round_number(self.folder), **data} if kind == "fork" else data
 
     def _append(self, *decisions: Decision) -> None:

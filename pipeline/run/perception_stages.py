@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline import description, matching
-from pipeline.description import Description, describe, unique_name
+from pipeline.description import Description, DescriptionError, describe, lasting_names, unique_name
 from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
 from pipeline.matching.model import SHORTLIST_SIZE
 from pipeline.models import has_vision
@@ -73,11 +73,16 @@ def _measured_description(project: Project, segment: Segment) -> Description:
 
 
 def _with_decisions(project: Project, described: list[Description]) -> list[Description]:
-    """Return the descriptions with the names and verdicts that the user decided, and unique names."""
+    """Return the descriptions with the names and verdicts that the user decided, and unique names.
+
+    An object keeps its number while its name is made of the same words, whatever becomes of the others.
+    """
     verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.active_decisions("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")}
     chosen: set[str] = set(names.values())
-    taken: set[str] = set()
+    lasting = lasting_names({one.segment_id: one.name for one in described}, _former_names(project))
+    lasting = {id: name for id, name in lasting.items() if id not in names and name not in chosen}
+    taken: set[str] = set(lasting.values())
     result = []
     for one in described:
         if one.segment_id in verdicts:
@@ -85,10 +90,18 @@ def _with_decisions(project: Project, described: list[Description]) -> list[Desc
         if one.segment_id in names:
             one = replace(one, name=unique_name(names[one.segment_id], taken), source="human")
         else:
-            one = replace(one, name=unique_name(one.name, taken | chosen))
+            one = replace(one, name=lasting.get(one.segment_id) or unique_name(one.name, taken | chosen))
         taken.add(one.name)
         result.append(one)
     return result
+
+
+def _former_names(project: Project) -> dict[int, str]:
+    """Return the names of the descriptions that are about to be replaced, by segment id; empty if they are damaged."""
+    try:
+        return {one.segment_id: one.name for one in project.descriptions() or ()}
+    except DescriptionError:
+        return {}
 
 
 def matches_stage(project: Project, services: Services) -> Iterator[Progress]:

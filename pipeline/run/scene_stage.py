@@ -14,7 +14,7 @@ from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.mjcf.builder import table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
-from pipeline.scene.placement import Scene
+from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
 
 
@@ -36,9 +36,11 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         project.folder / "cache",
     )
 
+    former = _former_names(project)
+
     def rename(scene: Scene) -> Scene:
         decisions = project.active_decisions(*object_names.DECISION_KINDS)
-        return object_names.name_objects(scene, descriptions, matches, services.library, decisions)
+        return object_names.name_objects(scene, descriptions, matches, services.library, decisions, former)
 
     scene = rename(place_objects(inputs))
     yield Progress("scene", "settling the objects", 1, 3)
@@ -47,6 +49,15 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     scene = replace(scene, table_png=table_picture(inputs.observation, inputs.segments, table_slab(scene)))
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def _former_names(project: Project) -> dict[int, str]:
+    """Return the names of the twin that is about to be replaced, by segment id; empty if it is damaged."""
+    try:
+        scene = project.scene()
+    except SceneError:
+        return {}
+    return {p.segment_id: p.name for p in scene.placements} if scene else {}
 
 
 def _generate_assets(project: Project, services: Services, segment_ids: list[int]) -> Iterator[Progress]:

@@ -1,6 +1,6 @@
 """The task stages: task, rounds, solution."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.feasibility import best_first, plan_candidates
@@ -10,6 +10,7 @@ from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
 from pipeline.run.cut_off import doubtful_objects
+from pipeline.run.object_words import object_words
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
@@ -39,7 +40,7 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
         yield Progress("task", f"understanding the task ({label_of(services.model)})")
         try:
             before = project.task() if project.active_decisions("task") else None
-            task = understand_instruction(project.text_in_current_names(text), scene, model, notes, before)
+            task = _understood(project, text, lambda text: understand_instruction(text, scene, model, notes, before))
         except TaskError as error:
             refused = error  # the proposals show what would work
     yield Progress("task", f"proposing tasks ({label_of(services.model)})")
@@ -59,6 +60,18 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
         raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
     project.save_task(task)
     yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def _understood(project: Project, text: str, understand: Callable[[str], Task]) -> Task:
+    """Return the task of a person's sentence, in which objects may have their display names. Raises TaskError."""
+    text = project.text_in_current_names(text)
+    plain = object_words(project).without_display_names(text)
+    try:
+        return understand(plain)
+    except TaskError:
+        if plain == text:
+            raise
+    return understand(text)  # a display name may be part of what another object is called
 
 
 @dataclass(frozen=True)

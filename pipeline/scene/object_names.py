@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from pipeline.assets import Asset, Library
-from pipeline.description import Description, name_from_measurements, unique_name
+from pipeline.description import Description, lasting_names, name_from_measurements, unique_name
 from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.matching import Match
 from pipeline.matching.measured import MIN_PROBABILITY
@@ -26,24 +27,36 @@ def name_objects(
     matches: Iterable[Match],
     library: Library,
     decisions: Sequence[DecisionRecord] = (),
+    former: Mapping[int, str] = MappingProxyType({}),
 ) -> Scene:
     """Return the scene with a unique name for every object; `decisions` are those of DECISION_KINDS, in order.
 
     Names from a person or a model stay, and so does the measured name of a reconstructed object. No object gets the
-    measured name of another, so that every name, earlier ones included, refers to one object.
+    measured name of another, so that every name, earlier ones included, refers to one object. `former` are the names
+    that the objects had, by segment id: a name made of the same words keeps its number, whatever becomes of the others.
     """
     described, matched = {d.segment_id: d for d in descriptions}, {m.segment_id: m for m in matches}
     renamed = {d.data["id"] for d in decisions if d.kind == "rename"}
     measured = {d.segment_id: d.name for d in described.values()}
-    taken: set[str] = set()
+    from_asset = {
+        p.segment_id: name
+        for p in scene.placements
+        if p.segment_id in described and p.segment_id not in renamed
+        if (name := _asset_name(described[p.segment_id], matched.get(p.segment_id), p, library)) is not None
+    }
+    lasting = {
+        id: name
+        for id, name in lasting_names(from_asset, former).items()
+        if all(name != other for one, other in measured.items() if one != id)
+    }
+    taken: set[str] = set(lasting.values())
     placements = []
     for p in scene.placements:
-        description = described.get(p.segment_id)
-        if description is not None:
-            match = matched.get(p.segment_id)
-            name = None if p.segment_id in renamed else _asset_name(description, match, p, library)
-            others = {name for id, name in measured.items() if id != p.segment_id}
-            p = replace(p, name=description.name if name is None else unique_name(name, taken | others))
+        id = p.segment_id
+        if id in described:
+            others = {name for one, name in measured.items() if one != id}
+            name = unique_name(from_asset[id], taken | others) if id in from_asset else described[id].name
+            p = replace(p, name=lasting.get(id, name))
         taken.add(p.name)
         placements.append(p)
     earlier = _earlier_names(described, matched, library, decisions)

@@ -1,7 +1,8 @@
 """The running world: one MuJoCo model that is stepped, measured and recorded."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import mujoco
@@ -196,6 +197,19 @@ class Physics:
         """Return position (3,) and rotation (3, 3) of an object now, in world."""
         body = self.data.body(self._bodies[name])
         return body.xpos.copy(), body.xmat.reshape(3, 3).copy()
+
+    @contextmanager
+    def shifted(self, name: str, offset: np.ndarray) -> Iterator[None]:
+        """Let an object be elsewhere by an offset (3,) meanwhile, to look at what would be there; nothing may move."""
+        address = self.addresses[name]
+        before = self.data.qpos[address : address + 3].copy()
+        try:
+            self.data.qpos[address : address + 3] = before + offset
+            mujoco.mj_kinematics(self.model, self.data)
+            yield
+        finally:
+            self.data.qpos[address : address + 3] = before
+            mujoco.mj_kinematics(self.model, self.data)
 
     def centre_of_mass(self, name: str) -> np.ndarray:
         """Return an object's centre of mass in world, of shape (3,), at the state of the last step."""

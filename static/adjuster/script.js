@@ -97,7 +97,7 @@ export default function mount({ element, props, trigger, server }) {
     fitLine = h("div.fit", { "aria-live": "polite" });
     fill(
       panel,
-      h("div.line", {}, chip(object), h("strong", {}, object.name), fitLine, buttons(object)),
+      h("div.line", {}, chip(object), h("strong", {}, object.words), fitLine, buttons(object)),
       poseFields,
       h("div.line.physics", {}, physicsFields(object, decide)),
       h(
@@ -116,7 +116,7 @@ export default function mount({ element, props, trigger, server }) {
               href: `${object.files}_${form.toLowerCase()}.zip`,
               download: "",
               title: t("{name} as {form}: a zip with its meshes, mass and inertia that loads alone", {
-                name: object.name,
+                name: object.words,
                 form,
               }),
             },

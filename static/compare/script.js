@@ -121,11 +121,12 @@ export default function mount({ element, server, upload }) {
       );
     plots.element.hidden = false;
     fill(summaryElement, h("strong", {}, `${titles[0]} · ${titles[1]}. `), summary(comparison));
-    noteElement.textContent = views.real
+    const viewNote = views.real
       ? note
       : has_robot
         ? t("A table of DH parameters has no shapes; give an MJCF or URDF to see the robots move.")
         : t("Add the robot's MJCF or URDF to see both robots move, and the errors of their tools.");
+    noteElement.textContent = [viewNote, ...result.notes].filter(Boolean).join(" · ");
     noteElement.hidden = !noteElement.textContent;
     viewers.show(views, titles);
     const joint = comparison.onset?.joint ?? widest.name;
@@ -198,5 +199,6 @@ export default function mount({ element, server, upload }) {
 
   return (next) => {
     value = next ?? {};
+    sources.offer(value.project ?? "", value.name ?? "", value.episodes ?? []);
   };
 }

@@ -5,8 +5,8 @@ import { t } from "/static/studio/texts.js";
 
 const MAX_FILE_BYTES = 400 * 2 ** 20;
 const SLOTS = [
-  { name: "real", title: t("Real episode"), hint: ".npz, .csv, LeRobot" },
-  { name: "sim", title: t("Simulated episode"), hint: ".npz, .csv, LeRobot" },
+  { name: "real", title: t("Real episode"), hint: "NPZ, CSV, LeRobot, ROS" },
+  { name: "sim", title: t("Simulated episode"), hint: "NPZ, CSV, LeRobot, ROS" },
   { name: "robot", title: t("Robot (optional)"), hint: "MJCF, URDF, DH (.json)" },
 ];
 
@@ -23,13 +23,31 @@ export class Sources {
   }
 
   get complete() {
-    return this.files.real.length > 0 && this.files.sim.length > 0;
+    return [this.files.real, this.files.sim].every((files) => files.source || files.length > 0);
+  }
+
+  /** Offers the episodes [{source, title}] of the open project. */
+  offer(project, name, episodes) {
+    const offered = JSON.stringify([project, episodes]);
+    if (offered === this.offered) return;
+    this.offered = offered;
+    for (const menu of this.element.querySelectorAll("select")) {
+      menu.hidden = !episodes.length;
+      fill(
+        menu,
+        h("option", { value: "" }, t("From {project} …", { project: name })),
+        episodes.map(({ source, title }) => h("option", { value: source, "data-project": project }, title)),
+      );
+    }
   }
 
   /** Uploads all files; returns {real, sim, robot: [{path, name}] each}. Throws an Error for the person. */
   async upload(upload) {
     const sent = {};
-    for (const { name } of SLOTS) sent[name] = await Promise.all(this.files[name].map((one) => send(one, upload)));
+    for (const { name } of SLOTS) {
+      const files = this.files[name];
+      sent[name] = files.source ? files : await Promise.all(files.map((one) => send(one, upload)));
+    }
     return sent;
   }
 
@@ -40,8 +58,23 @@ export class Sources {
       this.files[name] = files;
       shown.textContent = files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length });
       shown.classList.add("chosen");
+      if (menu) menu.value = "";
       this.onChange();
     };
+    const menu =
+      name !== "robot" &&
+      h("select", {
+        hidden: true,
+        "aria-label": `${title}: ${t("of the open project")}`,
+        onchange: () => {
+          const [option] = menu.selectedOptions;
+          if (!option.value) return;
+          this.files[name] = { project: option.dataset.project, source: option.value };
+          shown.textContent = option.textContent;
+          shown.classList.add("chosen");
+          this.onChange();
+        },
+      });
     const input = (label, more) =>
       h(
         "label.studio-button",
@@ -67,6 +100,7 @@ export class Sources {
         input(t("File …"), { multiple: name === "robot" }),
         input(t("Folder …"), { webkitdirectory: true }),
       ),
+      menu,
       shown,
     );
     const setDropping = (on) => element.classList.toggle("dropping", on);

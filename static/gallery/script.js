@@ -1,79 +1,61 @@
+// The gallery: the board of the workspace's projects, and the sample scenes. See components/page_frame.py.
 import { fill, h } from "/static/studio/dom.js";
 import { startDemo } from "/static/studio/demo.js";
+import { asker } from "/static/studio/server.js";
+import { ProjectBoard } from "/static/gallery/board.js";
+import { card } from "/static/gallery/project_views.js";
 import { t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // milliseconds
 
-export default function mount({ element, trigger }) {
-  const gallery = element.querySelector(".gallery");
-  const card = (kind, one) =>
-    h(
-      "button.tile",
-      {
-        "data-name": one.name,
-        onclick: ({ currentTarget }) => {
-          markBusy(currentTarget);
-          trigger("open", { kind, name: one.name });
-        },
-      },
-      h(
-        "span.picture",
-        { style: one.image ? `background-image:url("${one.image}")` : "" },
-        kind === "sample" && h("span.label", {}, t("Synthetic")),
-      ),
-      h("strong", {}, one.title),
-      h("span.about", {}, one.about),
-    );
+export default function mount({ element, trigger, server }) {
+  const gallery = element.querySelector(".gallery"),
+    samplesElement = h("section");
+  let pageToken = "";
   // Ends by itself: the gallery is replaced by the project, or opening it failed.
-  const markBusy = (one) => {
-    one.setAttribute("aria-busy", "true");
-    setTimeout(() => one.removeAttribute("aria-busy"), BUSY_TIMEOUT_MS);
+  const open = (kind, name, button) => {
+    button.setAttribute("aria-busy", "true");
+    setTimeout(() => button.removeAttribute("aria-busy"), BUSY_TIMEOUT_MS);
+    trigger("open", { kind, name });
   };
+  const board = new ProjectBoard({
+    ask: asker(server, () => ({ page_token: pageToken })),
+    onOpen: (name, button) => open("project", name, button),
+  });
+  fill(gallery, board.element, samplesElement);
   // Gradio names its upload area by other words than it shows.
   const nameDropArea = () => {
     for (const area of document.querySelectorAll("#drop [aria-label]"))
       if (area.textContent.trim())
         area.setAttribute("aria-label", `${t("Drop a frame here, or click to choose its files")} ${area.textContent}`);
   };
-  return (value) => {
-    if (!value) return fill(gallery);
-    nameDropArea();
-    const { samples = [], projects = [] } = value;
+  const drawSamples = (samples) =>
     fill(
-      gallery,
-      projects.length
-        ? h(
-            "section",
-            {},
-            h("h2", {}, t("Projects")),
-            h(
-              "div.cards",
-              {},
-              projects.map((one) => card("project", one)),
-            ),
-          )
-        : null,
+      samplesElement,
       h(
-        "section",
+        "h2",
         {},
-        h(
-          "h2",
-          {},
-          t("Sample scenes"),
-          h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`),
-          samples.length > 0 && h("button.studio-button.show-me", { onclick: startDemo }, t("▶ Show me (2 minutes)")),
-        ),
-        samples.length
-          ? h(
-              "div.cards",
-              {},
-              samples.map((one) => card("sample", one)),
-            )
-          : h("p.muted", {}, t("No sample scenes installed.")),
+        t("Sample scenes"),
+        h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`),
+        samples.length > 0 && h("button.studio-button.show-me", { onclick: startDemo }, t("▶ Show me (2 minutes)")),
       ),
+      samples.length
+        ? h(
+            "div.cards",
+            {},
+            samples.map((one) => card(one, (button) => open("sample", one.name, button), t("Synthetic"))),
+          )
+        : h("p.muted", {}, t("No sample scenes installed.")),
     );
+  return (value) => {
+    gallery.hidden = !value;
+    if (!value) return board.leave();
+    nameDropArea();
+    pageToken = value.page_token;
+    board.show(value);
+    drawSamples(value.samples ?? []);
     const address = new URL(location.href);
-    if (samples.length && address.searchParams.has("demo")) {
+    if (value.samples?.length && address.searchParams.has("demo")) {
       address.searchParams.delete("demo");
       history.replaceState(null, "", address);
       startDemo();

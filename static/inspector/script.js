@@ -37,25 +37,25 @@ export default function mount({ element, trigger }) {
         {},
         chip(object),
         h("input.name", {
-          value: object.name,
+          value: object.words,
           "aria-label": t("Name"),
-          title: t("Rename (Enter to save)"),
+          title: t("Rename (Enter to save; empty for the automatic name)"),
           spellcheck: false,
           onkeydown: (event) => {
             if (event.key === "Enter") event.target.blur();
             if (event.key === "Escape") {
-              event.target.value = object.name;
+              event.target.value = object.words;
               event.target.blur();
             }
             event.stopPropagation();
           },
           onchange: (event) =>
-            event.target.value.trim() &&
-            event.target.value !== object.name &&
-            decide("rename", { id: object.id, name: event.target.value.trim() }),
+            event.target.value.trim() !== object.words &&
+            decide("display_name", { id: object.id, name: event.target.value.trim() }),
         }),
       ),
-      object.crop && h("img.crop", { src: object.crop, alt: t("The photograph of {name}", { name: object.name }) }),
+      object.size && h("div.id", { title: t("The name in programs, checks and exports") }, `id ${object.name}`),
+      object.crop && h("img.crop", { src: object.crop, alt: t("The photograph of {name}", { name: object.words }) }),
       h(
         "p.caption",
         {},

@@ -283,13 +283,13 @@ export class AssetPanel {
       this.actions,
       target &&
         (target.asset_id === asset.id
-          ? h("span.muted", {}, `${t("Used for")} `, chip(target), ` ${target.name}`)
+          ? h("span.muted", {}, `${t("Used for")} `, chip(target), ` ${target.words}`)
           : h(
               "button.studio-button.primary",
               { "data-act": "use", onclick: () => this.onUse(target, asset) },
               `${t("Use for")} `,
               chip(target),
-              ` ${target.name}`,
+              ` ${target.words}`,
             )),
       asset.own &&
         h(

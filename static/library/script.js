@@ -63,7 +63,7 @@ export default function mount({ element, trigger, server, upload }) {
   };
   const searchLikeObject = (id) => {
     const one = (value.objects ?? []).find((object) => object.id === id);
-    if (one) searchByImage({ request: { object: id, token: value.token }, image: one.crop, text: one.name });
+    if (one) searchByImage({ request: { object: id, token: value.token }, image: one.crop, text: one.words });
   };
   const searchLikePicture = async (file) => {
     const { path } = await upload(file).catch(() => ({}));
@@ -162,7 +162,7 @@ export default function mount({ element, trigger, server, upload }) {
     onUse: (object, asset) => {
       canUndoHere = false;
       trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id });
-      showNote(t("{object} now uses {asset}. Ctrl Z undoes this.", { object: object.name, asset: asset.name }));
+      showNote(t("{object} now uses {asset}. Ctrl Z undoes this.", { object: object.words, asset: asset.name }));
     },
   });
   const jobs = new ImportJobs({
@@ -233,7 +233,7 @@ export default function mount({ element, trigger, server, upload }) {
               { onclick: () => searchLikeObject(target.id) },
               `${t("Similar to")} `,
               chip(target),
-              ` ${target.name}`,
+              ` ${target.words}`,
             ),
     );
     fill(

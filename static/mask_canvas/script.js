@@ -161,7 +161,7 @@ export default function mount({ element, trigger, server }) {
     viewport.open(value);
   };
   const withMask = (id, mask, colour) => ({
-    ...(segment(id) ?? { name: "new", is_object: true, colour }),
+    ...(segment(id) ?? { words: t("New object"), is_object: true, colour }),
     id,
     rle: mask.encode(),
     source: "human",
@@ -404,7 +404,7 @@ export default function mount({ element, trigger, server }) {
     }
   };
   const hintText = (object, editing, step) => {
-    const name = object && [chip(object), " ", h("strong", {}, object.name)];
+    const name = object && [chip(object), " ", h("strong", {}, object.words)];
     if (problem) return h("span.problem", {}, problem);
     if (promptRequest.busy && segmenters.waitText) return segmenters.waitText;
     if (tool === "split" && object)

@@ -69,7 +69,7 @@ function objectCard(object, onPick) {
     h(
       "div.text",
       {},
-      h("strong", {}, object.name),
+      h("strong", {}, object.words),
       h(
         "span.faint",
         {},

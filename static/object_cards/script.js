@@ -205,7 +205,7 @@ export default function mount({ element, trigger, server }) {
     fill(
       head,
       chip(object),
-      h("strong", {}, object.name),
+      h("strong", {}, object.words),
       confidenceBadge(object.confidence),
       h(
         "span.why",

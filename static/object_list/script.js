@@ -51,16 +51,11 @@ export default function mount({ element }) {
         `button.list-row.row${object.is_object ? "" : ".non-object"}`,
         {
           "data-id": object.id,
-          title: `${object.name}: ${object.caption}${object.asset_label ? `; matched to ${object.asset_label}` : ""}`,
+          title: `${object.words}: ${object.caption}${object.asset_label ? `; matched to ${object.asset_label}` : ""}`,
           onclick: (event) => (event.shiftKey ? toggleSelected(object.id) : select(object.id)),
         },
         chip(object),
-        h(
-          "span.name",
-          {},
-          object.words ?? object.name,
-          object.asset_label && h("span.asset-label", {}, object.asset_label),
-        ),
+        h("span.name", {}, object.words, object.asset_label && h("span.asset-label", {}, object.asset_label)),
         confidenceBadge(object.confidence, false),
         object.mark && h("span.mark", { title: object.mark_note }, object.mark),
       );

@@ -75,7 +75,7 @@ export default function mount({ element, trigger }) {
   const pick = (task) => {
     picked = task.instruction;
     draw();
-    fillField(value.fills, picked);
+    fillField(value.fills, task.text);
   };
   const addedObjects = (task) =>
     [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))]

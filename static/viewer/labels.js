@@ -3,6 +3,7 @@ import * as THREE from "three";
 
 export class Labels {
   constructor(element, renderer, views) {
+    this.names = {}; // what each object is called, by name
     Object.assign(this, { renderer, views, shown: { selected: "", hovered: "", note: "" } });
     this.spans = Object.fromEntries(
       ["selected", "hovered", "note"].map((which) => {
@@ -18,7 +19,8 @@ export class Labels {
   set(which, name, colour = "") {
     this.shown[which] = name;
     this.spans[which].textContent =
-      name.replaceAll("_", " ") + (which === "selected" && this.suffix ? ` · ${this.suffix}` : "");
+      (this.names[name] ?? name.replaceAll("_", " ")) +
+      (which === "selected" && this.suffix ? ` · ${this.suffix}` : "");
     this.spans[which].style.setProperty("--colour", colour);
     this.renderer.requestDraw();
   }

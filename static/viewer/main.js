@@ -1,7 +1,7 @@
 // Assembles the viewer. It shows one view at a time, named by the page's #token or by a message from the studio.
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
-// {type: "palette", colours: {name: "#hex"}, parts: {name: {joint: words}}}, {type: "measure", check: name},
+// {type: "palette", colours: {name: "#hex"}, names: {name: words}, parts: {name: {joint: words}}}, {type: "measure", check: name},
 // {type: "present", on} to play in a loop without selection, {type: "camera", position, target}, also sent when a person
 // moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
@@ -48,7 +48,8 @@ let renderer,
   palette = {},
   selected = "",
   retry,
-  waiting,
+  waiting, // the view that is loaded next
+  isOpening = false, // a view is loading and not yet drawn
   measuresNumber = 0,
   caption = "",
   shaded = false,
@@ -80,20 +81,33 @@ const joints = new Joints($("joints"), send);
 
 // Loading a view
 
-/** Loads a view; if the shown one has yet to be held at its failed check, after that or after `wait` seconds. */
-function loadAfterHold(wantedToken, wait = 0) {
-  const due = Math.min(performance.now() + 1000 * wait, waiting?.token === wantedToken ? waiting.due : Infinity);
+/**
+ * Loads a view. One with `wait` seconds follows others that play by themselves: it loads once the one before is drawn
+ * and was held at its failed check, or once it waited so long for the hold.
+ */
+function loadInTurn(wantedToken, wantedCaption, wait) {
   clearTimeout(waiting?.timer);
-  waiting = { token: wantedToken, due };
-  if (status.presenting) waiting.timer = setTimeout(loadWaiting, due - performance.now());
+  const known = waiting?.token === wantedToken ? waiting : { due: Infinity };
+  const due = Math.min(performance.now() + 1000 * wait, known.due);
+  const geometryRequest = known.geometryRequest ?? (isOpening ? undefined : fetchGeometry(wantedToken, geometryTag));
+  geometryRequest?.catch(() => {}); // reported when it is used
+  waiting = { token: wantedToken, caption: wantedCaption, due, geometryRequest };
+  loadWhenDue();
+}
+
+function loadWhenDue() {
+  if (!waiting || isOpening) return;
+  clearTimeout(waiting.timer);
+  if (status.presenting && performance.now() < waiting.due)
+    waiting.timer = setTimeout(loadWhenDue, waiting.due - performance.now());
   else loadWaiting();
 }
 
 function loadWaiting() {
-  const { token: wantedToken, timer } = waiting;
-  clearTimeout(timer);
+  const { token: wantedToken, geometryRequest } = waiting;
+  ({ caption } = waiting);
   waiting = null;
-  load(wantedToken);
+  load(wantedToken, geometryRequest);
 }
 
 async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(wantedToken, geometryTag)) {
@@ -101,6 +115,7 @@ async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(
   token = wantedToken;
   connection?.close();
   clearTimeout(retry);
+  isOpening = Boolean(token);
   if (!token) return setState("waiting", t("Nothing to show yet."));
   // the old view stays until the next has loaded; after an edit they differ little
   if (!isRetry && document.body.dataset.state !== "showing") setState("opening", t("Loading the scene …"));
@@ -110,6 +125,8 @@ async function load(wantedToken, geometryRequest = wantedToken && fetchGeometry(
     if (token === wantedToken) show(next, pack);
   } catch (error) {
     if (token !== wantedToken) return;
+    isOpening = false;
+    if (waiting) return loadWhenDue();
     if (error instanceof Unreachable) return retryLater(t("The studio does not answer. Trying again …"));
     setState(
       "failed",
@@ -171,6 +188,8 @@ function connect() {
         renderer.onDrawn = null;
         for (const former of outdated.splice(0)) former.dispose();
         setState("showing");
+        isOpening = false;
+        loadWhenDue();
         postToParent({ type: "loaded", token: ownToken });
         if (STANDALONE) turntable.enable();
         if (!shaded) setTimeout(() => renderer.castShadows(true), 100);
@@ -230,7 +249,7 @@ function onStatus(next) {
   setPressed($("contacts"), status.contacts);
   if (JSON.stringify(status.marks) !== JSON.stringify(timeline.marks)) timeline.mark(status.marks);
   showHeld(status.held);
-  if (waiting && !status.presenting) loadWaiting();
+  loadWhenDue();
   if (status.measures !== measuresNumber) loadMeasures(token, status.measures);
   if (status.notice.number !== previousNumber) notice(status.notice.text);
 }
@@ -301,13 +320,18 @@ addEventListener("message", ({ source, origin, data }) => {
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
   if (data?.type === "load") {
-    caption = data.caption ?? "";
+    const text = data.caption ?? "";
+    if (data.token !== token && Number.isFinite(data.wait)) return loadInTurn(data.token, text, data.wait);
+    clearTimeout(waiting?.timer);
+    waiting = null;
+    caption = text;
     if (data.token === token) $("caption").textContent = caption;
-    else loadAfterHold(data.token, data.wait);
+    else load(data.token);
   }
   if (data?.type === "palette") {
     palette = data.colours ?? {};
     joints.displayNames = data.parts ?? {};
+    labels.names = data.names ?? {};
     select(selected, true);
   }
   if (data?.type === "present") presents = data.on;

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from studio.commands.options import DONE
+from studio.commands.robot_episodes.episode import EPISODES, print_notes
 
 if TYPE_CHECKING:
     from pipeline.calibration import Calibration, EstimatedParameter
@@ -21,7 +22,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     """Add the subcommand."""
     command = commands.add_parser("calibrate", help="estimate damping, friction, gains and masses from episodes")
     command.add_argument("model", type=Path, metavar="PROJECT|MODEL", help="MJCF file, or a project with a solution")
-    episode = "episode with actions: .csv has none; .npz, a LeRobot v3 folder, a project or one of its rounds"
+    episode = f"episode with actions ({EPISODES}; .csv has none)"
     command.add_argument("episodes", type=Path, nargs="+", metavar="EPISODE", help=episode)
     command.add_argument(
         "--held-out", type=Path, nargs="+", default=[], metavar="EPISODE", help="episodes to measure the result on"
@@ -62,6 +63,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     calibration.write_calibration(result, spec, model, source, arguments.out)
     if project:
         _record(project, result, episodes)
+    print_notes(*episodes, *held_out)
     print("\n".join(calibration.summary_lines(result)), file=sys.stderr)
     return DONE
 

@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pipeline.matching import why_unavailable
     from pipeline.project import Project
     from pipeline.run import run_stages
+    from pipeline.run.object_confidence import measure_confidences
     from studio.server.services import Settings, open_services
 
     out: Path = arguments.out
@@ -81,4 +82,5 @@ def run(arguments: argparse.Namespace) -> int:
                     print(line, file=sys.stderr)
         except StudioError as error:
             raise StudioError(f"stopped at {stage}: {error}") from error
+        measure_confidences(project)  # for the board
     return DONE

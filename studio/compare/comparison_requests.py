@@ -3,7 +3,9 @@
 from typing import Any
 
 from studio.compare.comparisons import Comparisons, job_record
+from studio.compare.project_sources import project_episodes
 from studio.server.endpoints import Endpoint
+from studio.sessions.session import Session
 
 
 def endpoint(comparisons: Comparisons) -> Endpoint:
@@ -11,9 +13,11 @@ def endpoint(comparisons: Comparisons) -> Endpoint:
     return Endpoint(HANDLERS, comparisons.page_token.context(comparisons))
 
 
-def page_record(comparisons: Comparisons) -> dict[str, Any]:
+def page_record(comparisons: Comparisons, session: Session | None) -> dict[str, Any]:
     """Return ComparePage's value."""
-    return {"page_token": comparisons.page_token.value}
+    episodes = project_episodes(session) if session else []
+    project = {"project": session.token, "name": session.project.name} if session else {"project": "", "name": ""}
+    return {"page_token": comparisons.page_token.value, "episodes": episodes, **project}
 
 
 def _answer(comparisons: Comparisons, token: str) -> dict:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
-from studio.commands.compare import METHODS
+from studio.commands.robot_episodes.compare import METHODS
 from studio.compare.drawn_robot import drawn_model, drawn_positions
+from studio.compare.project_sources import episode_title, project_episode
 from studio.library.import_jobs import collect_uploads
 from studio.server.background import BackgroundTask
 from studio.server.endpoints import PageToken
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
+from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
@@ -52,9 +54,9 @@ class ComparisonJob:
 class Comparisons:
     """The comparisons of all pages, each under a token that cannot be guessed. May be used from any thread."""
 
-    def __init__(self, views: viewer.ViewRegistry):
+    def __init__(self, views: viewer.ViewRegistry, sessions: SessionRegistry):
         self.page_token = PageToken()
-        self._views, self._lock = views, threading.Lock()
+        self._views, self._sessions, self._lock = views, sessions, threading.Lock()
         self._jobs: OrderedDict[str, ComparisonJob] = OrderedDict()
         self._uploads = tempfile.TemporaryDirectory(prefix="grs-episodes-", ignore_cleanup_errors=True)
         self._turn = threading.Lock()
@@ -67,23 +69,42 @@ class Comparisons:
         return self._start(ComparisonJob(sources, titles))
 
     def start_uploads(self, request: Mapping[str, Any]) -> str:
-        """Compare uploads {real, sim, robot: [{path, name}] each, align} and return the token. Raises RequestError."""
+        """Compare {real, sim, robot, align} and return the token. Raises RequestError.
+
+        Each is uploads, [{path, name}]; an episode may also be {project, source} of an open project.
+        """
         method = _checked_method(request.get("align"))
         token = secrets.token_urlsafe(16)
         folder = Path(self._uploads.name) / token
         found: dict[str, Path | None] = {}
         try:
             for slot, find in SLOTS.items():
-                files = request.get(slot)
-                found[slot] = find(_collected(files, folder / slot)) if files else None
+                given = request.get(slot)
+                found[slot] = self._found(given, find, folder / slot) if given else None
             if found["real"] is None or found["sim"] is None:
                 raise RequestError("Choose both episodes first: a real one and a simulated one.")
         except (RequestError, OSError):
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        titles = t("Real: {name}", name=found["real"].name), t("Simulated: {name}", name=found["sim"].name)
-        sources = _sources(found["real"], found["sim"], found["robot"], method)
+        real, sim = found["real"], found["sim"]
+        names = _title_of(request["real"], real), _title_of(request["sim"], sim)
+        titles = t("Real: {name}", name=names[0]), t("Simulated: {name}", name=names[1])
+        sources = _sources(real, sim, found["robot"] or self._robot_of(request), method)
         return self._start(ComparisonJob(sources, titles), token)
+
+    def _found(self, given: Any, find: Callable[[Path], Path], folder: Path) -> Path:
+        """Return the path of uploads, or of an episode of an open project. Raises RequestError."""
+        if isinstance(given, dict):
+            return project_episode(self._sessions.get(given.get("project")), given.get("source"))
+        return find(_collected(given, folder))
+
+    def _robot_of(self, request: Mapping[str, Any]) -> Path | None:
+        """Return the model of the project that an episode is of; None if neither is, or it has no model yet."""
+        given = next((each for slot in ("real", "sim") if isinstance(each := request.get(slot), dict)), None)
+        if given is None:
+            return None
+        model = self._sessions.get(given.get("project")).project.folder / "scene" / "solution.xml"
+        return model if model.is_file() else None
 
     def start_again(self, token: object, method: object) -> str:
         """Compare the same files with another alignment and return the new token. Raises RequestError."""
@@ -177,6 +198,11 @@ def _checked_method(method: object) -> Any:
     return method
 
 
+def _title_of(given: Any, path: Path) -> str:
+    """Return what the page calls an episode; one of a project is simulated, whichever place it takes."""
+    return path.name if isinstance(given, list) else t("{name} (simulated)", name=episode_title(str(given["source"])))
+
+
 def _collected(files: object, folder: Path) -> Path:
     """Move uploads into a new folder and return it. Raises RequestError."""
     folder.mkdir(parents=True)
@@ -185,14 +211,17 @@ def _collected(files: object, folder: Path) -> Path:
 
 
 def _episode_in(folder: Path) -> Path:
-    """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset."""
+    """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset or a ROS 2 log."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if len(files) == 1:
         return files[0]
-    dataset = next((path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")), None)
-    if dataset is None:
-        raise RequestError("Drop one .npz or .csv file, or the folder of one LeRobot v3 dataset, for each episode.")
-    return dataset
+    datasets = [path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")]
+    logs = [path.parent for path in files if path.name == "metadata.yaml"]
+    if not datasets and not logs:
+        raise RequestError(
+            "Drop one file (.npz, .csv, .bag, .mcap), or one folder (LeRobot v3, ROS 2 log), for each episode."
+        )
+    return [*datasets, *logs][0]
 
 
 def _robot_in(folder: Path) -> Path:

@@ -30,7 +30,7 @@ def endpoint(shared: SharedLibrary) -> Endpoint:
 def page_record(session: Session | None, shared: SharedLibrary) -> dict[str, Any]:
     """Return LibraryPage's value."""
     objects = [
-        {key: record.get(key) for key in ("id", "name", "colour", "crop")}
+        {key: record.get(key) for key in ("id", "words", "colour", "crop")}
         | {"asset_id": (record.get("match") or {}).get("asset_id")}
         for record in object_records(session)
         if record["is_object"]

@@ -44,7 +44,7 @@ def canvas_record(session: Session | None) -> dict[str, Any]:
         "width": k.width,
         "height": k.height,
         "segments": [
-            {key: records[segment.id][key] for key in ("id", "name", "colour", "is_object")}
+            {key: records[segment.id][key] for key in ("id", "words", "colour", "is_object")}
             | masks[segment.id]
             | {"review": _review(segment, masks[segment.id]["review"], records[segment.id])}
             for segment in segments
@@ -103,7 +103,7 @@ def _stop(session: Session, request: dict) -> dict:
 
 
 def _export(session: Session, request: dict) -> dict:
-    names = {record["id"]: record["name"] for record in object_records(session)}
+    names = {record["id"]: record["display_name"] or record["name"] for record in object_records(session)}
     return export_masks(session, request.get("form"), names)  # type: ignore[arg-type]
 
 

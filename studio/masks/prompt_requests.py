@@ -9,8 +9,8 @@ from pipeline.segmentation.coco import decode_rle
 
 MAX_CLICKS = 200
 OBJECT_DECISIONS = (
-    "mask", "delete_segment", "merge_segments", "not_object", "rename", "choose_asset", "make", "move", "resize",
-    "refit", "physics",
+    "mask", "delete_segment", "merge_segments", "not_object", "rename", "display_name", "choose_asset", "make", "move",
+    "resize", "refit", "physics",
 )  # fmt: skip
 """Kinds of decisions about an object."""
 NUMBER_COUNTS = {"pos": 3, "quat_wxyz": 4, "scale": 1, "mass": 1, "friction": 1}
@@ -60,6 +60,8 @@ def parse_decision(message: dict, frame: Frame) -> tuple[str, dict]:
         raise SegmentationError("The studio does not know this decision; reload the page.")
     if not isinstance(ids, list) or not all(isinstance(id, int) and 0 < id < 1 << 16 for id in ids):
         raise SegmentationError(f"Objects are numbered from 1 to 65535, not {ids}; reload the page.")
+    if kind == "display_name" and not isinstance(data.get("name"), str | None):
+        raise SegmentationError("A name is text; reload the page.")
     if kind == "make" and data.get("way") not in RECONSTRUCTION_METHODS:
         methods = ", ".join(RECONSTRUCTION_METHODS)
         raise SegmentationError(f"There is no such reconstruction method; there are: {methods}.")

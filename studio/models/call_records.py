@@ -108,8 +108,11 @@ def _subject_number(subject: str) -> int:
 def subject_label(session: Session, call: Call) -> str:
     """Return what a call is about, an object with its present name: "object 3, red mug"."""
     descriptions = session.cache.get("descriptions", "descriptions.json", session.project.descriptions) or ()
-    name = next((one.name for one in descriptions if call.subject == f"object {one.segment_id}"), "")
-    return single_line(f"{call.subject}, {name.replace('_', ' ')}" if name else call.subject)
+    described = next((one for one in descriptions if call.subject == f"object {one.segment_id}"), None)
+    if described is None:
+        return single_line(call.subject)
+    name = session.project.display_names().get(described.segment_id) or described.name.replace("_", " ")
+    return single_line(f"{call.subject}, {name}")
 
 
 def call_title(call: Call) -> str:

@@ -30,7 +30,7 @@ def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: dict[int, 
         records: as of `object_records`.
         parents: id of the object that each fragment probably belongs to.
     """
-    names = {record["id"]: record["name"] for record in records if record["is_object"]}
+    names = {record["id"]: record["words"] for record in records if record["is_object"]}
 
     def with_suggestion(record: dict[str, Any]) -> dict[str, Any]:
         parent, level = parents.get(record["id"]), (record.get("confidence") or {}).get("level", "unsure")

@@ -8,8 +8,9 @@ from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHOD
 from pipeline.description import Description
 from pipeline.matching import Candidate, Match, override_match
 from pipeline.project import safe_name
+from pipeline.run.object_confidence import measure_confidences
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene import Placement
-from pipeline.scene.confidence import object_confidences
 from pipeline.scene.overrides import DECISION_KINDS, overrides_from_decisions
 from pipeline.segmentation import Segment
 from studio.objects.identical_objects import identical_groups
@@ -19,7 +20,6 @@ from studio.scene.fits import cached_fits, fidelities
 from studio.scene.pending_edits import PendingPlacement, pending_placements
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
-from studio.task.proposals import object_names
 from studio.texts import t, translated
 
 
@@ -33,7 +33,9 @@ class _ProjectState:
     is_object: dict[int, bool]
     """A person's decisions."""
     names: dict[int, str]
-    """A person's names."""
+    """The ids of objects that a person renamed before there were display names."""
+    words: ObjectWords
+    display_names: dict[int, str]
     asset_overrides: dict[int, str | None]
     methods: dict[int, str | None]
     """Reconstruction methods that a person chose; None for an asset."""
@@ -97,6 +99,8 @@ def _project_state(session: Session) -> _ProjectState:
         placements={pending.placement.segment_id: pending for pending in pending_placements(session)},
         is_object={d.data["id"]: not d.data["value"] for d in project.active_decisions("not_object")},
         names={d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")},
+        words=object_words(project),
+        display_names=project.display_names(),
         asset_overrides=project.asset_overrides(),
         methods={d.data["id"]: d.data.get("way") for d in project.active_decisions("choose_asset", "make")},
         moved=frozenset(id for id, override in overrides.items() if override.fixed_pose is not None),
@@ -113,11 +117,12 @@ def _record(session: Session, segment: Segment, state: _ProjectState) -> dict[st
     if id in state.names or pending:
         record["name"] = state.names.get(id) or (pending.placement.name if pending else "")
     name = str(record["name"])
-    record["words"] = object_names(session.project.folder).get(name, name.replace("_", " "))
+    record["display_name"] = state.display_names.get(id, "")
+    record["words"] = record["display_name"] or state.words.of(name)
     if is_object and id in state.matches:
         match, overrides = state.matches[id], state.asset_overrides
         record["match"] = _match(session, override_match(match, overrides[id]) if id in overrides else match)
-        record["asset_label"] = _asset_label(str(record["name"]), record["match"]["asset_name"])
+        record["asset_label"] = _asset_label(str(record["words"]), record["match"]["asset_name"])
     record["method"] = state.methods.get(id)
     if pending:
         record["placed"] = _placed(pending.placement) | {"changed": pending.changed}
@@ -146,11 +151,7 @@ def _confidences(session: Session) -> dict[int, dict[str, Any]]:
     project = session.project
 
     def compute() -> dict[int, dict[str, Any]]:
-        scene = project.scene()
-        if scene is None:
-            return {}
-        segments, matches = project.segments() or (), project.matches() or ()
-        confidences = object_confidences(project.frame, segments, scene, matches, fidelities(session))
+        confidences = measure_confidences(project, fidelities(session)) if project.scene() else ()
         return {c.segment_id: {"score": round(c.score, 3), "level": c.level, "reason": c.reason} for c in confidences}
 
     return session.cache.get_later("confidence", "scene.json", compute) or {}
@@ -206,10 +207,10 @@ def _machine(session: Session, match: Match) -> dict[str, Any]:
     return {"asset_id": id, "name": _asset_name(session, id), "source": source}
 
 
-def _asset_label(name: str, asset_name: str) -> str:
+def _asset_label(words: str, asset_name: str) -> str:
     """Return the asset's name if it says more than the object's, else ""."""
-    words = set(name.lower().split("_"))
-    return "" if set(asset_name.lower().replace("_", " ").split()) <= words else asset_name.replace("_", " ")
+    asset_words = asset_name.replace("_", " ")
+    return "" if set(asset_words.lower().split()) <= set(words.lower().split()) else asset_words
 
 
 def _candidate(session: Session, candidate: Candidate) -> dict[str, Any]:

@@ -8,4 +8,4 @@ from studio.pages.page_shell import Shell
 
 def build(shell: Shell, comparisons: Comparisons) -> None:
     page = ComparePage(answer=endpoint(comparisons))
-    shell.show(page, lambda _: page_record(comparisons))
+    shell.show(page, lambda session: page_record(comparisons, session))

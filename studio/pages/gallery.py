@@ -5,10 +5,12 @@ from functools import partial
 import gradio as gr
 
 from components.page_frame import FramePicker, Gallery
+from studio.board.board import Board
+from studio.board.board_requests import endpoint
 from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
 from studio.pages.page_shell import EVENT_SETTINGS, Shell
-from studio.server.endpoints import Endpoint
+from studio.server.endpoints import Endpoint, PageToken
 from studio.server.notices import with_notices
 
 
@@ -21,8 +23,9 @@ def build(shell: Shell) -> None:
     uploads, sessions = Uploads(), shell.sessions
     drop = gr.File(label=f"A frame of your own: {ACCEPTED}", file_count="multiple", elem_id="drop", height=118)
     picker = FramePicker(answer=Endpoint({"preview": frame_preview}, lambda _: (uploads,), default_kind="preview"))
-    gallery = Gallery()
-    shell.show(gallery, lambda session: gallery_record(sessions) if session is None else None)
+    board, token = Board(sessions), PageToken()
+    gallery = Gallery(answer=endpoint(board, token))
+    shell.show(gallery, lambda session: gallery_record(board, token.value) if session is None else None)
     shell.open_on_message(gallery.open, partial(open_gallery_item, sessions))
     shell.open_on_message(picker.open, partial(open_uploaded_frame, sessions, uploads))
     shell.show_on_open(picker, lambda session: {})

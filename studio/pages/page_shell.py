@@ -9,11 +9,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import gradio as gr
+import orjson
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from gradio.blocks import Block
 
 from pipeline.errors import StudioError
+from pipeline.run.object_words import object_words
 from studio.pages.page_streams import VALUE_THREADS, LatestValues, PageStreams
 from studio.server.current_user import current_user
 from studio.server.gradio_internals import event_data, is_listening
@@ -197,7 +199,7 @@ class Shell:
             async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
                 async for _ in changes:
                     async with slot:
-                        for text in await run_sync(session.log.take_notices) if session.log.has_notices else ():
+                        for text in await run_sync(_take_notices, session) if session.log.has_notices else ():
                             show_notice(text)
                         values = await latest.get(partial(self._values, session))
                         yield [*opening, *self._changes(values, known, stream.next_update())]
@@ -221,8 +223,8 @@ class Shell:
             for value, before in zip_longest(values, sent)
         ]
         for index, (component, _) in enumerate(self._views):
-            if component is self._reporter and isinstance(values[index], dict):
-                changes[index] = values[index] | {"update": update}
+            if component is self._reporter and isinstance(values[index], str):
+                changes[index] = component.postprocess(orjson.loads(values[index]) | {"update": update})
         return changes
 
     def _values(self, session: Session | None) -> list[Any]:
@@ -258,3 +260,9 @@ def _shown_value(component: Any, value: Any) -> Any:
     """Return what Gradio sends for a value. It would do this itself, but with a change of threads for each component
     of each page; here it is done once for all pages."""
     return value if isinstance(value, Block) else component.postprocess(value)
+
+
+def _take_notices(session: Session) -> list[str]:
+    """Return the notices since the last call, in which objects are called as on the pages."""
+    in_words = object_words(session.project).in_words
+    return [in_words(text) for text in session.log.take_notices()]

@@ -5,7 +5,10 @@ from typing import Any
 
 from pipeline.assets import Library
 from pipeline.models import label_of
+from pipeline.project.curation import FILE as CURATION
+from pipeline.project.curation import read_curation
 from pipeline.run import Services
+from pipeline.run.object_words import object_words
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.masks.segmenter_catalogue import catalogue
 from studio.models import cost_estimates
@@ -26,7 +29,8 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
     undo, redo = project.next_undo, project.next_redo
     return record | {
         "project": project.folder.name,
-        "title": project.name.replace("_", " "),
+        "title": session.cache.get("title", CURATION, lambda: read_curation(project.folder).title)
+        or project.name.replace("_", " "),
         "saved": _saved(session),
         "reached": furthest_step(session),
         "decided": len(project.decisions),
@@ -105,8 +109,10 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
     """Return StatusBar's value."""
     if session is None:
         return {}
+    named = object_words(session.project).with_names_for_ids
     lines = [
-        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": translated(line.text), "kind": line.kind}
+        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": translated(named(line.text))}
+        | {"kind": line.kind}
         for line in list(session.log.lines)
     ]
     work = session.runner.current
@@ -130,7 +136,8 @@ def _work_message(session: Session) -> str:
     work, judged_now = session.runner.current, session.judged_now
     if judged_now is not None:
         return t("Simulation · judging round {number}", number=judged_now.number)
-    return translated(progress_line(work.last)) if work and work.last else t("Starting")
+    named = object_words(session.project).with_names_for_ids
+    return translated(named(progress_line(work.last))) if work and work.last else t("Starting")
 
 
 def _protection_record(sandbox: Sandbox) -> dict[str, str]:
@@ -167,7 +174,7 @@ def _idle_message(session: Session) -> str:
             n=len(tasks),
             estimate=estimate,
         ).strip()
-    return translated(last) or t("Ready.")
+    return translated(object_words(session.project).with_names_for_ids(last)) or t("Ready.")
 
 
 def _capitalised(text: str) -> str:

@@ -7,6 +7,7 @@ import gradio as gr
 
 from components.steps import RoundTimeline, TaskCards, TaskClarification
 from components.viewer import Viewer, viewer_value
+from pipeline.run.object_words import object_words
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
@@ -16,7 +17,7 @@ from studio.task import failure_causes, proposals, round_comparison, round_recor
 from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 
-JUDGED_WAIT_S, RUNNING_WAIT_S = 0.2, 6.0
+JUDGED_WAIT_S, RUNNING_WAIT_S = 0.0, 6.0
 """Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
@@ -100,7 +101,8 @@ def edit_round(session: Session, message: Mapping[str, Any]) -> list:
     number, program = edited.number, edited.program
     title = t("Continue from round {number} in a new branch; round {number} stays", number=number)
     heading = f'<h4 class="section">{title}</h4>'
-    return [gr.Column(visible=True), heading, number, edited.task, program.simulation, program.checks]
+    task = object_words(session.project).with_display_names(edited.task)
+    return [gr.Column(visible=True), heading, number, task, program.simulation, program.checks]
 
 
 def run_edited_round(session: Session, *values: Any) -> None:
@@ -120,9 +122,9 @@ def use_as_goal(session: Session, content: ViewerContent, message: Mapping[str, 
 
 
 def instruction(session: Session | None) -> str:
-    """Return the instruction of the project's task, or "" if it has none."""
+    """Return the instruction of the project's task in the names that a person gave, or "" if it has none."""
     task = session.project.task() if session else None
-    return task.instruction if task else ""
+    return object_words(session.project).with_display_names(task.instruction) if session and task else ""
 
 
 def set_repair_mode(session: Session, mode: str) -> None:
@@ -153,7 +155,7 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     if request is None or session.replay.rollout() is None:
         return value
     is_judged = judged_now is None or judged_now.number != request.number
-    wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else 0
+    wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else None
     caption = t("Round {number}" if is_judged else "Round {number}, being judged", number=request.number)
     return value | {"caption": caption, "wait": wait}
 

@@ -69,12 +69,17 @@ def describe_decision(decision: Decision) -> str:
     data = decision.data
     return {
         "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
+        "camera_pose": lambda: f"camera aligned by {data['source']}",
+        "robot_base": lambda: "robot base placed",
         "found": lambda: f"all masks replaced: {len(data['masks'])} found",
         "mask": lambda: f"mask of {data['id']} drawn",
         "delete_segment": lambda: f"{data['id']} deleted",
         "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
         "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",
         "rename": lambda: f"{data['id']} named {data['name']}",
+        "display_name": lambda: (
+            f"{data['id']} named {data['name']}" if data["name"] else f"name of {data['id']} cleared"
+        ),
         "choose_asset": lambda: f"{data['asset_id'] or 'reconstruction from the view'} chosen for {data['id']}",
         "make": lambda: f"{data['id']} reconstructed from the view: {data['way']}",
         "move": lambda: f"{data['id']} moved",

@@ -12,6 +12,7 @@ from pipeline.models import AnswerOverride, label_of
 from pipeline.models.model import has_language
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.run import tracing_model
+from pipeline.run.object_words import object_words
 from pipeline.scene.fidelity import ObjectFidelity
 from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
 from pipeline.scene.placement import Placement, SceneError
@@ -129,6 +130,7 @@ def adjuster_record(session: Session | None) -> dict[str, Any]:
     model = session.allowed_services.model
     inertias = session.cache.get_later("inertias", "scene.json", lambda: _inertias(pose_preview(session))) or {}
     fits = cached_fits(session)
+    words, called = object_words(session.project), session.project.display_names()
     return {
         "token": session.token,
         "busy": session.runner.current is not None and session.project.stages()["scene"] != "done",
@@ -137,6 +139,7 @@ def adjuster_record(session: Session | None) -> dict[str, Any]:
         "pending": [call.subject for call in session.calls.in_flight() if call.kind == QUESTION_KIND],
         "objects": [
             _object_record(session, pending)
+            | {"words": called.get(pending.built.segment_id) or words.of(pending.placement.name)}
             | {"fit": fits.get(pending.built.segment_id), "inertia": inertias.get(pending.built.segment_id)}
             for pending in placements
         ],

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene import Placement
 from pipeline.scene.articulation import moving_parts
 from studio.objects.object_records import object_records
@@ -22,25 +23,29 @@ def fit_table(session: Session | None) -> dict[str, Any]:
         if record.get("placed")
     ]
     scene = session.cache.get("scene", "scene.json", session.project.scene) if session else None
+    words = object_words(session.project) if session else ObjectWords()
     return {
         "rows": rows,
-        "notes": [note for placement in scene.placements for note in _notes(placement)] if scene else [],
-        "waiting": translated(session.project.error("scene")) if session else "",
+        "notes": [note for placement in scene.placements for note in _notes(placement, words.of(placement.name))]
+        if scene
+        else [],
+        "waiting": translated(words.in_words(session.project.error("scene"))) if session else "",
     }
 
 
 def viewer_labels(session: Session) -> dict[str, Any]:
-    """Return {palette, parts}: each object's colour, and the names of its moving parts by joint."""
+    """Return {palette, names, parts}: each object's colour and what it is called, and its moving parts by joint."""
     scene = session.cache.get("scene", "scene.json", session.project.scene)
     articulated = [placement for placement in scene.placements if placement.joints] if scene else []
+    objects = [record for record in object_records(session) if record["is_object"]]
     return {
-        "palette": {record["name"]: record["colour"] for record in object_records(session) if record["is_object"]},
+        "palette": {record["name"]: record["colour"] for record in objects},
+        "names": {record["name"]: record["words"] for record in objects},
         "parts": {p.name: {part.joint: part.name for part in moving_parts(p)} for p in articulated},
     }
 
 
-def _notes(placement: Placement) -> list[str]:
-    name = placement.name
+def _notes(placement: Placement, name: str) -> list[str]:
     notes = []
     if placement.foot:
         notes.append(t("{name} would topple; a flat foot was added.", name=name))

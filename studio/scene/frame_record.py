@@ -16,7 +16,7 @@ def frame_record(session: Session | None) -> dict[str, Any] | None:
     if session is None:
         return None
     frame = session.project.frame
-    name = f"frame {hash(frame.intrinsics)}"
+    name = f"frame {session.project.frame_key}"
     return session.cache.get_later(name, "frame/camera.json", partial(_frame_record, session, frame))
 
 
@@ -25,7 +25,7 @@ def point_cloud_address(session: Session | None) -> str:
     if session is None:
         return ""
     stamp = session.cache.stamp("segments/masks.png")
-    return f"/project/{session.token}/cloud.bin?{stamp}-{hash(session.project.frame.intrinsics):x}"
+    return f"/project/{session.token}/cloud.bin?{stamp}-{session.project.frame_key[:12]}"
 
 
 def point_cloud(session: Session) -> bytes:
@@ -74,7 +74,11 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
             [t("table"), table],
             [
                 t("camera pose"),
-                t("given with the frame") if frame.world_from_camera is not None else t("from the table"),
+                t("from the table")
+                if frame.world_from_camera is None
+                else t("given with the frame")
+                if frame.world_from_camera is project.original_frame.world_from_camera
+                else t("aligned by clicks"),
             ],
         ],
         "notes": [translated(note) for note in (*frame.notes, *getattr(support, "notes", ()), error) if note],

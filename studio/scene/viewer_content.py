@@ -1,6 +1,7 @@
 """What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline.project import Project
 from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.run import project_robot
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene.fidelity import depth_difference
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
@@ -21,9 +23,11 @@ from studio.sessions.session import Session
 from studio.texts import translated
 from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
 from studio.viewer.measures import round_measures
+from studio.viewer.presentation import Mark
 from studio.viewer.timeline_marks import event_marks, playback_speed, timeline_marks
 
 SAME_INSTANT_S = 0.02
+MarksAndMeasures = tuple[tuple[Mark, ...], dict[str, Any]]
 
 
 class ViewerContent:
@@ -68,7 +72,8 @@ class ViewerContent:
         state = (request.serial, shown is not None)
         if self._handled.get(session.token) != state:  # once for each request, and again when the round is judged
             self._handled[session.token] = state
-            self._steer(self._views.get(token), request, shown, record, session.replay.plays)
+            view = self._views.get(token)
+            self._steer(view, request, record, _in_words(session.project, record, shown, view), session.replay.plays)
         return token
 
     def pair(self, session: Session) -> tuple[str, str]:
@@ -98,16 +103,14 @@ class ViewerContent:
         """Show marks and measures of a rollout from its start on; the checks judged the photographed layout only."""
         rounds = session.project.rounds() if layout.is_photographed else ()
         shown = next((one for one in rounds if one.number == layout.number), None)
-        marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
-        measures = round_measures(record, shown, view.names, view.poses)
+        marks, measures = _in_words(session.project, record, shown, view)
         view.present(Presentation(marks, None, False, measures, start=0.0))
 
     def _steer(
-        self, view: ViewSession, request: ReplayRequest, shown: Round | None, record: RunRecord, plays: bool
+        self, view: ViewSession, request: ReplayRequest, record: RunRecord, shown: MarksAndMeasures, plays: bool
     ) -> None:
         """Play or seek as a person asked; present a round that is shown as it is judged."""
-        marks = tuple(timeline_marks(record, shown.report if shown else None, view.names))
-        measures = round_measures(record, shown, view.names, view.poses)
+        marks, measures = shown
         failed = [mark for mark in marks if mark.check]
         if request.automatic:
             view.enqueue({"op": "speed", "value": playback_speed(float(record.times[-1]))})
@@ -184,7 +187,7 @@ class ViewerContent:
         return self._views.open(
             project.folder / "scene" / "solution.xml",
             trajectory=Trajectory(solution.times, solution.qpos),
-            marks=event_marks(solution.events),
+            marks=_marks_in_words(event_marks(solution.events), object_words(project)),
             **_photograph(project),
         )
 
@@ -198,3 +201,14 @@ def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = 
     camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, scene.world_from_camera)
     photo = Photograph(image, camera, difference)
     return {"photo": photo, "names": [placement.name for placement in scene.placements]}
+
+
+def _in_words(project: Project, record: RunRecord, shown: Round | None, view: ViewSession) -> MarksAndMeasures:
+    """Return the marks and the measures of a rollout, in which objects are called as on the pages."""
+    words = object_words(project)
+    marks = _marks_in_words(timeline_marks(record, shown.report if shown else None, view.names), words)
+    return tuple(marks), round_measures(record, shown, view.names, view.poses, words)
+
+
+def _marks_in_words(marks: Iterable[Mark], words: ObjectWords) -> list[Mark]:
+    return [replace(mark, text=words.in_words(mark.text)) for mark in marks]

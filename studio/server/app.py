@@ -62,7 +62,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
     compare_routes.mount(app)
-    comparisons = Comparisons(views)
+    comparisons = Comparisons(views, sessions)
     uploads = UploadFolder()
     gr.mount_gradio_app(
         app,

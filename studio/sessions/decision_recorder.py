@@ -4,8 +4,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from pipeline.decisions import Decision
+from pipeline.decisions import Decision, clean_display_name
 from pipeline.project import Project, safe_name
+from pipeline.run.object_words import object_words
 from studio.pages.wording import describe_decision
 from studio.server.errors import RequestError
 from studio.sessions.event_log import EventLog
@@ -24,9 +25,12 @@ class DecisionRecorder:
         self._project, self._log, self._on_change = project, log, on_change
 
     def record(self, kind: str, /, **data: Any) -> None:
-        """Record one decision. Raises RequestError if it renames an object to a name that is taken."""
+        """Record one decision. Raises RequestError if it gives an object a name that is taken."""
         if kind == "rename":
             self._check_name(data["id"], safe_name(data["name"]))
+        if kind == "display_name":
+            data["name"] = clean_display_name(data["name"] or "")
+            self._check_display_name(data["id"], data["name"])
         self._change(lambda: self._project.decide(kind, **data))
         self._log.add(describe_decision(Decision(kind, data)), "person")
 
@@ -67,6 +71,17 @@ class DecisionRecorder:
         other = next((n for n, known in names.items() if known == name and n != id), None)
         if other is not None:
             raise RequestError(f'Object {other} is called "{name}" already; choose another name.')
+
+    def _check_display_name(self, id: int, name: str | None) -> None:
+        """Raise RequestError if another object is called so."""
+        project = self._project
+        words, scene, segments = object_words(project), project.scene(), project.segments()
+        known = {p.segment_id: words.of(p.name) for p in scene.placements} if scene else {}
+        known |= project.display_names()
+        present = known if segments is None else {segment.id for segment in segments}
+        for other, taken in known.items():
+            if name and other != id and other in present and taken.casefold() == name.casefold():
+                raise RequestError(f'Object {other} is called "{taken}" already; choose another name.')
 
 
 def next_segment_id(project: Project) -> int:

@@ -8,6 +8,7 @@ from pipeline.decisions import Decision
 from pipeline.project import Stage
 from pipeline.router import write_program
 from pipeline.run import Progress, Services, find_segments, run_stage, run_stages, tracing_model
+from pipeline.run.object_words import object_words
 from pipeline.segmentation import Segment, SegmentationError, encode_rle
 from pipeline.segmentation.automatic import assign_ids
 from pipeline.segmentation.sam2 import AutomaticSettings
@@ -86,7 +87,7 @@ def generate(session: "Session", text: str, services: Services) -> Iterator[Prog
 def continue_from(session: "Session", edit: EditedRound, services: Services) -> Iterator[Progress]:
     """Continue from a person's edit of a round; the earlier rounds stay."""
     project = session.project
-    text = edit.task_text.strip()
+    text = object_words(project).without_display_names(edit.task_text.strip())
     data = {"parent": edit.parent, "simulation": edit.simulation, "checks": edit.checks}
     had_text = next((one.task for one in project.rounds() if one.number == edit.parent), "") or text
     yield from _set_task(session, text, services)
@@ -120,10 +121,11 @@ def _set_task(session: "Session", text: str, services: Services) -> Iterator[Pro
     """Make the text the project's task if there is one and it differs from the present task."""
     project = session.project
     text, task = project.text_in_current_names(text), project.task()
-    if text and (task is None or task.instruction != text):
+    plain = object_words(project).without_display_names(text)
+    if text and (task is None or task.instruction != plain):
         proposed = {one.instruction: one for one in project.tasks() or ()}
-        if text in proposed:
-            project.decide("task", **task_to_json(proposed[text]))
+        if plain in proposed:
+            project.decide("task", **task_to_json(proposed[plain]))
         else:
             yield from run_stage(project, services, "task", text)
 

@@ -64,7 +64,11 @@ class RoundReplay:
         self._project, self._sandbox, self._cache, self._log = project, sandbox, cache, log
 
     def follow(self) -> None:
-        """Show each round from now on as it is judged."""
+        """Show each round from now on as it is judged; until then, the one that is shown stays."""
+        self.follows = True
+
+    def follow_anew(self) -> None:
+        """Show each round from now on as it is judged, in place of the earlier rounds, which are discarded."""
         self.follows, self.request, self.running = True, None, None
 
     def rolled_out(self, running: RunningRound) -> None:

@@ -17,6 +17,7 @@ from pipeline.tasks import TaskError, arrangement_task
 from studio.masks.segmenter_choice import FrameSegmenters
 from studio.pages.wording import describe_decision
 from studio.server.background import TaskGroup
+from studio.server.errors import RequestError
 from studio.sessions import project_work
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
@@ -87,14 +88,16 @@ class Session:
             raise TaskError("There is no task yet: choose a proposed one, or write one.")
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
-        self._follow_rounds()
+        self.compared = None
+        self.replay.follow_anew()
         self._start(
             lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
         )
 
     def continue_from(self, edit: EditedRound, mode: str) -> None:
         """Continue from a person's edit of a round; the earlier rounds stay."""
-        self._follow_rounds()
+        self.compared = None
+        self.replay.follow()
         self._start(
             lambda services: project_work.continue_from(self, edit, project_work.with_mode(services, mode)), "solution"
         )
@@ -102,13 +105,9 @@ class Session:
     def continue_with_layout(self, number: int, positions: dict[str, tuple[float, float]]) -> None:
         """Continue from a round with a goal that a person arranged: world x and y in m by name. Raises TaskError."""
         task = arrangement_task(positions)
-        self._follow_rounds()
-        self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
-
-    def _follow_rounds(self) -> None:
-        """Show each round as it is judged, in place of a comparison."""
         self.compared = None
         self.replay.follow()
+        self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
 
     def solve(self, robot: str) -> None:
         """Solve every seed again with this robot. Raises TaskError."""
@@ -171,6 +170,16 @@ class Session:
         for line in self.project.warnings:
             self.log.report(StudioError(line))
         return True
+
+    def end_work(self, seconds: float) -> None:
+        """Stop what runs, and wait until it has ended. Raises RequestError if it still runs after that many seconds."""
+        end = time.monotonic() + seconds
+        self._stop_rehearsals()
+        self.runner.stop()
+        while not self.idle:
+            if time.monotonic() > end:
+                raise RequestError("Its work has not ended yet; try again in a minute.")
+            time.sleep(0.02)
 
     def close(self) -> None:
         """Let other processes write the project."""

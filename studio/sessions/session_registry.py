@@ -14,6 +14,8 @@ from studio.sessions.session import Session
 
 USERS_FOLDER = "users"
 """Of a workspace, with the workspace of each user."""
+STOP_SECONDS = 20.0
+"""For which work may go on after it was stopped."""
 
 
 class SessionRegistry:
@@ -43,11 +45,8 @@ class SessionRegistry:
 
     def create(self, make: Callable[[Path], Project], name: str) -> Session:
         """Make a project in a new folder, called `name` or `name_2`, `name_3` ... if that is taken, and open it."""
-        stem, number = name, 2
         with self._lock:
-            while (self.workspace / name).exists() and not is_free(self.workspace / name):
-                name, number = f"{stem}_{number}", number + 1
-            return self._add(make(self.workspace / name))
+            return self._add(make(self.free_folder(name)))
 
     def open(self, name: str) -> Session:
         """Open the project in that folder of the workspace; all who open it share a session. Raises ProjectError."""
@@ -60,6 +59,32 @@ class SessionRegistry:
                     session.may_write()  # the process that kept it from being written may have ended
                     return session
             return self._add(Project.open(self.workspace / name))
+
+    def find_open(self, name: str) -> Session | None:
+        """Return the session of the project in that folder of the workspace; None if it is not open."""
+        with self._lock:
+            return next((one for one in self._open.values() if one.project.folder == self.workspace / name), None)
+
+    def take_out(self, name: str, move: Callable[[], None]) -> None:
+        """Stop the work on a project, close it, and call `move`. Nobody can open the project meanwhile.
+
+        Raises RequestError if its work does not end.
+        """
+        session = self.find_open(name)
+        if session is not None:
+            session.end_work(STOP_SECONDS)
+        with self._lock:
+            for token, one in list(self._open.items()):
+                if one.project.folder == self.workspace / name:
+                    self._open.pop(token).close()
+            move()
+
+    def free_folder(self, name: str) -> Path:
+        """Return the first folder of `name`, `name_2`, `name_3` ... of the workspace in which there is nothing."""
+        stem, number = name, 2
+        while (self.workspace / name).exists() and not is_free(self.workspace / name):
+            name, number = f"{stem}_{number}", number + 1
+        return self.workspace / name
 
     def get(self, token: str | None) -> Session:
         """Return the session of that token. Raises RequestError if it was closed."""

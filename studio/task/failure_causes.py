@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.rehearsal import read_rehearsal
 from pipeline.router import Round
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.tasks import Task
 from studio.server.errors import RequestError
 from studio.sessions.project_work import EditedRound
@@ -25,7 +26,7 @@ def failure_causes(session: Session, shown: Round) -> dict[str, Any] | None:
     """Return {facts: [{text, instant}], remedies: [{kind, title, instruction}]}; None for a round that passed."""
     if shown.report.clean:
         return None
-    facts = list({fact["text"]: fact for fact in _facts(shown)}.values())[:MAX_FACTS]
+    facts = list({fact["text"]: fact for fact in _facts(shown, object_words(session.project))}.values())[:MAX_FACTS]
     return {"facts": facts, "remedies": list(_remedies(session, shown))}
 
 
@@ -51,7 +52,7 @@ def widened(simulation: str) -> str:
     return re.sub(r"(?<=size=)(\([^()]*\)|[\d.]+)", lambda m: re.sub(NUMBER, larger, m[0]), text)
 
 
-def _facts(shown: Round) -> Iterator[dict[str, Any]]:
+def _facts(shown: Round, words: ObjectWords) -> Iterator[dict[str, Any]]:
     """Yield findings, the most telling first."""
     report, evidence = shown.report, shown.report.evidence
     for title, text in ((t("Refused"), report.violation), (t("Crashed"), report.crash)):
@@ -66,26 +67,26 @@ def _facts(shown: Round) -> Iterator[dict[str, Any]]:
             text = t(
                 "The robot {action} {object}: {message}",
                 action=action,
-                object=_plain(event.get("object")),
-                message=_plain(event["message"]),
+                object=words.of(str(event.get("object"))),
+                message=_in_words(words, str(event["message"])),
             )
             yield _fact(text, event.get("time"))
     end = evidence.get("simulated_seconds")
     for goal in evidence.get("goals") or ():
         if not goal.get("met"):
-            yield _goal_fact(goal, end)
+            yield _goal_fact(goal, end, words)
     for name, motion in (evidence.get("objects") or {}).items():
         if (motion.get("top") or 1) < 0:
-            yield _fact(t("{name} fell off the table", name=_plain(name)), end)
+            yield _fact(t("{name} fell off the table", name=words.of(name)), end)
         elif (motion.get("turned") or 0) > TIPPED_RAD:
             yield _fact(
-                t("{name} tipped over by {turned}°", name=_plain(name), turned=f"{motion['turned'] * 57.3:.0f}"), end
+                t("{name} tipped over by {turned}°", name=words.of(name), turned=f"{motion['turned'] * 57.3:.0f}"), end
             )
         elif (motion.get("pushed") or 0) > PUSHED_M:
             yield _fact(
                 t(
                     "{name} was pushed {pushed} cm and never picked up",
-                    name=_plain(name),
+                    name=words.of(name),
                     pushed=f"{motion['pushed'] * 100:.0f}",
                 ),
                 end,
@@ -93,11 +94,11 @@ def _facts(shown: Round) -> Iterator[dict[str, Any]]:
     why = str(evidence.get("why") or t("no reason"))
     for check in report.checks:
         if not check.passed and check.message and why not in check.message:
-            yield _fact(_plain(check.message), check.instant if check.instant is not None else end)
+            yield _fact(_in_words(words, check.message), check.instant if check.instant is not None else end)
 
 
-def _goal_fact(goal: Mapping[str, Any], end: float | None) -> dict[str, Any]:
-    name, miss = _plain(goal.get("name")), goal.get("miss")
+def _goal_fact(goal: Mapping[str, Any], end: float | None, words: ObjectWords) -> dict[str, Any]:
+    name, miss = _in_words(words, str(goal.get("name"))), goal.get("miss")
     held = [time for time, missed in goal.get("over_time") or () if missed is not None and missed <= 0]
     if held:
         return _fact(t("“{name}” held at {held} s and was lost again", name=name, held=f"{held[-1]:.1f}"), held[-1])
@@ -118,13 +119,14 @@ def _remedies(session: Session, shown: Round) -> Iterator[dict[str, str]]:
     task, proposed = session.project.task(), [one for one in session.project.tasks() or () if _may_work(session, one)]
     if task is None:
         return
+    named = object_words(session.project).with_display_names
     others = [one for one in proposed if one.instruction != shown.task]
     other = next((one for one in others if one.kind == task.kind and set(one.objects) - set(task.objects)), None)
     if other:
-        yield {"kind": "other object", "title": t("Try another object"), "instruction": other.instruction}
+        yield {"kind": "other object", "title": t("Try another object"), "instruction": named(other.instruction)}
     smaller = min(others, key=lambda one: (len(one.objects), len(one.goals), one.difficulty or 0.0), default=None)
     if smaller and smaller is not other and len(smaller.objects) <= max(1, len(task.objects)):
-        yield {"kind": "smaller task", "title": t("Try a smaller task"), "instruction": smaller.instruction}
+        yield {"kind": "smaller task", "title": t("Try a smaller task"), "instruction": named(smaller.instruction)}
 
 
 def _may_work(session: Session, task: Task) -> bool:
@@ -133,5 +135,5 @@ def _may_work(session: Session, task: Task) -> bool:
     return rehearsal is None or rehearsal.solved is True
 
 
-def _plain(name: Any) -> str:
-    return str(name).replace("_", " ")
+def _in_words(words: ObjectWords, text: str) -> str:
+    return words.in_words(text) if words.plain else text.replace("_", " ")

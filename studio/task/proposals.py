@@ -1,23 +1,18 @@
 """Proposed tasks as the cards show them, and the rehearsals that find out which of them the robot can do."""
 
 import threading
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
 from pipeline.planner.goals import read_sentences
-from pipeline.planner.language.phrases.object_names import plain_names
-from pipeline.planner.language.wording import in_plain_words, sentences_in_words
-from pipeline.planner.plans import TableTop
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.language.wording import sentences_in_words
 from pipeline.project import Project
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene.confidence import identity_doubts
-from pipeline.simulation import kit
-from pipeline.tasks import Task, scene_to_json
+from pipeline.tasks import Task
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
 from studio.texts import t, translated
@@ -42,7 +37,7 @@ def task_cards(session: Session | None) -> dict[str, Any]:
         "current_trial": session.rehearsing,
         "offer": _trial_offer(session),
         "fills": TASK_FIELD,
-        "waiting": translated(session.project.error("task"))
+        "waiting": translated(object_words(session.project).in_words(session.project.error("task")))
         or t("Tasks are proposed here as soon as there is a twin."),
     }
 
@@ -54,10 +49,11 @@ def clarification(session: Session | None) -> dict[str, Any]:
     error, proposed = session.runner.task_error, session.project.tasks() or ()
     instructions = [task.instruction for task in proposed[:MAX_ALTERNATIVES]]
     alternatives = error.alternatives or ([] if error.suggestion else instructions)
+    words = object_words(session.project)
     return {
-        "reason": translated(error.reason),
-        "suggestion": error.suggestion,
-        "alternatives": list(alternatives),
+        "reason": translated(words.in_words(error.reason)),
+        "suggestion": words.with_display_names(error.suggestion),
+        "alternatives": [words.with_display_names(text) for text in alternatives],
         "fills": TASK_FIELD,
     }
 
@@ -116,58 +112,48 @@ def _untried(session: Session) -> list[Task]:
     return [task for task in tasks if read_rehearsal(task, session.project.folder, _robot(session)) is None]
 
 
-def object_names(project_folder: Path) -> Mapping[str, str]:
-    """Return the plain name of each object of a project's twin by its name; empty without a twin."""
-    scene_file = project_folder / "scene.json"
-    return _object_names(project_folder, scene_file.stat().st_mtime_ns) if scene_file.is_file() else {}
-
-
-@lru_cache(maxsize=16)
-def _object_names(project_folder: Path, changed: int) -> Mapping[str, str]:
-    scene = scene_to_json(kit.Scene.load(project_folder))
-    return plain_names(scene_objects(scene), TableTop.from_json(scene))
-
-
 def task_in_words(session: Session) -> str:
     """Return the text of the chosen task without ids; empty before one is chosen."""
     task = session.project.task()
-    return in_plain_words(task.instruction, object_names(session.project.folder)) if task else ""
+    return object_words(session.project).in_words(task.instruction) if task else ""
 
 
-def goals_in_words(goals: Sequence[str], names: Mapping[str, str]) -> list[str]:
+def goals_in_words(goals: Sequence[str], words: ObjectWords) -> list[str]:
     """Return the goals of a task without ids: "the red cube rests on the blue cube"."""
     planned = read_sentences(goals)
-    return list(sentences_in_words(planned, names)) if planned else [in_plain_words(goal, names) for goal in goals]
+    texts = sentences_in_words(planned, words.plain) if planned else goals
+    return [words.in_words(text) for text in texts]
 
 
 def identity_warnings(project: Project, task: Task) -> list[str]:
     """Return one sentence for each object of a task of which it is uncertain what it is."""
-    scene, names = project.scene(), object_names(project.folder)
+    scene, words = project.scene(), object_words(project)
     doubts = identity_doubts(scene, project.matches() or ()) if scene else {}
     return [
-        f"It is uncertain whether this is the {names.get(name, name)}: {doubts[name]}."
+        words.with_display_names(f"It is uncertain whether this is the {words.plain.get(name, name)}: {doubts[name]}.")
         for name in task.objects
         if name in doubts
     ]
 
 
 def _card(session: Session, task: Task) -> dict[str, Any]:
-    names = object_names(session.project.folder)
+    words = object_words(session.project)
     record = _rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session)))
     refusal = read_feasibility(task, session.project.folder, _robot(session)) or ""
     return {
         "name": task.name,
         "instruction": task.instruction,
-        "words": in_plain_words(task.instruction, names),
+        "text": words.with_display_names(task.instruction),
+        "words": words.in_words(task.instruction),
         "kind": task.kind,
-        "goals": goals_in_words(task.goals, names),
-        "objects": [names.get(name, name.replace("_", " ")) for name in task.objects],
+        "goals": goals_in_words(task.goals, words),
+        "objects": [words.of(name) for name in task.objects],
         "doubts": [translated(doubt) for doubt in identity_warnings(session.project, task)],
         "source": task.source,
         "level": _level(task.difficulty),
         **record,
-        "why": in_plain_words(record["why"], names),
-        "refusal": translated(in_plain_words(refusal, names)),
+        "why": words.in_words(record["why"]),
+        "refusal": translated(words.in_words(refusal)),
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from pipeline.export import export_formats
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
+from pipeline.run.object_words import object_words
 from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_source
@@ -15,7 +16,7 @@ STATE_LABELS = {"done": "✓ Done", "failed": "✕ Failed", "stale": "↻ Out of
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "segments": ("mask", "delete_segment", "merge_segments"),
-    "descriptions": ("rename", "not_object"),
+    "descriptions": ("rename", "display_name", "not_object"),
     "matches": ("choose_asset", "make"),
     "scene": ("move",),
     "task": ("task",),
@@ -39,7 +40,7 @@ def results_record(session: Session | None) -> dict[str, Any]:
         "ready": bool(project.rounds()),
     }
     if solution is None:
-        waiting = translated(project.error("solution")) or t(
+        waiting = translated(object_words(project).in_words(project.error("solution"))) or t(
             "Generate a task first; the oracle then tries it on every seed."
         )
         return record | {"waiting": waiting}
@@ -53,12 +54,19 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
         "instant": solution.failure_time,
         "video": _video(session, "failure.mp4"),
     }
+    words = object_words(session.project)
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
         "sentence": _summary(solution),
         "seeds": [
-            {"seed": seed, "reward": float(reward), "success": success, "crash": crash, "why": translated(why)}
+            {
+                "seed": seed,
+                "reward": float(reward),
+                "success": success,
+                "crash": crash,
+                "why": translated(words.in_words(why)),
+            }
             for seed, reward, success, crash, why in rows
         ],
         "failure": failure,
@@ -129,5 +137,5 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
         "state": t(STATE_LABELS[state]),
         "tone": STATE_TONES[state],
         "source": "" if state == "todo" else translated(describe_source(stage, project.made_with(stage))),
-        "note": translated(project.error(stage)) if state == "failed" else decided,
+        "note": translated(object_words(project).in_words(project.error(stage))) if state == "failed" else decided,
     }

@@ -3,9 +3,11 @@
 import html
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipeline.router import Round
+from pipeline.run.object_words import object_words
 from studio.sessions.session import Session
 from studio.texts import current_language, t
 
@@ -28,7 +30,10 @@ def round_chart(session: Session | None) -> Any:
     rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
     if len(rounds) < MIN_ROUNDS:
         return None
-    return session.cache.get(f"round chart {current_language.get()}", "rounds.jsonl", lambda: rounds_figure(rounds))
+    words = object_words(session.project)
+    shown = [replace(one, reason=words.in_words(one.reason)) for one in rounds]
+    name = f"round chart {current_language.get()} {words.display}"
+    return session.cache.get(name, "rounds.jsonl", lambda: rounds_figure(shown))
 
 
 def set_chart(session: Session, message: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.router import Round
+from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.simulation.run_record import RunRecord
 from studio.sessions.round_replay import PHOTOGRAPHED_LAYOUT, RoundLayout
 from studio.sessions.session import Session
@@ -39,14 +40,21 @@ def comparison_record(session: Session, by_number: Mapping[int, Round]) -> dict[
     if pair is None or not all(layout.number in by_number for layout in pair):
         return None
     a, b = (by_number[layout.number] for layout in pair)
-    titles = compared_titles(pair)
+    titles, words = compared_titles(pair), object_words(session.project)
     if a.number == b.number:
         records = [session.replay.rollout(layout) for layout in pair]
         outcomes = layout_outcomes(*records) if None not in records else []
-        return {"titles": titles, "reasons": [], "outcomes": outcomes, "changes": None}
-    reasons = [[title, shown.reason] for title, shown in zip(titles, (a, b), strict=True) if shown.reason]
+        return {"titles": titles, "reasons": [], "outcomes": _in_words(outcomes, words), "changes": None}
+    reasons = [
+        [title, words.in_words(shown.reason)] for title, shown in zip(titles, (a, b), strict=True) if shown.reason
+    ]
     changes = program_diff(a.program, b.program)
-    return {"titles": titles, "reasons": reasons, "outcomes": outcome_differences(a, b), "changes": changes}
+    return {
+        "titles": titles,
+        "reasons": reasons,
+        "outcomes": _in_words(outcome_differences(a, b), words),
+        "changes": changes,
+    }
 
 
 def compared_titles(pair: tuple[RoundLayout, RoundLayout]) -> list[str]:
@@ -59,7 +67,7 @@ def outcome_differences(a: Round, b: Round) -> list[list[str]]:
     outcomes = [
         {t("Check {name}", name=_plain(c.name)): c.passed for c in one.report.checks}
         | {
-            t("Goal {name}", name=_plain(goal.get("name"))): bool(goal.get("met"))
+            t("Goal {name}", name=goal.get("name")): bool(goal.get("met"))
             for goal in one.report.evidence.get("goals") or ()
         }
         for one in (a, b)
@@ -70,15 +78,17 @@ def outcome_differences(a: Round, b: Round) -> list[list[str]]:
 def layout_outcomes(a: RunRecord | None, b: RunRecord | None) -> list[list[str]]:
     """Return the reward and the goals of two rollouts and how each of them ended."""
     records = [record for record in (a, b) if record is not None]
-    goals = [
-        {t("Goal {name}", name=_plain(goal["name"])): bool(goal["met"]) for goal in record.goals} for record in records
-    ]
+    goals = [{t("Goal {name}", name=goal["name"]): bool(goal["met"]) for goal in record.goals} for record in records]
     return [[t("Reward"), *(f"{record.reward:.2f}" for record in records)], *_rows(*goals, differing=False)]
 
 
 def _rows(a: Mapping[str, bool], b: Mapping[str, bool], differing: bool) -> list[list[str]]:
     pairs = [(name, a.get(name), b.get(name)) for name in dict.fromkeys([*a, *b])]
     return [[name, WORDS[x], WORDS[y]] for name, x, y in pairs if x != y or not differing]
+
+
+def _in_words(outcomes: list[list[str]], words: ObjectWords) -> list[list[str]]:
+    return [[words.in_words(name), *ends] for name, *ends in outcomes]
 
 
 def _plain(name: Any) -> str:

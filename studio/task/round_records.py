@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.router import Round
 from pipeline.router.judging import SEEDS
+from pipeline.run.object_words import ObjectWords, object_words
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.task.failure_causes import failure_causes
@@ -19,10 +20,11 @@ def timeline_record(session: Session | None) -> dict[str, Any]:
         return {}
     rounds = session.cache.get("rounds", "rounds.jsonl", session.project.rounds)
     by_number = {shown.number: shown for shown in rounds}
+    words = object_words(session.project)
     best, pinned = session.project.best_round(), session.project.active_decisions("pin")
     return {
         "rounds": [
-            _round_record(shown, None if shown.parent is None else by_number.get(shown.parent))
+            _round_record(shown, None if shown.parent is None else by_number.get(shown.parent), words)
             | {"causes": failure_causes(session, shown)}
             for shown in rounds
         ],
@@ -91,15 +93,16 @@ def find_round(session: Session, number: Any) -> Round:
     return found
 
 
-def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
+def _round_record(shown: Round, parent: Round | None, words: ObjectWords) -> dict[str, Any]:
     report = shown.report
     return {
         "number": shown.number,
-        "task": shown.task,
+        "task": words.in_words(shown.task),
         "parent": shown.parent,
         "clean": report.clean,
         "checks": [
-            {"name": c.name, "passed": c.passed, "message": translated(c.message), "line": c.line, "instant": c.instant}
+            {"name": c.name, "passed": c.passed, "message": translated(words.in_words(c.message))}
+            | {"line": c.line, "instant": c.instant}
             for c in report.checks
         ],
         "mutations": dict(report.evidence.get("noticed") or {}),
@@ -110,7 +113,7 @@ def _round_record(shown: Round, parent: Round | None) -> dict[str, Any]:
         "timed_out": report.timed_out,
         "violation": report.violation,
         "route": shown.route,
-        "reason": translated(shown.reason),
+        "reason": translated(words.in_words(shown.reason)),
         "confidence": shown.confidence,
         "change": shown.change,
         "seconds": shown.seconds,

@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.router import Round
 from pipeline.router.failure_moment import check_instant
+from pipeline.run.object_words import ObjectWords
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.run_record import RunRecord
 from studio.texts import t
@@ -15,11 +16,15 @@ from studio.viewer.timeline_marks import objects_named
 
 TILT_WORDS = ("upright", "turned", "tilt", "rotation", "quat")
 MAX_POINTS = 120
+IDS = ObjectWords()
+"""Words that are the ids themselves."""
 Poses = Callable[[str], np.ndarray | None]
 """Returns an object's position and quaternion wxyz at each instant, of shape (T, 7); None if it cannot move."""
 
 
-def round_measures(record: RunRecord, shown: Round | None, names: Sequence[str], poses: Poses) -> dict[str, Any]:
+def round_measures(
+    record: RunRecord, shown: Round | None, names: Sequence[str], poses: Poses, words: ObjectWords = IDS
+) -> dict[str, Any]:
     """Return {goals: [{name, objects, met, quantity}], checks: [{name, passed, message, instant, objects, quantity}]}.
 
     A quantity is {label, unit, times, values, tolerance, above}: numbers over seconds, the bound that is to be met or
@@ -28,17 +33,18 @@ def round_measures(record: RunRecord, shown: Round | None, names: Sequence[str],
     progress = record.progress
     goals = [
         {
-            "name": goal["name"],
+            "name": words.in_words(goal["name"]),
             "objects": list(goal.get("objects", ())),
             "met": goal["met"],
-            "quantity": _quantity(goal["name"], "cm", progress.times, 100 * progress.misses[:, i], 0.0),
+            "quantity": _quantity(words.in_words(goal["name"]), "cm", progress.times, 100 * progress.misses[:, i], 0.0),
         }
         for i, goal in enumerate(record.goals)
         if progress
     ]
     checks = shown.report.checks if shown else ()
     sources = check_sources(shown.program.checks) if shown else {}
-    return {"goals": goals, "checks": [_check(c, sources.get(c.name, ""), record, names, poses) for c in checks]}
+    measured = [_check(c, sources.get(c.name, ""), record, names, poses, words) for c in checks]
+    return {"goals": goals, "checks": measured}
 
 
 def check_sources(code: str) -> dict[str, str]:
@@ -51,36 +57,46 @@ def check_sources(code: str) -> dict[str, str]:
     return {function.name: ast.get_source_segment(code, function) or "" for function in functions}
 
 
-def _check(check: CheckResult, source: str, record: RunRecord, names: Sequence[str], poses: Poses) -> dict[str, Any]:
+def _check(
+    check: CheckResult, source: str, record: RunRecord, names: Sequence[str], poses: Poses, words: ObjectWords
+) -> dict[str, Any]:
     named = list(objects_named(f"{source} {check.message}", names))
     return {
         "name": check.name,
         "passed": check.passed,
-        "message": check.message,
+        "message": words.in_words(check.message),
         "instant": check_instant(check, record),
         "objects": named,
-        "quantity": _check_quantity(source, named, record, poses),
+        "quantity": _check_quantity(source, named, record, poses, words),
     }
 
 
-def _check_quantity(source: str, named: list[str], record: RunRecord, poses: Poses) -> dict[str, Any] | None:
+def _check_quantity(
+    source: str, named: list[str], record: RunRecord, poses: Poses, words: ObjectWords
+) -> dict[str, Any] | None:
     """Return the quantity that the code of a check is about, as far as its words and objects say."""
     paths = {name: path for name in named if (path := poses(name)) is not None}
     moved = next(iter(paths), "")
     if moved and any(word in source for word in TILT_WORDS):
-        return _quantity(t("tilt of {name}", name=_plain(moved)), "°", record.times, _tilt(paths[moved]), None)
+        return _quantity(t("tilt of {name}", name=words.of(moved)), "°", record.times, _tilt(paths[moved]), None)
     progress = record.progress
     for i, goal in enumerate(record.goals):
         if progress and goal.get("objects") and set(goal["objects"]) <= set(named):
             return _quantity(
-                t("short of: {goal}", goal=goal["name"]), "cm", progress.times, 100 * progress.misses[:, i], 0.0
+                t("short of: {goal}", goal=words.in_words(goal["name"])),
+                "cm",
+                progress.times,
+                100 * progress.misses[:, i],
+                0.0,
             )
     if len(paths) > 1:
         (a, first), (b, second), *_ = paths.items()
         distance = 100 * np.linalg.norm(first[:, :3] - second[:, :3], axis=1)
-        return _quantity(t("distance of {a} and {b}", a=_plain(a), b=_plain(b)), "cm", record.times, distance, None)
+        return _quantity(t("distance of {a} and {b}", a=words.of(a), b=words.of(b)), "cm", record.times, distance, None)
     if moved:
-        return _quantity(t("height of {name}", name=_plain(moved)), "cm", record.times, 100 * paths[moved][:, 2], None)
+        return _quantity(
+            t("height of {name}", name=words.of(moved)), "cm", record.times, 100 * paths[moved][:, 2], None
+        )
     if progress and len(record.goals):
         met = 100 * (progress.misses <= 0).mean(1)
         return _quantity(t("goals met"), "%", progress.times, met, 100.0, above=True)
@@ -106,7 +122,3 @@ def _tilt(path: np.ndarray) -> np.ndarray:
     w, x, y, z = path[:, 3:].T
     up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], 1)  # world z in its axes
     return np.degrees(np.arccos(np.clip(up @ up[0], -1, 1)))
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")

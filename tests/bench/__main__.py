@@ -12,8 +12,9 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+from tests.bench.board import board
 from tests.bench.measurement import Measurement, NotMeasured, lines
-from tests.bench.speed import learning, perception, rounds, search, twin, viewer
+from tests.bench.speed import learning, perception, rounds, search, studio_page, twin, viewer
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "click": perception.click_server,
@@ -27,7 +28,9 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "viewer": viewer.first_picture,
     "search": search.search,
     "start": viewer.start,
+    "board": board,
     "rounds": rounds.rounds,
+    "page": studio_page.studio_page,
     "learning": learning.environment,
 }
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from pipeline.errors import StudioError
 from pipeline.planner import PlannerModel
-from pipeline.planner.language.wording import in_plain_words
 from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.run.cut_off import cut_off_objects, doubtful_objects
+from pipeline.run.object_words import object_words
 from pipeline.scene.confidence import identity_doubts
 from pipeline.simulation import kit
 from pipeline.simulation.rollout import SOLVED
 from pipeline.tasks import Task, ask_for_proposals
-from studio.task.proposals import goals_in_words, identity_warnings, object_names
+from studio.task.proposals import goals_in_words, identity_warnings
 
 COUNT = 12
 """Most tasks of a project."""
@@ -32,10 +32,10 @@ FAULTS = ("id", "done at the start", "cut off", "beyond the table", "doubtful, u
 
 def faults(project: Project, scene: kit.Scene, task: Task) -> Iterator[tuple[str, str]]:
     """Yield the faults of one card: their kind and what they are about."""
-    names = object_names(project.folder)
+    words = object_words(project)
     warnings = identity_warnings(project, task)
-    shown = [in_plain_words(task.instruction, names), *goals_in_words(task.goals, names), *warnings]
-    shown += [names.get(name, name) for name in task.objects]
+    shown = [words.in_words(task.instruction), *goals_in_words(task.goals, words), *warnings]
+    shown += [words.of(name) for name in task.objects]
     yield from (("id", text) for text in shown if ID.search(text))
     if reward_at_start(scene, task) > SOLVED:
         yield "done at the start", task.instruction

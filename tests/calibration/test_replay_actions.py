@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 from planted_arms import DELAY_S, NOISE, arm_xml, record
 
-from pipeline.calibration.replay import decided_values, within
+from pipeline.calibration.replay import at_base, decided_values, within
 from pipeline.calibration.replay import replay as replay_on
 from pipeline.divergence import Episode, compare, read_episode, write_episode
 from studio.__main__ import main
@@ -60,3 +60,21 @@ def test_the_command_writes_the_replayed_episode_and_its_divergence(tmp_path, ca
     assert read_episode(tmp_path / "out" / "episode.npz").names == ("turn", "shoulder", "elbow")
     assert main(["replay-actions", str(tmp_path / "none.xml"), *arguments[1:]]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("grs-studio: there is no model")
+
+
+def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays():
+    arm = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body name="gripper"><geom size=".1"/><body><joint/><geom size=".1"/></body></body>'
+        "</worldbody></mujoco>"
+    )
+    base = np.array([[0, -1, 0, 0.4], [1, 0, 0, -0.3], [0, 0, 1, 0.1], [0, 0, 0, 1.0]])
+    moved = at_base(arm, base)
+    data = mujoco.MjData(moved)
+    mujoco.mj_forward(moved, data)
+    assert np.allclose(data.body("gripper").xpos, base[:3, 3])
+    assert np.allclose(data.body("gripper").xmat.reshape(3, 3), base[:3, :3])
+    assert not np.allclose(arm.body("gripper").pos, base[:3, 3])
+    floating = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body name="gripper"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    assert at_base(floating, base) is floating

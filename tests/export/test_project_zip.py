@@ -9,9 +9,13 @@ import drawn_scene as make
 import mujoco
 import numpy as np
 import pytest
+from display_names import NAMES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from pipeline.decisions import Decision, append
+from pipeline.decisions import Decision, append, clean_display_name
 from pipeline.export import ExportError, export_zip
+from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.scene import scene_files
 from pipeline.simulation import CheckResult, Program, Report
@@ -75,6 +79,18 @@ def test_the_export_holds_the_round_that_a_person_pinned(project, tmp_path):
     folder = unzip(project, tmp_path)
     assert (folder / "program" / "simulation.py").read_text() == "# round 2\n"
     assert "round 002" in (folder / "README.md").read_text()
+
+
+@given(st.dictionaries(st.sampled_from([1, 2]), NAMES))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+def test_the_export_holds_every_name_that_a_person_gave(project, tmp_path, names):
+    (project / "decisions.jsonl").unlink(missing_ok=True)
+    for id, name in names.items():
+        Project(project).decide("display_name", id=id, name=name)
+    with zipfile.ZipFile(export_zip(project, tmp_path / "exported.zip")) as archive:
+        has_names = "exported/names.json" in archive.namelist()
+        held = json.loads(archive.read("exported/names.json")) if has_names else {}
+    assert held == {("box", "can")[id - 1]: clean_display_name(name) for id, name in names.items()}
 
 
 def test_the_readme_tells_how_to_run_it_and_the_licences_are_listed(project, tmp_path):

@@ -24,7 +24,7 @@ def description(id: int, name: str, colour: str, source: str = "measured") -> De
     return Description(id, True, name, name, attributes, source=source)
 
 
-def named_placements(descriptions, assets, decisions=(), score=0.9, source="measured"):
+def named_placements(descriptions, assets, decisions=(), score=0.9, source="measured", former=None):
     """Return the named placements of objects as these assets, None for a reconstruction."""
     matches = [
         Match(d.segment_id, asset, 1.0, "", (Candidate(asset, score, {}, ""),) if asset else (), source)
@@ -37,7 +37,7 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
         for d, asset in zip(descriptions, assets, strict=True)
     )
     scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), placements)
-    return name_objects(scene, descriptions, matches, LIBRARY, decisions).placements
+    return name_objects(scene, descriptions, matches, LIBRARY, decisions, former or {}).placements
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,23 @@ def test_names_are_unique_and_none_is_anothers_measured_name():
         assert p.name not in {name for name, _ in names if name != measured}
     everything = [name for p in placed for name in (p.name, *p.aliases)]
     assert len(everything) == len(set(everything)), "one name, one object"
+
+
+@pytest.mark.parametrize("gone", range(3))
+@pytest.mark.parametrize("added", [(), (4,)])
+def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added):
+    mugs = [description(i, f"white_cylinder_{i}", "white") for i in range(3)]
+    before = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3)}
+    others = [one for one in mugs if one.segment_id != gone] + [
+        description(i, f"white_box_{i}", "white") for i in added
+    ]
+    after = {p.segment_id: p.name for p in named_placements(others, ["white_mug"] * len(others), former=before)}
+    assert {id: name for id, name in after.items() if id not in added} == {i: before[i] for i in before if i != gone}
+    back = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3, former=after)}
+    assert back == before or added, "a new object may have taken the name that was free"
+    other_asset = ["white_bowl" if i == gone else "white_mug" for i in range(3)]
+    changed = {p.segment_id: p.name for p in named_placements(mugs, other_asset, former=before)}
+    assert {i: changed[i] for i in before if i != gone} == {i: before[i] for i in before if i != gone}
 
 
 def test_a_task_keeps_its_object_after_another_asset_was_chosen():

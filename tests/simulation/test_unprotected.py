@@ -126,6 +126,7 @@ def test_the_status_bar_says_whether_programs_are_confined(monkeypatch: pytest.M
     monkeypatch.setattr("studio.pages.status.step_guide", lambda session: {})
     sandbox = SimpleNamespace(unprotected=False, known_protection=None)
     session = SimpleNamespace(
+        project=SimpleNamespace(folder=Path("/nowhere")),
         services=SimpleNamespace(sandbox=sandbox),
         runner=SimpleNamespace(current=None),
         calls=SimpleNamespace(read=list),

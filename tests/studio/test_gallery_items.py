@@ -1,15 +1,23 @@
 """Projects in the gallery."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.project import STAGES, Project
-from studio.pages.gallery_items import projects
+from studio.board.board_requests import project_record
+from studio.board.project_index import BoardQuery, ProjectIndex
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+
+
+def projects(workspace: Path) -> list[dict[str, Any]]:
+    index = ProjectIndex(workspace)
+    index.refresh()
+    return [project_record(name, facts) for name, facts in index.find(BoardQuery()).rows]
 
 
 @pytest.mark.parametrize("record", ["", "{", "[]", "{}", '{"stages": []}', '{"stages": null}', "\\u0000"])

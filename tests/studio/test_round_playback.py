@@ -168,14 +168,14 @@ def test_rounds_are_followed_from_generate_until_a_person_chooses_one(record):
     assert replay.request.number == 0
 
 
-def test_a_failed_round_says_why_at_most_three_times_with_the_moment():
+def test_a_failed_round_says_why_at_most_three_times_with_the_moment(tmp_path):
     evidence = {
         "events": [{"time": 1.2, "verb": "place", "object": "red_cube", "ok": False, "message": "it slipped"}],
         "goals": [{"name": "red_cube in bowl", "met": False, "miss": 0.041, "nearest_miss": 0.02, "over_time": []}],
         "objects": {"bowl": {"top": -0.2}},
         "simulated_seconds": 3.0,
     }
-    session = SimpleNamespace(project=SimpleNamespace(task=lambda: None, tasks=lambda: ()))
+    session = SimpleNamespace(project=SimpleNamespace(task=lambda: None, tasks=lambda: (), folder=tmp_path))
     causes = failure_causes(session, judged(FAILED, evidence=evidence))  # type: ignore[arg-type]
     assert causes
     assert causes["facts"] == [

@@ -11,7 +11,7 @@ from typing import Any
 
 import cv2
 import numpy as np
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import FloatRect, Locator, Page, Position, expect
 from studio_process import Studio
 from watched_page import close_app
 
@@ -171,10 +171,21 @@ def click(page: Page, pixel: tuple[float, float], shape: tuple[int, ...], **how:
     canvas(page).click(position=canvas_point(page, *pixel, shape), **how)
 
 
+def resting_box(page: Page) -> FloatRect:
+    """Return where the canvas is, once it is the same at two readings 150 ms apart. Fails after ten seconds."""
+    before = None
+    for _ in range(70):
+        box = canvas(page).bounding_box()
+        if box and box == before:
+            return box
+        before = box
+        page.wait_for_timeout(150)
+    raise AssertionError("the canvas did not come to rest")
+
+
 def drag(page: Page, pixels: list[tuple[float, float]], shape: tuple[int, ...]) -> None:
-    """Drag over pixels of the photograph."""
-    box = canvas(page).bounding_box()
-    assert box
+    """Drag over pixels of the photograph, once the page no longer moves it."""
+    box = resting_box(page)
     points = [canvas_point(page, *pixel, shape) for pixel in pixels]
     page.mouse.move(box["x"] + points[0]["x"], box["y"] + points[0]["y"])
     page.mouse.down()

@@ -101,6 +101,7 @@ def test_brush_and_eraser_change_pixels_and_undo_goes_stroke_by_stroke(editor: O
     canvas(page).press(str(id))
     action(page, "tool:erase").click()
     drag(page, [(x - 4, y), (x + 4, y)], mask.shape)
+    expect(hint(page)).to_contain_text("edited")
     action(page, "tool:brush").click()
     expect(page.locator(".mask-canvas .brush-size")).to_be_visible()
     left = float(np.nonzero(mask)[1].min())

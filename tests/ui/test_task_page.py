@@ -162,7 +162,7 @@ def test_an_edited_round_continues_as_its_own_branch(rounds: OpenProject):
     view.locator("#bands canvas").hover()
     expect(view.locator("#measure")).to_contain_text("tolerance 0 cm")
     timeline(page).locator(".check", has_text="green cylinder ends").hover()
-    expect(view.locator("#measure")).to_contain_text("short of: green_cylinder")
+    expect(view.locator("#measure")).to_contain_text("short of: the green cylinder")
     timeline(page).locator("details.code summary").click()
     timeline(page).locator(".lines .line", has_text="reward_at_start").click()
     expect(view.locator("#clock")).to_have_text("0.00 s")

@@ -108,8 +108,8 @@ def opened(page, address, sessions, model, **options):
 
 
 def until(page, holds, what: str):
-    """Wait until a condition holds; fails after ten seconds with what never happened."""
-    for _ in range(200):
+    """Wait until a condition holds; fails after thirty seconds with what never happened."""
+    for _ in range(600):
         if holds():
             return
         page.wait_for_timeout(50)
@@ -274,6 +274,27 @@ def test_a_selection_goes_from_the_viewer_to_python_and_back(page, address, sess
     page.mouse.click(x, y)
     inside.locator("body[data-selected=red_cube]").wait_for()
     until(page, lambda: page.get_by_label("heard").input_value() == "selected red_cube", "hearing of it in Python")
+
+
+FOLLOW = """(tokens) => {
+  window.loaded = [];
+  addEventListener("message", ({ data }) => data.type === "loaded" && loaded.push(data.token));
+  const viewer = document.querySelector("iframe.viewer-frame").contentWindow;
+  for (const token of tokens) viewer.postMessage({ type: "load", token, caption: `of ${token}`, wait: 0 }, "*");
+}"""
+
+
+def test_views_that_follow_each_other_are_drawn_before_the_newest_takes_their_place(page, address, sessions, model):
+    first, second, third, fourth = (sessions.open(model) for _ in range(4))
+    page.goto(address)
+    page.get_by_label("token").fill(first)
+    page.get_by_label("token").press("Enter")
+    inside = page.frame_locator("iframe.viewer-frame")
+    inside.locator("body[data-state=showing]").wait_for()
+    page.evaluate(FOLLOW, [second, third, fourth])
+    until(page, lambda: fourth in page.evaluate("loaded"), "drawing the newest view")
+    assert page.evaluate("loaded") == [second, fourth]
+    assert inside.locator("#caption").inner_text() == f"of {fourth}"
 
 
 def test_a_closed_view_is_reported(page, address, sessions, model):

@@ -65,6 +65,7 @@ def _compare(request: dict[str, Any], send: Send) -> None:
         "comparison": to_json(comparison),
         "curves": error_curves(comparison),
         "joints": joint_curves(comparison, real, sim),
+        "notes": [episode.note for episode in (real, sim) if episode.note],
     }
     send({"message": "Drawing the robots"})
     playback = drawn_playback(comparison, real, sim, robot_file, lambda mesh: send({"mesh": mesh}))

@@ -79,7 +79,7 @@ class ComparisonProgress:
     message: str = ""
     result: dict[str, Any] | None = None
     """{"comparison": contents of comparison.json, "curves": {name: {"t", "y"}}, "joints": {name: {"t", "real", "t_sim",
-    "sim"}}}: seconds on REAL's clock, radians, metres."""
+    "sim"}}, "notes": lines about logs}: seconds on REAL's clock, radians, metres."""
     playback: Playback | None = None
     """None without a robot model that can be drawn."""
 

@@ -1,8 +1,9 @@
 """Plain words for goals: instructions and sentences in which objects have names that people use, never ids."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from pipeline.planner.goals import sentence
@@ -27,15 +28,35 @@ ID = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 
 
 def in_plain_words(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with every object's name replaced by its plain phrase: "red_box_2" by "the left red box"."""
-    ids = sorted((name for name in names if "_" in name or names[name] != name), key=len, reverse=True)
-    same = [name for name in names if name not in ids]
-    if ids:
-        pattern = r"(?:\bthe )?\b(" + "|".join(map(re.escape, ids)) + r")\b"
-        text = re.sub(pattern, lambda m: f"the {names[m[1]]}", text)
-    for name in same:  # a name that is a plain word, such as "orange"
-        text = re.sub(rf"(?<!the )(?<![\w-]){re.escape(name)}\b(?! things)", f"the {name}", text)
-    return re.sub(r"\b(\w+)_(drawer|door|zone|lid|knob|flap|button)\b", lambda m: m[0].replace("_", " "), text)
+    """Return a text with every object's name replaced by its plain phrase: "red_box_2" by "the left red box".
+
+    What is in plain words already stays.
+    """
+    return _pattern(tuple(names.items())).sub(lambda match: _in_plain_words(match, names), text)
+
+
+def _in_plain_words(match: re.Match[str], names: Mapping[str, str]) -> str:
+    if name := match["id"] or match["word"]:
+        return f"{match['the'] or 'the '}{names[name]}"
+    return match[0] if match["phrase"] else match[0].replace("_", " ")
+
+
+@lru_cache(maxsize=64)
+def _pattern(names: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    """Return the pattern of phrases, ids, ids that are plain words such as "orange", and parts of objects."""
+    words = [name for name, phrase in names if name == phrase and "_" not in name]
+    ids = [name for name, _ in names if name not in words]
+    return re.compile(
+        rf"\b[Tt]he (?P<phrase>{_any_of(phrase for _, phrase in names)})\b"
+        rf"|(?P<the>\b[Tt]he )?\b(?P<id>{_any_of(ids)})\b"
+        rf"|(?<![\w-])(?P<word>{_any_of(words)})\b(?! things)"
+        r"|\b\w+_(?:drawer|door|zone|lid|knob|flap|button)\b"
+    )
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    """Return a pattern of these texts, the longest first; it matches nothing if there are none."""
+    return "|".join(map(re.escape, sorted(texts, key=len, reverse=True))) or "(?!)"
 
 
 def goal_in_words(goal: PlannedGoal, names: Mapping[str, str]) -> str:

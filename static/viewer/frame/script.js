@@ -1,5 +1,5 @@
 // The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
-import { translateMarkup } from "/static/studio/texts.js";
+import { t, translateMarkup } from "/static/studio/texts.js";
 
 import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
 
@@ -7,21 +7,26 @@ const USES = ["focusin", "pointerdown"];
 
 export default function ({ element, trigger }) {
   translateMarkup(element);
-  const frame = element.querySelector("iframe");
+  const frame = element.querySelector("iframe"),
+    empty = element.querySelector(".viewer-empty"),
+    emptyText = empty.textContent;
   let shown = {},
-    ready = false;
+    ready = false,
+    asked = ""; // the last selection that Python asked for: new names and colours keep a person's
 
   const postToViewer = (message) => frame.contentWindow?.postMessage(message, location.origin);
 
   function sendAll() {
     if (!ready) return;
     postToViewer({ type: "present", on: Boolean(shown.presents) });
-    postToViewer({ type: "palette", colours: shown.palette ?? {}, parts: shown.parts ?? {} });
-    postToViewer({ type: "select", name: shown.selected ?? "" });
+    postToViewer({ type: "palette", colours: shown.palette ?? {}, names: shown.names ?? {}, parts: shown.parts ?? {} });
+    const wanted = `${shown.token} ${shown.selected}`;
+    if (wanted !== asked) postToViewer({ type: "select", name: shown.selected ?? "" });
+    asked = wanted;
     if (shown.cameras) join(frame);
     else leave(frame);
     postToViewer({ type: "beside", on: Boolean(shown.cameras) });
-    postToViewer({ type: "load", token: shown.token ?? "", caption: shown.caption, wait: shown.wait ?? 0 });
+    postToViewer({ type: "load", token: shown.token ?? "", caption: shown.caption, wait: shown.wait ?? null });
   }
 
   function onMessage({ source, origin, data }) {
@@ -29,6 +34,7 @@ export default function ({ element, trigger }) {
     if (source !== frame.contentWindow || origin !== location.origin) return;
     if (data.type === "ready") {
       ready = true;
+      asked = "";
       sendAll();
     }
     if (data.type === "frame" && shown.cameras) arrived(frame, data);
@@ -72,7 +78,7 @@ export default function ({ element, trigger }) {
   return (value) => {
     shown = typeof value === "string" ? { token: value } : { ...value };
     element.querySelector(".viewer-box").hidden = Boolean(shown.hidden);
-    if (shown.empty) element.querySelector(".viewer-empty").textContent = shown.empty;
+    empty.textContent = shown.token ? t("Loading the scene …") : (shown.empty ?? emptyText);
     if (frame.getAttribute("src")) sendAll();
     else if (shown.token) load();
   };

@@ -32,20 +32,17 @@ WATCH = """() => {
     const caption = document.querySelector("#round iframe")?.contentDocument?.querySelector("#caption")?.textContent;
     return caption?.match(/^Round \\d+/)?.[0];
   };
-  let drawn;
   addEventListener("message", ({ data }) => {
-    if (data.type !== "loaded") return;
-    drawn = shownRound();
-    if (drawn) note(drawn);
+    if (data.type === "loaded" && shownRound()) note(shownRound());
   });
   const look = () => {
     for (const button of document.querySelectorAll(".round-timeline [data-round]"))
-      if (drawn === `Round ${button.dataset.round}` && shownRound() === drawn) note(`judged ${drawn}`);
+      if (`Round ${button.dataset.round}` in shown) note(`judged Round ${button.dataset.round}`);
     requestAnimationFrame(look);
   };
   look();
 }"""
-"""Notes when the first frame of each round is drawn, and when the judged round is in the list and in the viewer."""
+"""Notes when the first frame of each round is drawn, and when the judged round is in the list, too."""
 SAMPLE_CLOCKS = """async () => {
   const clock = (name) =>
     parseFloat(document.querySelector(`#${name} iframe`).contentDocument.querySelector("#clock").textContent);
@@ -126,7 +123,6 @@ def branch(page: Page, folder: Path, wrong: str) -> float:
 
 def first_frame(page: Page, number: int) -> float:
     """Return the seconds from the last start to the first frame of a round, once all rounds are judged and shown."""
-    page.wait_for_function("number => `Round ${number}` in shown", arg=number)
     page.locator(f".round-timeline [data-round='{number}']").wait_for()
     page.locator(".round-timeline .running").wait_for(state="detached")
     last = page.locator(".round-timeline [data-round]").last.get_attribute("data-round")

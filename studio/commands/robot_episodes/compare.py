@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from studio.commands.options import DONE
+from studio.commands.robot_episodes.episode import EPISODES, print_notes
 
 METHODS = ("none", "clock", "motion", "dtw")
 """As in pipeline.divergence, which takes a second to import."""
@@ -13,8 +14,7 @@ METHODS = ("none", "clock", "motion", "dtw")
 def add_to(commands: "argparse._SubParsersAction") -> None:
     """Add the subcommand."""
     command = commands.add_parser("compare", help="measure how far a simulated episode diverges from a real one")
-    episode = "episode: .csv, .npz, a LeRobot v3 folder, a project or one of its rounds"
-    command.add_argument("real", type=Path, metavar="REAL", help=episode)
+    command.add_argument("real", type=Path, metavar="REAL", help=f"episode: {EPISODES}")
     command.add_argument("sim", type=Path, metavar="SIM", help="the same of the simulation")
     command.add_argument("--out", type=Path, required=True, help="folder for comparison.json, .npz and report.html")
     command.add_argument(
@@ -36,5 +36,6 @@ def compare(arguments: argparse.Namespace) -> int:
     real, sim = read_episode(arguments.real), read_episode(arguments.sim)
     comparison = compare_episodes(real, sim, robot, arguments.align)
     write_comparison(comparison, arguments.out)
+    print_notes(real, sim)
     print("\n".join(summary_lines(to_json(comparison))), file=sys.stderr)
     return DONE

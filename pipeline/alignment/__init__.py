@@ -1,0 +1,23 @@
+"""Where the real camera and the real robot stand in the twin's world: from clicks, files and the depth image."""
+
+from pipeline.alignment.camera import AlignmentError, CameraAlignment, align_camera
+from pipeline.alignment.depth import refine_on_depth, shares_world, surface_labels
+from pipeline.alignment.input_files import CameraClicks, read_clicks, read_robot_base
+from pipeline.alignment.overlay import draw_overlay
+from pipeline.alignment.robot import RobotAlignment, ToolClick, align_robot
+
+__all__ = [
+    "AlignmentError",
+    "CameraAlignment",
+    "CameraClicks",
+    "RobotAlignment",
+    "ToolClick",
+    "align_camera",
+    "align_robot",
+    "draw_overlay",
+    "read_clicks",
+    "read_robot_base",
+    "refine_on_depth",
+    "shares_world",
+    "surface_labels",
+]

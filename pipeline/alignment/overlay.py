@@ -1,0 +1,83 @@
+"""Draw the twin's outlines over the photograph, before and after an alignment, to look at before it is taken."""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+
+from pipeline.alignment.camera import project
+from pipeline.alignment.input_files import CameraClicks
+from pipeline.frame import Frame
+from pipeline.geometry import transform
+from pipeline.scene import Scene
+from pipeline.scene.fidelity import raycast_image
+from pipeline.scene.mjcf import builder
+
+OUTLINE_RGB, CLICK_RGB, POINT_RGB = (0, 255, 255), (255, 60, 60), (255, 230, 0)
+AXES_RGB = ((255, 0, 0), (0, 220, 0), (60, 100, 255))
+AXIS_M = 0.1
+MARGIN_PX = 24
+"""Height of a panel's caption."""
+
+
+def draw_overlay(
+    frame: Frame,
+    scene: Scene,
+    panels: Sequence[tuple[str, np.ndarray]],
+    clicks: CameraClicks,
+    world_from_base: np.ndarray | None = None,
+) -> bytes:
+    """Return a PNG of the photograph with the twin as each camera would see it, one panel beside the other.
+
+    A cross is a click, a ring the point that was meant. The robot's base shows its axes.
+
+    Args:
+        panels: caption and world_from_camera (4, 4) of each.
+    """
+    model = builder.compile_spec(builder.build_spec(scene))
+    drawn = []
+    for caption, camera in panels:
+        picture = frame.rgb.copy()
+        bodies, _ = raycast_image(model, frame.intrinsics, camera)
+        picture[_edges(bodies)] = OUTLINE_RGB
+        _draw_clicks(picture, project(camera, clicks.points, frame.intrinsics), clicks.pixels)
+        if world_from_base is not None:
+            _draw_axes(picture, frame, camera, world_from_base)
+        title = np.zeros((MARGIN_PX, picture.shape[1], 3), np.uint8)
+        cv2.putText(title, caption, (6, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA)
+        drawn.append(np.concatenate([title, picture]))
+    return cv2.imencode(".png", cv2.cvtColor(np.concatenate(drawn, 1), cv2.COLOR_RGB2BGR))[1].tobytes()
+
+
+def _edges(bodies: np.ndarray) -> np.ndarray:
+    """Return the pixels on outlines of objects, two pixels wide, of shape (H, W), bool."""
+    objects = np.maximum(bodies, 0)
+    edges = np.zeros(objects.shape, bool)
+    for axis in (0, 1):
+        changed = np.diff(objects, axis=axis) != 0
+        before, after = [slice(None)] * 2, [slice(None)] * 2
+        before[axis], after[axis] = slice(None, -1), slice(1, None)
+        edges[tuple(before)] |= changed
+        edges[tuple(after)] |= changed
+    return edges
+
+
+def _draw_clicks(picture: np.ndarray, points: np.ndarray, pixels: np.ndarray) -> None:
+    for number, (point, pixel) in enumerate(zip(points, pixels, strict=True), 1):
+        u, v = np.rint(pixel).astype(int).tolist()
+        cv2.drawMarker(picture, (u, v), CLICK_RGB, cv2.MARKER_CROSS, 13, 1, cv2.LINE_AA)
+        cv2.putText(picture, str(number), (u + 7, v - 5), cv2.FONT_HERSHEY_SIMPLEX, 0.4, CLICK_RGB, 1, cv2.LINE_AA)
+        if np.isfinite(point).all() and np.abs(point).max() < 1e5:
+            centre = np.rint(point).astype(int).tolist()
+            cv2.circle(picture, centre, 6, POINT_RGB, 1, cv2.LINE_AA)
+            cv2.line(picture, centre, (u, v), POINT_RGB, 1, cv2.LINE_AA)
+
+
+def _draw_axes(picture: np.ndarray, frame: Frame, camera: np.ndarray, world_from_base: np.ndarray) -> None:
+    tips = transform(world_from_base, np.concatenate([np.zeros((1, 3)), np.eye(3) * AXIS_M]))
+    pixels = project(camera, tips, frame.intrinsics)
+    if not np.isfinite(pixels).all() or np.abs(pixels).max() > 1e5:
+        return
+    origin, *ends = np.rint(pixels).astype(int).tolist()
+    for end, colour in zip(ends, AXES_RGB, strict=True):
+        cv2.arrowedLine(picture, origin, end, colour, 2, cv2.LINE_AA)

@@ -1,0 +1,8 @@
+"""Closed loop: a policy controls the twin's robot; success and divergence are measured as for the oracle.
+
+`episodes` needs gymnasium.
+"""
+
+from pipeline.closed_loop.policies import Policy, PolicyError, open_policy
+
+__all__ = ["Policy", "PolicyError", "open_policy"]

@@ -1,0 +1,193 @@
+"""Policies: whatever answers an observation with actions, over HTTP or as a Python function."""
+
+import base64
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import cv2
+import httpx2
+import numpy as np
+
+from pipeline.errors import StudioError
+
+MAX_CHUNK = 500
+"""Actions that one answer may hold."""
+MAX_ANSWER_BYTES = 1_000_000
+ANSWER_SECONDS = 60.0
+KINDS = "hold, demonstration, http://HOST:PORT/PATH, or FILE.py:FUNCTION"
+
+
+class PolicyError(StudioError):
+    """A policy that cannot be asked, or whose answer is no action."""
+
+
+class Policy(Protocol):
+    """Answers observations of the exported environment (`pipeline.export.gym_env.environment.TwinEnv`)."""
+
+    def begin(self, layout: int, instruction: str) -> None:
+        """Begin an episode on the layout of that seed, with the task's instruction."""
+        ...
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> Any:
+        """Return the next action (A,), or several (K, A) to be carried out one after the other.
+
+        Args:
+            observation: "state", "objects" (N, 7), and "image" (480, 640, 3), uint8, RGB, if pictures are asked for.
+            seconds: simulated time since the episode began.
+        """
+        ...
+
+
+class HoldPolicy:
+    """Does nothing. A task that it solves is no task."""
+
+    def __init__(self, action_count: int):
+        self._action = np.zeros(action_count)
+
+    def begin(self, layout: int, instruction: str) -> None:
+        pass
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> np.ndarray:
+        return self._action
+
+
+class DemonstrationPolicy:
+    """Replays the oracle's actions on each layout: the scripted policy, for trials without a network."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+
+    def begin(self, layout: int, instruction: str) -> None:
+        path = self._folder / "layouts" / f"{layout:03d}.npy"
+        if not path.is_file():
+            raise PolicyError(f"layout {layout} has no demonstration; choose another policy: {KINDS}")
+        self._left = np.load(path, allow_pickle=False)
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> np.ndarray:
+        actions, self._left = self._left, self._left[-1:]
+        return actions
+
+
+class FunctionPolicy:
+    """A person's own Python function: `function(observation, instruction) -> action`, run in this process."""
+
+    def __init__(self, path: Path, name: str):
+        self._function = _load_function(path, name)
+        self._instruction = ""
+
+    def begin(self, layout: int, instruction: str) -> None:
+        self._instruction = instruction
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> Any:
+        try:
+            return self._function(observation, self._instruction)
+        except Exception as error:
+            raise PolicyError(f"the policy's function failed: {type(error).__name__}: {_line(error)}") from error
+
+
+class HttpPolicy:
+    """A server that answers a POST of JSON with JSON.
+
+    Sent: {"layout", "instruction", "seconds", "begins": whether this is an episode's first observation,
+    "observation": {"state": [...], "objects": [[7 numbers], ...], "image": PNG in base64}}. Expected: {"action": [A
+    numbers]}, or {"actions": [[A numbers], ...]} to be carried out one after the other, as chunked policies answer.
+    """
+
+    def __init__(self, address: str):
+        self._address = address
+        self._client = httpx2.Client(timeout=ANSWER_SECONDS, trust_env=False)
+        self._episode: dict[str, Any] = {}
+
+    def begin(self, layout: int, instruction: str) -> None:
+        self._episode = {"layout": layout, "instruction": instruction, "begins": True}
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> Any:
+        numbers = {name: value.tolist() for name, value in observation.items() if name != "image"}
+        if "image" in observation:
+            png = cv2.imencode(".png", observation["image"][..., ::-1])[1].tobytes()
+            numbers["image"] = base64.b64encode(png).decode()
+        answer = self._ask(self._episode | {"seconds": seconds, "observation": numbers})
+        self._episode["begins"] = False
+        if not isinstance(answer, dict) or not ({"action", "actions"} & set(answer)):
+            raise PolicyError(f'{self._address} answered without "action" or "actions"')
+        return answer.get("actions", answer.get("action"))
+
+    def _ask(self, question: dict[str, Any]) -> Any:
+        try:
+            with self._client.stream("POST", self._address, json=question) as reply:
+                body = b""
+                for block in reply.iter_bytes():
+                    body += block
+                    if len(body) > MAX_ANSWER_BYTES:
+                        raise PolicyError(f"{self._address} answered more than {MAX_ANSWER_BYTES // 1000} kB")
+        except httpx2.TimeoutException:
+            raise PolicyError(f"{self._address} did not answer within {ANSWER_SECONDS:.0f} s") from None
+        except httpx2.HTTPError as error:
+            raise PolicyError(
+                f"{self._address} cannot be reached ({type(error).__name__}); start the policy's server first"
+            ) from None
+        if reply.status_code != 200:
+            raise PolicyError(f"{self._address} answered HTTP {reply.status_code}; 200 is expected")
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise PolicyError(f"{self._address} answered something that is not JSON") from None
+
+
+def open_policy(text: str, folder: Path, action_count: int) -> Policy:
+    """Return the policy that a text names. Raises PolicyError.
+
+    Args:
+        text: one of `KINDS`.
+        folder: of the exported environment.
+        action_count: numbers of an action.
+    """
+    if text == "hold":
+        return HoldPolicy(action_count)
+    if text == "demonstration":
+        return DemonstrationPolicy(folder)
+    if text.startswith(("http://", "https://")):
+        return HttpPolicy(text)
+    path, separator, name = text.rpartition(":")
+    if separator and path.endswith(".py") and name.isidentifier():
+        return FunctionPolicy(Path(path), name)
+    raise PolicyError(f"{text!r} is no policy; choose {KINDS}")
+
+
+def checked_actions(answer: Any, action_count: int) -> np.ndarray:
+    """Return an answer as actions (K, A) within [-1, 1]. Raises PolicyError."""
+    try:
+        actions = np.atleast_2d(np.asarray(answer, float))
+    except (TypeError, ValueError):
+        raise PolicyError(f"the policy answered no numbers; an action is {action_count} numbers") from None
+    if actions.ndim != 2 or actions.shape[1] != action_count or not 1 <= len(actions) <= MAX_CHUNK:
+        raise PolicyError(
+            f"the policy answered an array of shape {np.shape(answer)}; expected is ({action_count},), or "
+            f"(K, {action_count}) with K up to {MAX_CHUNK}"
+        )
+    if not np.isfinite(actions).all():
+        raise PolicyError("the policy answered NaN or infinity")
+    return np.clip(actions, -1.0, 1.0)
+
+
+def _load_function(path: Path, name: str) -> Callable[..., Any]:
+    if not path.is_file():
+        raise PolicyError(f"{path} does not exist; a policy is {KINDS}")
+    spec = importlib.util.spec_from_file_location("policy_of_a_person", path)
+    assert spec and spec.loader  # its name ends in .py
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {_line(error)}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise PolicyError(f"{path} has no function {name}")
+    return function
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,105 @@
+"""An episode of a log: which of its topics are taken, and what is said about them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.divergence.episode import Episode, EpisodeError
+from pipeline.divergence.robot_logs.bag import (
+    JOINT_STATE,
+    NUMBERS,
+    POSE,
+    READ_TYPES,
+    TRAJECTORY,
+    TRANSFORMS,
+    Bag,
+    open_bag,
+)
+from pipeline.divergence.robot_logs.commands import read_commands
+from pipeline.divergence.robot_logs.joint_states import read_joint_states
+from pipeline.divergence.robot_logs.object_poses import object_of_topic, read_object_poses
+
+LOG_SUFFIXES = (".bag", ".mcap", ".db3")
+MAX_NAMED = 6
+"""Topics that are named in one line."""
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Topics by what is read of them."""
+
+    joints: tuple[str, ...]
+    command: str | None
+    poses: tuple[str, ...]
+
+
+def is_log_folder(folder: Path) -> bool:
+    """Whether a folder is a bag of ROS 2."""
+    return (folder / "metadata.yaml").is_file()
+
+
+def split_topics(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """Split FILE#/topic,/topic into the file and the topics."""
+    name, separator, topics = str(path).rpartition("#/")
+    if not separator or path.exists():
+        return path, ()
+    return Path(name), tuple(re.split(",(?=/)", "/" + topics))
+
+
+def read_log(path: Path, topics: Sequence[str] = ()) -> Episode:
+    """Read a log of ROS 1 or 2; `note` of the episode says which topics were taken.
+
+    Args:
+        topics: of which joints, commands or poses are taken in place of all that are plain.
+
+    Raises EpisodeError with one line: a damaged log, no joint positions, a topic that is missing or has to be chosen.
+    """
+    with open_bag(path) as bag:
+        taken = _taken(bag, topics)
+        builder, clock = read_joint_states(bag, taken.joints)
+        notes, fields = [f"joints from {_listed(taken.joints)}"], {}
+        if taken.command:
+            fields["actions"], names = read_commands(bag, taken.command, clock)
+            notes.append(f"commands from {taken.command}" + (f" ({', '.join(names)})" if names else ""))
+        objects = read_object_poses(bag, taken.poses, clock)
+        if objects:
+            notes.append(f"objects {_listed(list(objects))} from {_listed(taken.poses)}")
+        used = {*taken.joints, taken.command, *(taken.poses if objects else ())}
+        if left := [topic for topic in bag.topics if topic not in used]:
+            notes.append(f"left: {_listed(left)}")
+        return builder.episode(objects=objects, note=f"{bag.name}: {'; '.join(notes)}", **fields)
+
+
+def _taken(bag: Bag, chosen: Sequence[str]) -> _Taken:
+    """Return the topics to read. Raises EpisodeError."""
+    wanted = [topic if topic in bag.topics else topic.removeprefix("/") for topic in chosen]
+    readable = [topic for topic, kind in bag.topics.items() if kind in READ_TYPES]
+    if missing := [topic for topic in wanted if topic not in readable]:
+        raise EpisodeError(
+            f"{bag.name} has no joints, commands or poses on {_listed(missing)}; it has {_listed(readable) or 'none'}"
+        )
+
+    def of(*kinds: str) -> tuple[str, ...]:
+        every = tuple(topic for topic in readable if bag.topics[topic] in kinds)
+        return tuple(topic for topic in every if topic in wanted) or every
+
+    joints, commands = of(JOINT_STATE), of(TRAJECTORY, NUMBERS)
+    if not joints:
+        named = [f"{topic} ({kind})" for topic, kind in bag.topics.items()]
+        raise EpisodeError(
+            f"{bag.name} has no joint positions (sensor_msgs/JointState); it has {_listed(named) or 'no message'}"
+        )
+    if len(commands) > 1 and set(commands) <= set(wanted):
+        raise EpisodeError(f"{bag.name}: choose one topic of commands, not {_listed(commands)}")
+    poses = tuple(topic for topic in of(POSE, TRANSFORMS) if topic in wanted or _is_plain(bag, topic))
+    return _Taken(joints, commands[0] if len(commands) == 1 else None, poses)
+
+
+def _is_plain(bag: Bag, topic: str) -> bool:
+    return bag.topics[topic] == TRANSFORMS or object_of_topic(topic) is not None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

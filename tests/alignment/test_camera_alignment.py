@@ -1,0 +1,83 @@
+"""The camera's pose from clicks: a planted pose is found, its uncertainty holds, and what determines none is named."""
+
+import drawn_scene as make
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from pipeline.alignment import AlignmentError, align_camera
+from pipeline.alignment.camera import click_errors, difference, moved, project
+
+K = make.CAMERA
+POINTS = np.array(
+    [[-0.2, -0.1, 0], [0.25, -0.1, 0], [0.2, 0.2, 0], [-0.2, 0.2, 0], [0.02, 0.0, 0.1], [-0.1, 0.1, 0.06]]
+)
+
+
+def planted_camera(random: np.random.Generator) -> np.ndarray:
+    eye = random.uniform([-0.2, -0.8, 0.4], [0.2, -0.6, 0.7])
+    return make.camera_pose(eye, random.uniform(-0.05, 0.05, 3))
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_exact_clicks_give_the_planted_pose_with_or_without_height(seed, flat):
+    camera = planted_camera(np.random.default_rng(seed))
+    points = POINTS * [1, 1, 0 if flat else 1]
+    found = align_camera(points, project(camera, points, K), K)
+    assert np.abs(found.world_from_camera - camera).max() < 1e-5
+    assert found.residuals_px.max() < 1e-3
+
+
+def test_the_stated_uncertainty_holds_the_truth_in_95_percent_of_planted_cases():
+    random, held, count = np.random.default_rng(0), 0, 120
+    for _ in range(count):
+        camera = planted_camera(random)
+        clicks = project(camera, POINTS, K) + random.normal(0, 2, (len(POINTS), 2))
+        found = align_camera(POINTS, clicks, K, make.camera_pose())
+        step = difference(found.world_from_camera, camera)
+        held += step @ np.linalg.solve(found.covariance, step) < chi2.ppf(0.95, 6)
+    assert held / count > 0.9
+
+
+def test_more_clicks_are_more_certain_and_a_wrong_one_stands_out():
+    random = np.random.default_rng(2)
+    camera = planted_camera(random)
+    more = np.concatenate([POINTS, POINTS * [0.7, 0.6, 0.5] + [0.02, 0.03, 0.01]])
+    few, many = (align_camera(points, project(camera, points, K), K) for points in (POINTS, more))
+    assert (many.position_std_m < few.position_std_m).all() and (many.rotation_std_deg < few.rotation_std_deg).all()
+    clicks = project(camera, more, K)
+    clicks[3] += [12, -9]
+    wrong = align_camera(more, clicks, K)
+    assert wrong.residuals_px.argmax() == 3
+    assert (wrong.position_std_m > many.position_std_m).all()
+
+
+def test_derivatives_are_those_of_the_projection():
+    camera, random = make.camera_pose(), np.random.default_rng(3)
+    pixels = project(camera, POINTS, K)
+    _, jacobian = click_errors(camera, POINTS, pixels, K)
+    for step in random.normal(0, 1e-6, (5, 6)):
+        seen = (project(moved(camera, step), POINTS, K) - pixels).ravel()
+        assert np.allclose(jacobian @ step, seen, atol=1e-6)
+
+
+GOOD = project(make.camera_pose(), POINTS, K)
+DEGENERATE = {
+    "at least 4": (POINTS[:3], GOOD[:3]),
+    "one line": (np.outer(np.arange(6), [0.1, 0.05, 0]), GOOD),
+    "not a finite number": (np.where(np.arange(18).reshape(6, 3) == 4, np.nan, POINTS), GOOD),
+    "small part of the picture": (POINTS, np.array([160.0, 120]) + np.arange(12).reshape(6, 2) % 5),
+    "outside the picture": (POINTS, GOOD + np.array([1000, 0])),
+    "do not pair": (POINTS, GOOD[:5]),
+    "check that each point|in one order": (POINTS, np.roll(GOOD, 2, axis=0)),
+}
+
+
+@pytest.mark.parametrize("reason", DEGENERATE)
+def test_clicks_that_determine_no_pose_are_refused_in_one_line(reason):
+    with pytest.raises(AlignmentError, match=reason) as error:
+        points, pixels = DEGENERATE[reason]
+        align_camera(points, pixels, K)
+    assert "\n" not in str(error.value)

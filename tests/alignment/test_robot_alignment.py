@@ -1,0 +1,106 @@
+"""The robot's base from clicks on its tool at known joint angles, and from files."""
+
+import json
+
+import drawn_scene as make
+import numpy as np
+import pytest
+from planted_robot import ARM_XML, JOINTS, tool_in_base
+from scipy.spatial.transform import Rotation
+
+from pipeline.alignment import AlignmentError, ToolClick, align_robot, read_robot_base
+from pipeline.alignment.camera import project
+from pipeline.geometry import transform
+
+K, CAMERA = make.CAMERA, make.camera_pose((0.0, -1.4, 1.0), (0.0, 0.0, 0.2))
+POSTURES = np.array([[0.3, 0.4, 0.8], [-0.6, 0.2, 1.2], [0.9, 0.7, 0.4], [0.1, -0.3, 1.5]])
+
+
+def planted_base(seed: int) -> np.ndarray:
+    random, base = np.random.default_rng(seed), np.eye(4)
+    base[:3, :3] = Rotation.from_euler("z", random.uniform(-np.pi, np.pi)).as_matrix()
+    base[:3, 3] = random.uniform([-0.1, -0.1, 0.0], [0.1, 0.1, 0.1])
+    return base
+
+
+def clicks_at(base: np.ndarray, postures: np.ndarray, random=None, depth=False) -> list[ToolClick]:
+    clicks = []
+    for q in postures:
+        point = tool_in_base(q)
+        world = transform(base, point)
+        pixel = project(CAMERA, world[None], K)[0] + (0 if random is None else random.normal(0, 2, 2))
+        z = float(transform(np.linalg.inv(CAMERA), world)[2]) if depth else None
+        clicks.append(ToolClick(pixel, point, CAMERA, K, z))
+    return clicks
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_postures_with_depth_give_the_base_of_an_upright_robot(seed):
+    base = planted_base(seed)
+    assert np.abs(align_robot(clicks_at(base, POSTURES[:2], depth=True)).world_from_base - base).max() < 1e-4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_four_postures_give_a_base_that_leans(seed):
+    base = planted_base(seed)
+    base[:3, :3] = base[:3, :3] @ Rotation.from_euler("xy", [0.3, -0.2]).as_matrix()
+    found = align_robot(clicks_at(base, POSTURES, depth=True), upright=False)
+    assert np.abs(found.world_from_base - base).max() < 1e-3
+
+
+def test_the_stated_uncertainty_holds_the_base_for_most_noisy_clicks():
+    random, held = np.random.default_rng(5), 0
+    for seed in range(20):
+        base = planted_base(seed)
+        found = align_robot(clicks_at(base, POSTURES, random, depth=True))
+        assert found.covariance is not None
+        error = found.world_from_base[:3, 3] - base[:3, 3]
+        held += bool((np.abs(error) < 1.96 * np.sqrt(np.diag(found.covariance)[3:])).all())
+    assert held >= 15  # three intervals of 95 % each
+
+
+@pytest.mark.parametrize("postures, reason", [(POSTURES[:1], "at least 2"), (POSTURES[[0, 0, 0]], "free to move")])
+def test_clicks_that_leave_the_base_free_are_refused(postures, reason):
+    with pytest.raises(AlignmentError, match=reason):
+        align_robot(clicks_at(planted_base(1), postures))
+
+
+def test_a_file_of_clicks_and_every_form_of_pose_give_the_same_base(tmp_path):
+    base = planted_base(3)
+    camera_from_base = np.linalg.inv(CAMERA) @ base
+    quat = Rotation.from_matrix(base[:3, :3]).as_quat(scalar_first=True).tolist()
+    (tmp_path / "arm.xml").write_text(ARM_XML)
+    rows = [
+        {"pixel": click.pixel.tolist(), "q": dict(zip(JOINTS, q.tolist(), strict=True))}
+        for click, q in zip(clicks_at(base, POSTURES), POSTURES, strict=True)
+    ]
+    forms = [
+        base.tolist(),
+        {"world_from_base": base.tolist()},
+        {"pos": base[:3, 3].tolist(), "quat_wxyz": quat},
+        {"camera_from_base": camera_from_base.tolist()},
+        {"base_from_camera": np.linalg.inv(camera_from_base).tolist()},
+        {"model": "arm.xml", "tool": "tip", "clicks": rows},
+    ]
+    for form in forms:
+        (tmp_path / "base.json").write_text(json.dumps(form))
+        found = read_robot_base(tmp_path / "base.json", CAMERA, K)
+        assert np.abs(found.world_from_base - base).max() < 1e-4
+
+
+WRONG = {
+    "not JSON": "{",
+    "no pose": "7",
+    "no rigid motion": json.dumps((2 * np.eye(4)).tolist()),
+    "length": json.dumps({"pos": [0, 0, 0], "quat_wxyz": [2, 0, 0, 0]}),
+    "names no robot model": json.dumps({"clicks": []}),
+    "4 finite numbers": json.dumps([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_a_wrong_file_is_named_in_one_line(tmp_path, reason):
+    (tmp_path / "base.json").write_text(WRONG[reason])
+    with pytest.raises(AlignmentError, match=reason) as error:
+        read_robot_base(tmp_path / "base.json", CAMERA, K)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,127 @@
+"""A policy over HTTP or as a function controls the exported twin, and is measured as the oracle is."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import exported_twin
+import numpy as np
+import pytest
+import solved_twin
+
+from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
+from pipeline.export import export_project
+from studio.__main__ import main
+
+pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+ACTIONS = 5
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory, sandbox) -> Path:
+    folder = tmp_path_factory.mktemp("closed_loop")
+    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
+
+
+@pytest.fixture(scope="module")
+def environment(solved: Path, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("environment") / "task"
+    export_project(solved, "gymnasium", folder)
+    return folder
+
+
+@contextmanager
+def serving(answer: Callable[[dict], tuple[int, bytes]]) -> Iterator[str]:
+    """Serve a policy on this machine; yield its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            status, body = answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/act"
+    server.shutdown()
+    server.server_close()
+
+
+def summary(out: Path) -> dict:
+    return json.loads((out / "policy.json").read_text())
+
+
+def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(environment, tmp_path):
+    questions = []
+
+    def answer(question: dict) -> tuple[int, bytes]:
+        questions.append(question)
+        actions = np.load(environment / "layouts" / f"{question['layout']:03d}.npy")
+        begin = round(question["seconds"] / 0.032)
+        return 200, json.dumps({"actions": actions[begin : begin + 20].tolist() or [[0.0] * ACTIONS]}).encode()
+
+    with serving(answer) as address:
+        out = tmp_path / "out"
+        arguments = ["evaluate-policy", str(environment), "--policy", address, "--out", str(out), "--images"]
+        assert main(arguments) == 0
+        asked = len(questions)
+        assert main(arguments) == 0
+    assert len(questions) == asked, "what was measured is not measured again"
+    assert summary(out)["solved"]["successes"] == len(solved_twin.SEEDS)
+    first = [question for question in questions if question["begins"]]
+    assert [question["layout"] for question in first] == list(solved_twin.SEEDS)
+    assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
+    assert first[0]["instruction"].startswith("Put the red cube")
+
+
+def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):
+    oracle, again, idle = tmp_path / "oracle", tmp_path / "again", tmp_path / "idle"
+    assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
+    environment, real = str(oracle / "environment"), str(oracle / "episodes")
+    arguments = ["evaluate-policy", environment, "--policy", "demonstration", "--real", real, "--out", str(again)]
+    assert main(arguments) == 0
+    assert summary(again)["rmse"] < 1e-9
+    arguments = ["evaluate-policy", environment, "--policy", "hold", "--seconds", "2", "--real", real]
+    assert main([*arguments, "--out", str(idle)]) == 0
+    assert summary(idle)["solved"]["successes"] == 0 and summary(idle)["rmse"] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "word"),
+    [
+        (500, b"{}", "500"),
+        (200, b"not json", "not JSON"),
+        (200, b"[]", '"action"'),
+        (200, b'{"action": [1, 2]}', "shape"),
+        (200, b'{"action": "left"}', "no numbers"),
+        (200, b'{"action": [NaN, 0, 0, 0, 0]}', "NaN"),
+        (200, b"[" + b"0," * MAX_ANSWER_BYTES + b"0]", "kB"),
+    ],
+)
+def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, capsys, status, body, word):
+    with serving(lambda _: (status, body)) as address:
+        assert main(["evaluate-policy", str(environment), "--policy", address, "--out", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err.strip()
+    assert word in message and "\n" not in message and "Traceback" not in message
+
+
+def test_a_function_is_a_policy_and_its_faults_are_named(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def act(observation, instruction):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n"
+    )
+    policy = open_policy(f"{file}:act", tmp_path, ACTIONS)
+    policy.begin(0, "")
+    assert checked_actions(policy.act({}, 0.0), ACTIONS).tolist() == [[0.1] * ACTIONS]
+    with pytest.raises(PolicyError, match="KeyError"):
+        open_policy(f"{file}:fails", tmp_path, ACTIONS).act({}, 0.0)
+    for name in (f"{file}:missing", f"{tmp_path}/none.py:act", "best", "ftp://host/act"):
+        with pytest.raises(PolicyError):
+            open_policy(name, tmp_path, ACTIONS)

@@ -1,0 +1,145 @@
+"""Display names: free text beside the id, which survives everything and changes nothing that was computed."""
+
+import numpy as np
+import pytest
+import tabletop
+from display_names import NAMES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.assets import Library
+from pipeline.decisions import DecisionError, clean_display_name
+from pipeline.description import Attributes, Description
+from pipeline.frame import Frame, Intrinsics
+from pipeline.planner import PlannerModel
+from pipeline.planner.proposals import proposals
+from pipeline.project import STAGES, Project
+from pipeline.run import Services, perception_stages, run_stage
+from pipeline.run.object_words import ObjectWords, object_words
+from pipeline.segmentation import DepthSegmenter
+from pipeline.simulation.kit import Scene
+from pipeline.tasks import scene_to_json
+
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+
+
+@pytest.fixture
+def project(tmp_path):
+    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+    return Project.create(tmp_path / "one", frame)
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    """A project whose twin has seven objects."""
+    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+    project = Project.create(tmp_path_factory.mktemp("twin") / "table", frame)
+    tabletop.write(project.folder)
+    return project
+
+
+@given(NAMES, NAMES)
+@SHARED
+def test_any_name_survives_saving_reopening_undo_and_redo(project, first, second):
+    for name in (first, second):
+        project.decide("display_name", id=1, name=f" {name} ")
+        assert project.display_names() == Project.open(project.folder).display_names() == {1: clean_display_name(name)}
+    project.undo()
+    assert Project.open(project.folder).display_names() == {1: clean_display_name(first)}
+    project.redo()
+    assert Project.open(project.folder).display_names() == {1: clean_display_name(second)}
+    project.decide("display_name", id=1, name=None)
+    assert project.display_names() == {}
+
+
+@pytest.mark.parametrize("bad", ["two\nlines", "tab\tbed", "bell\a", "half \ud83d", "\u200b", "x" * 61, "a\u2028b"])
+def test_what_is_not_one_visible_line_is_refused_and_nothing_is_recorded(project, bad):
+    with pytest.raises(DecisionError, match="A name"):
+        project.decide("display_name", id=1, name=bad)
+    assert not project.decisions
+
+
+def test_a_display_name_makes_no_stage_out_of_date(project):
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "someone", 0.0)
+    before = project.stages()
+    project.decide("display_name", id=1, name="Grandma's mug")
+    assert project.stages() == before and "stale" not in before.values()
+
+
+def test_the_text_of_an_old_rename_is_shown_if_it_says_more_than_its_id(project):
+    for text, shown in (("Grandma's mug", {1: "Grandma's mug"}), ("blue mug", {}), ("Blue_Mug", {}), ("a\nb", {})):
+        project.decide("rename", id=1, name=text)
+        assert project.display_names() == shown
+    project.decide("display_name", id=1, name="Tasse")
+    assert project.display_names() == {1: "Tasse"}
+
+
+@given(st.dictionaries(st.integers(0, 6), NAMES, max_size=3), st.data())
+@SHARED
+def test_a_task_reads_back_as_it_was_whatever_its_objects_are_called(twin, names, data):
+    plain = object_words(twin).plain
+    shown = [*plain.values(), *(f"the {phrase}" for phrase in plain.values())]
+    chosen = {list(plain)[i]: clean_display_name(name) or "" for i, name in names.items() if name not in shown}
+    if len({name.casefold() for name in chosen.values()}) < len(chosen):
+        return  # refused when it is typed
+    words = ObjectWords(plain, chosen)
+    instruction = data.draw(st.sampled_from(proposals(scene_to_json(Scene.load(twin.folder))))).instruction
+    if any(name.casefold() in instruction.casefold() for name in chosen.values()):
+        return  # a sentence with the name in it is about that object
+    assert words.without_display_names(words.with_display_names(instruction)) == instruction
+
+
+def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
+    plain = object_words(twin).plain
+    one, other = list(plain)[:2]
+    words = ObjectWords(plain, {one: "Grandma's mug"})
+    assert words.in_words(f"{one} fell on {other}") == f"Grandma's mug fell on the {plain[other]}"
+    assert (
+        words.in_words(words.in_words(f"Put the {plain[one]} on {other}")) == f"Put Grandma's mug on the {plain[other]}"
+    )
+    assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
+
+
+@pytest.mark.parametrize("sentence", ["put {} on the blue cube", "Put the {} on the blue cube."])
+@pytest.mark.parametrize("name", ["Grandma's mug", "🐸 Fritz", "Würfel", "cube"])
+def test_a_sentence_may_call_an_object_by_its_display_name(twin, sentence, name):
+    ids = {p.name: p.segment_id for p in twin.scene().placements}
+    services = Services(DepthSegmenter(), PlannerModel(), Library(()), None, lambda: None)  # type: ignore[arg-type]
+    twin.decide("display_name", id=ids["green_cube"], name=name)
+    list(run_stage(twin, services, "task", sentence.format(name)))
+    assert twin.task().goals == ("green_cube rests on blue_cube",)
+    shown = object_words(twin).in_words(twin.task().instruction)
+    assert shown.rstrip(".").lower() == f"put {name} on the blue cube".lower()
+
+
+@given(
+    st.dictionaries(st.integers(1, 8), st.sampled_from(["red_cube", "blue_cube", "bowl"]), min_size=2),
+    st.lists(st.tuples(st.integers(1, 8), st.sampled_from(["", "red_cube", "blue_cube"])), max_size=4),
+)
+@SHARED
+def test_what_becomes_of_one_object_renames_no_other(tmp_path_factory, measured, edits):
+    """Each edit deletes an object, draws a new one, or changes its measurements, as splitting does."""
+    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+    project = Project.create(tmp_path_factory.mktemp("names") / "one", frame)
+    measured = dict(measured)
+
+    def describe() -> dict[int, str]:
+        described = [_description(id, name) for id, name in sorted(measured.items())]
+        named = perception_stages._with_decisions(project, described)
+        perception_stages.write_text(project.folder / "descriptions.json", perception_stages.description.to_json(named))
+        return {one.segment_id: one.name for one in named}
+
+    names = describe()
+    for id, name in edits:
+        measured.pop(id, None)
+        if name:
+            measured[id] = name
+        before, names = names, describe()
+        assert {one: names[one] for one in names if one != id} == {one: before[one] for one in before if one != id}
+        assert len(set(names.values())) == len(names)
+
+
+def _description(id: int, name: str) -> Description:
+    attributes = Attributes("red", (0, 0, 0), "box", np.full(3, 0.05), 0.0, np.full(3, 0.02), 0.0)
+    return Description(id, True, name, name, attributes)

@@ -1,0 +1,348 @@
+"""The project board: its index says what the folders say, and every act on projects can be undone."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from offline_studio import offline_services
+
+from pipeline.assets.library import Library
+from pipeline.errors import StudioError
+from pipeline.frame import Frame, Intrinsics
+from pipeline.project import Project
+from pipeline.project.curation import FILE as CURATION_FILE
+from pipeline.project.curation import Curation, read_curation, save_curation
+from pipeline.store import LOCK_FILE
+from studio.board import board_requests
+from studio.board.board import Board
+from studio.board.board_requests import HANDLERS
+from studio.board.project_facts import ProjectFacts, read_facts, working_gaps
+from studio.board.project_index import FILE, ORDERS, BoardQuery, ProjectIndex
+from studio.server.current_user import current_user
+from studio.sessions.session_registry import SessionRegistry
+from tests.bench.planted_projects import plant_projects
+
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+EVERY = BoardQuery(limit=1000, sort="title", descending=False)
+
+
+class EmptySegmenter:
+    """Finds nothing, at once."""
+
+    name = "empty"
+
+    def open(self, frame: Frame) -> SimpleNamespace:
+        return SimpleNamespace(automatic=lambda *_: ())
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    plant_projects(tmp_path / "work", 30)
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def board(workspace: Path) -> Iterator[Board]:
+    board = Board(SessionRegistry(workspace, services()))
+    yield board
+    board.index.close()
+
+
+def services() -> Any:
+    return replace(offline_services(Library(())), segmenter=EmptySegmenter())  # type: ignore[arg-type]
+
+
+def scanned(workspace: Path) -> dict[str, ProjectFacts]:
+    """The facts of every project, without an index."""
+    folders = [path.parent for path in workspace.glob("*/project.json") if not path.parent.name.startswith(".")]
+    return {folder.name: facts for folder in folders if (facts := read_facts(folder))}
+
+
+def indexed(index: ProjectIndex) -> dict[str, ProjectFacts]:
+    index.refresh()
+    return dict(index.find(EVERY).rows)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK_FILE)
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+# ---------------------------------------------------------------------- the index
+
+
+def operations(board: Board, chance: random.Random, acts: list[str]) -> list[Callable[[], object]]:
+    """What people, other programs and accidents do to a workspace."""
+    workspace = board.sessions.workspace
+    names = chance.sample(sorted(scanned(workspace)), 3)
+    folder = workspace / names[0]
+    return [
+        lambda: acts.append(board.rename(names[0], chance.choice(["Über mug", "", "x"]))[0]),
+        lambda: acts.append(board.tag(names, ["new", "kitchen"], ["wet"])[0]),
+        lambda: acts.append(board.judge(names, chance.choice(["accepted", "unsure", ""]), "")[0]),
+        lambda: acts.append(board.duplicate(names[:1])[0]),
+        lambda: acts.append(board.delete(names[:2])[0]),
+        lambda: board.undo(acts.pop()) if acts else None,
+        lambda: (folder / "project.json").write_text("{"),
+        lambda: (folder / "scene.json").write_text(json.dumps({"placements": [{"name": "mug"}]})),
+        lambda: (folder / "solution.json").unlink(missing_ok=True),
+        lambda: (folder / CURATION_FILE).write_text("damaged"),
+        lambda: shutil.rmtree(folder),
+        lambda: folder.rename(workspace / f"{folder.name}_moved"),
+        lambda: (workspace / FILE).unlink(missing_ok=True),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_index_equals_a_fresh_scan_after_any_sequence_of_operations(seed: int, board: Board, workspace: Path):
+    chance, acts = random.Random(seed), []
+    for _ in range(25):
+        chance.choice(operations(board, chance, acts))()
+        assert indexed(board.index) == scanned(workspace)
+
+
+def shuffled(path: Path) -> None:
+    """Give each project the facts of another one, as an index that SQLite finds nothing wrong with."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE projects SET title = 'other', verdict = 'accepted'")
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "deleted": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("no index\n" * 999),
+    "cut off": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "beginning": lambda path: path.write_bytes(os.urandom(64) + path.read_bytes()[64:]),
+    "middle": lambda path: path.write_bytes(path.read_bytes()[:5000] + os.urandom(300) + path.read_bytes()[5300:]),
+    "rows": shuffled,
+    "version": lambda path: sqlite3.connect(path).execute("PRAGMA user_version = 99"),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_deleting_or_damaging_the_index_changes_nothing_that_is_shown(damage: str, is_open: bool, workspace: Path):
+    index = ProjectIndex(workspace)
+    before = indexed(index)
+    if not is_open or damage == "rows":  # no accident changes rows of an open index and leaves SQLite content
+        index.close()
+    DAMAGE[damage](workspace / FILE)
+    assert indexed(index) == before == scanned(workspace)
+    index.close()
+    assert indexed(index) == before, "opened again"
+    index.close()
+
+
+def test_a_workspace_that_cannot_be_written_is_indexed_all_the_same(workspace: Path, monkeypatch: pytest.MonkeyPatch):
+    (workspace / FILE).mkdir()
+    index = ProjectIndex(workspace)
+    assert indexed(index) == scanned(workspace)
+    (workspace / "frame_00003" / CURATION_FILE).write_text('{"schema": 1, "verdict": "unsure"}')
+    assert indexed(index)["frame_00003"].verdict == "unsure"
+
+
+def test_projects_that_are_read_later_are_found_later_and_none_twice(workspace: Path):
+    index = ProjectIndex(workspace)
+    left, seen = index.refresh(0.0), set(dict(index.find(EVERY).rows))
+    assert left == 29 and seen == {max(scanned(workspace), key=lambda name: scanned(workspace)[name].changed)}
+    while left:
+        left = index.refresh(0.0)
+        assert index.find(EVERY).total == 30 - left
+    assert dict(index.find(EVERY).rows) == scanned(workspace)
+
+
+QUERIES: list[tuple[BoardQuery, Callable[[str, ProjectFacts], bool]]] = [
+    (BoardQuery("mug"), lambda name, one: "mug" in one.words),
+    (BoardQuery("RED  mug"), lambda name, one: "red" in one.words and "mug" in one.words),
+    (BoardQuery("%"), lambda name, one: "%" in one.words),
+    (BoardQuery("frame_0001"), lambda name, one: "frame_0001" in name),
+    (BoardQuery(state="solved"), lambda name, one: one.state == "solved"),
+    (BoardQuery(verdict="rejected"), lambda name, one: one.verdict == "rejected"),
+    (BoardQuery(verdict="none"), lambda name, one: not one.verdict),
+    (BoardQuery(tag="kitchen"), lambda name, one: "kitchen" in json.loads(one.tags)),
+    (BoardQuery(tag="kit"), lambda name, one: False),
+    (BoardQuery("table", state="twin", verdict="rejected"),
+     lambda name, one: "table" in one.words and one.state == "twin" and one.verdict == "rejected"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "belongs"), QUERIES, ids=map(str, range(len(QUERIES))))
+def test_search_and_filters_find_what_a_look_at_every_project_finds(query: BoardQuery, belongs: Any, workspace: Path):
+    index = ProjectIndex(workspace)
+    index.refresh()
+    wanted = {name for name, one in scanned(workspace).items() if belongs(name, one)}
+    found = index.find(replace(query, limit=1000))
+    assert {name for name, _ in found.rows} == wanted and found.total == len(wanted) and found.all == 30
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("order", sorted(ORDERS))
+def test_pages_follow_each_other_in_one_order_with_unknown_values_last(order: str, descending: bool, workspace: Path):
+    index = ProjectIndex(workspace)
+    index.refresh()
+    query = BoardQuery(sort=order, descending=descending, limit=7)
+    rows = [row for offset in range(0, 30, 7) for row in index.find(replace(query, offset=offset)).rows]
+    assert sorted(name for name, _ in rows) == sorted(scanned(workspace))
+    if order not in ("state", "title"):
+        values = [asdict(one)[order] for _, one in rows]
+        known = [value for value in values if value not in (None, "", "[]")]
+        assert known == sorted(known, reverse=descending) and values[: len(known)] == known
+
+
+def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(
+    board: Board, workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(board_requests, "MAX_AT_ONCE", 10)
+    assert not board_requests.first_page(board)["outdated"]
+    shutil.rmtree(workspace / "frame_00001")
+    first = board_requests.first_page(board)
+    assert first["outdated"] and first["all"] == 30
+    assert HANDLERS["find"](board, {"refresh": True})["all"] == 29
+
+
+def test_time_of_work_leaves_out_breaks():
+    assert sum(working_gaps([100.0, 0.0, 30.0, 5000.0, 5010.0])) == 30 + 70 + 10
+
+
+# ---------------------------------------------------------------------- acts
+
+
+ACTS: dict[str, Callable[[Board, list[str]], tuple[str, Any]]] = {
+    "rename": lambda board, names: board.rename(names[0], "Another title"),
+    "tag": lambda board, names: board.tag(names, ["new"], ["kitchen", "wet", "lab"]),
+    "accept": lambda board, names: board.judge(names, "accepted", ""),
+    "reject": lambda board, names: board.judge(names, "rejected", "blurred"),
+    "duplicate": lambda board, names: board.duplicate(names),
+    "delete": lambda board, names: board.delete(names),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_undo_gives_the_same_projects_with_the_same_bytes(act: str, board: Board, workspace: Path):
+    names = ["frame_00001", "frame_00002", "frame_00004"]
+    before, facts = {name: contents(workspace / name) for name in scanned(workspace)}, scanned(workspace)
+    id, done = ACTS[act](board, names)
+    assert not done.problems and scanned(workspace) != facts
+    assert not board.undo(id).problems
+    after = {name: contents(workspace / name) for name in scanned(workspace)}
+    assert indexed(board.index) == facts and set(after) == set(before)
+    for name, files in before.items():
+        said = {key: value for key, value in files.items() if key != CURATION_FILE}
+        assert said == {key: value for key, value in after[name].items() if key != CURATION_FILE}
+    with pytest.raises(StudioError, match="no longer be undone"):
+        board.undo(id)
+
+
+def test_a_deleted_project_comes_back_with_every_byte_and_beside_one_that_took_its_name(board: Board, workspace: Path):
+    name = "frame_00005"
+    before = contents(workspace / name)
+    id, _ = board.delete([name])
+    assert not (workspace / name).exists() and name not in indexed(board.index)
+    shutil.copytree(workspace / "frame_00006", workspace / name)
+    board.undo(id)
+    assert contents(workspace / f"{name}_2") == before and contents(workspace / name) != before
+
+
+def test_a_project_open_in_a_session_is_deleted_only_after_a_question_and_its_session_ends(
+    board: Board, workspace: Path
+):
+    project = Project.create(workspace / "real", FRAME, "real")
+    project.close()
+    session = board.sessions.open("real")
+    answer = HANDLERS["delete"](board, {"names": ["real", "frame_00001"]})
+    assert "Real is open in this studio" in answer["question"]
+    assert (workspace / "real").is_dir() and (workspace / "frame_00001").is_dir()
+    answer = HANDLERS["delete"](board, {"names": ["real", "frame_00001"], "confirmed": True})
+    assert answer["undo"] and not answer["problems"] and not (workspace / "real").exists()
+    with pytest.raises(StudioError, match="no longer open"):
+        board.sessions.get(session.token)
+    assert not session.project.is_writer and session.idle
+    HANDLERS["undo"](board, {"id": answer["undo"]})
+    assert board.sessions.open("real").project.name == "real"
+    board.sessions.take_out("real", lambda: None)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "../work/frame_00001", "frame_00001/frame", "/etc", ".bin", "nothing"])
+@pytest.mark.parametrize("act", ["delete", "duplicate", "tag", "rename"])
+def test_no_act_leaves_the_workspace(act: str, name: str, board: Board, workspace: Path):
+    before = contents(workspace)
+    _, done = ACTS[act](board, [name])
+    assert len(done.problems) == 1 and "no project" in done.problems[0] and contents(workspace) == before
+
+
+def test_acts_of_one_user_reach_no_project_of_another(workspace: Path):
+    for user in ("ada", "bob"):
+        shutil.copytree(workspace / "frame_00001", workspace / "users" / user / f"of_{user}")
+    board = Board(SessionRegistry(workspace, services(), own=True))
+    reset = current_user.set("ada")
+    id, _ = board.judge(["of_ada"], "accepted", "")
+    current_user.set("bob")
+    assert set(indexed(board.index)) == {"of_bob"}
+    assert board.delete(["of_ada"])[1].problems
+    with pytest.raises(StudioError):
+        board.undo(id)
+    current_user.set("ada")
+    assert indexed(board.index)["of_ada"].by == "ada"
+    current_user.reset(reset)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "judge", "names": ["frame_00001"], "verdict": "rejected"},
+        {"kind": "judge", "names": ["frame_00001"], "verdict": "fine"},
+        {"kind": "tag", "names": ["frame_00001"], "add": ["  "], "remove": 3},
+        {"kind": "tag", "names": ["frame_00001"], "add": ["x" * 500]},
+        {"kind": "rename", "names": ["frame_00001", "frame_00002"], "title": "x"},
+        {"kind": "rename", "names": ["frame_00001"], "title": "x" * 500},
+        {"kind": "delete", "names": []},
+        {"kind": "delete", "names": "frame_00001"},
+        {"kind": "undo", "id": ["1"]},
+    ],
+    ids=str,
+)
+def test_a_wrong_request_is_told_in_a_line_and_changes_nothing(wrong: dict, board: Board, workspace: Path):
+    before = scanned(workspace)
+    try:
+        answer = HANDLERS[wrong["kind"]](board, wrong)
+        assert answer["problems"] or wrong.get("add") == ["  "]
+    except StudioError as error:
+        assert "\n" not in str(error)
+    assert scanned(workspace) == before
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [
+        {"words": "\ud800", "sort": "1; DROP TABLE projects", "offset": -1, "limit": 10**30},
+        {"words": ["x"], "state": 7, "verdict": None, "tag": "'", "offset": 10**30, "descending": "x"},
+        {"words": "x" * 10**6, "limit": "many"},
+    ],
+    ids=lambda _: "",
+)
+def test_a_wild_search_finds_something_or_nothing_but_never_fails(wild: dict, board: Board):
+    assert HANDLERS["find"](board, wild)["all"] == 30
+
+
+def test_what_was_said_about_a_project_is_read_as_it_was_saved_and_a_damaged_file_is_kept(workspace: Path):
+    folder = workspace / "frame_00001"
+    said = Curation("Ä title", ("a", "b"), "rejected", "too dark", "ada", 12.5)
+    save_curation(folder, said)
+    assert read_curation(folder) == said
+    (folder / CURATION_FILE).write_text('{"verdict": ')
+    assert read_curation(folder) == Curation()
+    save_curation(folder, said)
+    assert read_curation(folder) == said and (folder / f"{CURATION_FILE}.damaged").read_text() == '{"verdict": '
+    save_curation(folder, Curation())
+    assert not (folder / CURATION_FILE).exists()

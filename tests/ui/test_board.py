@@ -1,0 +1,119 @@
+"""The project board as a person uses it: found, judged, deleted, brought back, by mouse and keyboard."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_page import screenshot
+from playwright.sync_api import Locator, Page, expect
+from studio_process import Studio
+from watched_page import PAGE_LOGS
+
+from tests.bench.planted_projects import plant_projects
+from tests.ui.test_accessibility import findings
+
+NAME = "frame_00008"
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """A studio with seventy projects, more than a page shows."""
+    workspace = tmp_path_factory.mktemp("workspace")
+    plant_projects(workspace, 70)
+    running = Studio(workspace)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def board(studio: Studio, page: Page) -> Iterator[Locator]:
+    """The board, as a table, without filters."""
+    page.goto(studio.address)
+    board = page.locator(".gallery .board")
+    board.get_by_role("button", name="Table").click()
+    expect(board.locator("tr.project")).to_have_count(60)
+    yield board
+    PAGE_LOGS[page].take_errors()
+
+
+def project(board: Locator, name: str) -> Locator:
+    return board.locator(".project").filter(has=board.page.locator(f"[data-name={name}]"))
+
+
+def note(board: Locator) -> Locator:
+    return board.locator(".board-note")
+
+
+def curation(folder: Path) -> dict[str, Any]:
+    path = folder / "curation.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def test_a_project_is_found_rejected_deleted_and_brought_back(studio: Studio, board: Locator):
+    folder, bar = studio.workspace / NAME, board.locator(".board-bar")
+    board.get_by_label("Search projects").fill(NAME)
+    expect(board.locator(".project")).to_have_count(1)
+    expect(board.locator(".count")).to_have_text("1 of 70 projects")
+    project(board, NAME).locator(".pick").check()
+    bar.get_by_role("button", name="Reject …").click()
+    bar.get_by_role("button", name="Reject", exact=True).click()
+    expect(note(board)).to_contain_text("Give a reason")
+    bar.get_by_role("button", name="Reject …").click()
+    bar.get_by_label("Reason for the rejection").fill("the table is cut off")
+    bar.get_by_label("Reason for the rejection").press("Enter")
+    expect(project(board, NAME).locator(".verdict.rejected")).to_be_visible()
+    assert (curation(folder)["verdict"], curation(folder)["reason"]) == ("rejected", "the table is cut off")
+    before = curation(folder)
+    bar.get_by_role("button", name="Delete").click()
+    expect(note(board)).to_contain_text("1 project moved to the bin.")
+    expect(board).to_contain_text("No project matches.")
+    expect(bar).to_be_hidden()
+    assert not folder.exists()
+    note(board).get_by_role("button", name="Undo").click()
+    expect(project(board, NAME)).to_be_visible()
+    assert curation(folder) == before
+    board.get_by_role("button", name="Clear filters").click()
+    expect(board.locator(".project")).to_have_count(60)
+
+
+def test_several_are_selected_with_the_keyboard_and_tagged(studio: Studio, board: Locator):
+    page, links = board.page, board.locator("[data-name]")
+    board.get_by_role("button", name="Project", exact=True).click()
+    expect(links.first).to_have_text("Frame 00000")
+    links.first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    expect(board.locator(".board-bar")).to_contain_text("2 selected")
+    screenshot(page, "board_table")
+    board.get_by_role("button", name="Tags …").click()
+    board.get_by_label("Tag, or several with commas").fill("bright, two words")
+    board.get_by_role("button", name="Add tag").click()
+    expect(note(board)).to_contain_text("Tags of 2 projects changed.")
+    assert {"bright", "two words"} <= set(curation(studio.workspace / "frame_00001")["tags"])
+    board.get_by_label("Tag", exact=True).select_option("bright")
+    expect(board.locator(".project")).to_have_count(2)
+    note(board).get_by_role("button", name="Undo").click()
+    expect(board).to_contain_text("No project matches.")
+
+
+def test_pages_and_cards_show_all_projects(studio: Studio, board: Locator):
+    board.get_by_role("button", name="Cards").click()
+    expect(board.locator("button.tile")).to_have_count(60)
+    board.get_by_role("button", name="Next ›").click()
+    expect(board.locator(".pager")).to_contain_text("61 to 70 of 70")
+    expect(board.locator("button.tile")).to_have_count(10)
+    screenshot(board.page, "board_cards")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_the_table_with_its_actions(theme: Any, board: Locator):
+    page = board.page
+    page.emulate_media(color_scheme=theme)
+    board.get_by_label("Select all on this page").check()
+    expect(board.locator(".board-bar")).to_contain_text(re.compile("60 selected"))
+    assert not findings(page)
+    page.emulate_media(color_scheme="light")
