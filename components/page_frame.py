@@ -56,15 +56,27 @@ class Gallery(Component):
     sort, descending, offset, limit, refresh}, answered by one page of `projects`: [{name, title, about, when, at,
     image, state, stages, steps, objects, confidence, matched, task, solved_by, seconds, verdict, reason, by, tags}], by
     the numbers of projects found (`total`), of all, and by state, verdict and tag (`facets`), and of those still to be
-    read (`unread`); rename {names, title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names};
-    delete {names, confirmed}; undo {id}. Those that change projects are answered by {note, undo, problems}, or by a
-    {question} that `confirmed` answers.
+    read (`unread`); queue {names} with words and filters, answered by the {names} to review in order; rename {names,
+    title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names}; delete {names, confirmed}; undo
+    {id}. Those that change projects are answered by {note, undo, problems}, or a {question} that `confirmed` answers.
 
     Event: `open` {kind, name}.
     """
 
     folder, event_names = "gallery", ("open",)
     patterns = ("form_field", "select", "tile")
+
+
+class ReviewQueue(Component):
+    """Value: {project, title, verdict, frame_reviews, objects: [{id, words, colour, score, review: {verdict, reason}}]}
+    of the open project, its least sure object first; `frame_reviews` counts the reviews of the frame.
+
+    The queue itself is in the browser, so that it outlives a reload; the gallery starts it.
+    Events: `review` {project, id, verdict, reason, seconds, pointer_presses, key_presses}, `open` {kind, name}, `home`.
+    """
+
+    folder, event_names = "review_queue", ("review", "open", "home")
+    patterns = ("form_field", "progress")
 
 
 class FramePicker(Component):

@@ -45,6 +45,7 @@ DECISION_DATA = {
     "calibrate": ("parameters", "source"),
     "matcher": ("name",),
     "send": ("server", "allow"),
+    "review": ("verdict", "seconds"),
     "undo": (),
     "redo": (),
 }
@@ -65,6 +66,10 @@ the asset's own value; optional "source", "mass_range" and "friction_range" come
 "calibrate" holds the identified parameters of the twin's robot, each with its kind, element, field, value, low and
 high in SI units; masses and frictions of objects are decisions "physics" of their own.
 
+"review" is a person's verdict, "accepted", "rejected" with a "reason", or "skipped", on the object of the optional "id"
+or else on the frame. "seconds" is the time that the person was active on its pages; the optional "pointer_presses" and
+"key_presses" are those in that time, and "person" is a login.
+
 "send" says whether questions about the project may go to a model's server, given by scheme, host and port.
 
 "fork" edits a round; its optional "round" is the number of the round that the edited program becomes.
@@ -76,9 +81,12 @@ high in SI units; masses and frictions of objects are decisions "physics" of the
 
 _TEXT_KEYS = frozenset(
     ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
-     "server")
+     "server", "verdict", "reason", "person")
 )  # fmt: skip
-_NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
+_NUMBER_KEYS = frozenset(
+    ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "seconds",
+     "pointer_presses", "key_presses")
+)  # fmt: skip
 _LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters"))
 
 

@@ -15,14 +15,19 @@ def save_confidences(folder: Path, scores: Mapping[int, float]) -> None:
         write_json(folder / FILE, {"twin": twin, "scores": {str(id): score for id, score in scores.items()}})
 
 
-def least_confidence(folder: Path) -> float | None:
-    """Return the least confidence in an object of the twin; None if it was not measured since the twin changed."""
+def read_confidences(folder: Path) -> dict[int, float]:
+    """Return the confidence in each object by segment id; empty if it was not measured since the twin changed."""
     with suppress(StoreError, OSError, KeyError, TypeError, ValueError, AttributeError):
         record = read_json(folder / FILE)
         if record and record["twin"] == _twin(folder):
-            least = min((float(score) for score in record["scores"].values()), default=-1.0)
-            return least if 0 <= least <= 1 else None
-    return None
+            scores = {int(id): float(score) for id, score in record["scores"].items()}
+            return scores if all(0 <= score <= 1 for score in scores.values()) else {}
+    return {}
+
+
+def least_confidence(folder: Path) -> float | None:
+    """Return the least confidence in an object of the twin; None if it was not measured since the twin changed."""
+    return min(read_confidences(folder).values(), default=None)
 
 
 def _twin(folder: Path) -> str:

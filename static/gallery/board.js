@@ -3,6 +3,7 @@
 import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
 import { cards, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
+import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
 
 const SEARCH_DELAY_MS = 120,
@@ -23,9 +24,10 @@ export class ProjectBoard {
       deselect: () => this.select([]),
     });
     this.buildHead();
+    this.buildTools();
     this.list = h("div.projects", { onkeydown: (event) => this.onKeyDown(event), onkeyup: keepSpace });
     this.pager = h("nav.pager", { "aria-label": t("Pages of projects") });
-    this.element = h("section.board", {}, this.head, this.list, this.pager, this.bar.element);
+    this.element = h("section.board", {}, this.head, this.tools, this.list, this.pager, this.bar.element);
     addEventListener("focus", () => this.isShown() && this.find({ refresh: true }));
   }
 
@@ -84,6 +86,23 @@ export class ProjectBoard {
     );
   }
 
+  // What can be done with the workspace as a whole.
+  buildTools() {
+    this.review = h("button.studio-button", { onclick: () => this.startReview() });
+    this.tools = h("div.board-tools", {}, this.review);
+  }
+
+  // Reviews the selected projects, else all that the search finds.
+  async startReview() {
+    const answer = await this.ask({ kind: "queue", names: [...this.selected.keys()], ...this.search() });
+    answer.error ? this.bar.tell(answer) : startReview(answer.names);
+  }
+
+  search() {
+    const { state, verdict, tag } = this.filters;
+    return { words: this.words.value, state: state.value, verdict: verdict.value, tag: tag.value };
+  }
+
   isFiltered = () => Boolean(this.words.value.trim() || Object.values(this.filters).some((one) => one.value));
 
   clearFilters() {
@@ -114,13 +133,9 @@ export class ProjectBoard {
 
   async find({ refresh = false }) {
     const number = ++this.number;
-    const { state, verdict, tag } = this.filters;
     const answer = await this.ask({
       kind: "find",
-      words: this.words.value,
-      state: state.value,
-      verdict: verdict.value,
-      tag: tag.value,
+      ...this.search(),
       sort: this.sort,
       descending: this.descending,
       offset: this.offset,
@@ -202,6 +217,8 @@ export class ProjectBoard {
         ? t("{n} project|{n} projects", { n: all === 1 ? 1 : all.toLocaleString() })
         : t("{total} of {all} projects", { total: total.toLocaleString(), all: all.toLocaleString() });
     this.drawFilters(facets);
+    const { size } = this.selected;
+    this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review least sure first");
     const focused = document.activeElement?.closest?.(".projects") && focusOf(document.activeElement);
     const actions = {
       isSelected: (name) => this.selected.has(name),

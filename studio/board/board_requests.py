@@ -11,6 +11,7 @@ from pipeline.project.curation import Verdict
 from studio.board.board import Act, Board
 from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, NEXT_SECONDS, ORDERS, BoardQuery
+from studio.board.review_queue import queue_names
 from studio.pages.wording import STAGE_TITLES
 from studio.server.endpoints import Endpoint, PageToken
 from studio.server.errors import RequestError
@@ -121,6 +122,14 @@ def ago(then: float) -> str:
     return t("just now")
 
 
+def _queue(board: Board, request: dict) -> dict:
+    """Return the projects to review: the selected ones, else all that the search finds."""
+    names = queue_names(board, _query(request), _texts(request, "names"))
+    if not names:
+        raise RequestError("Nothing is left to review here: every project found was accepted or rejected.")
+    return {"names": names}
+
+
 # ---------------------------------------------------------------------- acts
 
 
@@ -205,6 +214,7 @@ def _natural(value: object, default: int) -> int:
 
 HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "find": _find,
+    "queue": _queue,
     "rename": _rename,
     "tag": _tag,
     "judge": _judge,

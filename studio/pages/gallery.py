@@ -14,7 +14,7 @@ from studio.server.endpoints import Endpoint, PageToken
 from studio.server.notices import with_notices
 
 
-def build(shell: Shell) -> None:
+def build(shell: Shell, board: Board) -> None:
     gr.HTML(
         '<h1 class="welcome">From one RGB-D frame to a solved task</h1>'
         '<p class="welcome">Start with a frame of your own, or open a sample scene.</p>',
@@ -23,7 +23,7 @@ def build(shell: Shell) -> None:
     uploads, sessions = Uploads(), shell.sessions
     drop = gr.File(label=f"A frame of your own: {ACCEPTED}", file_count="multiple", elem_id="drop", height=118)
     picker = FramePicker(answer=Endpoint({"preview": frame_preview}, lambda _: (uploads,), default_kind="preview"))
-    board, token = Board(sessions), PageToken()
+    token = PageToken()
     gallery = Gallery(answer=endpoint(board, token))
     shell.show(gallery, lambda session: gallery_record(board, token.value) if session is None else None)
     shell.open_on_message(gallery.open, partial(open_gallery_item, sessions))

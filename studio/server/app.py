@@ -17,6 +17,7 @@ from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
 from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import viewer
+from studio.board.board import Board
 from studio.compare import routes as compare_routes
 from studio.compare.comparisons import Comparisons
 from studio.library import thumbnails
@@ -24,7 +25,7 @@ from studio.library.shared_library import SharedLibrary
 from studio.masks.object_decisions import apply_decision
 from studio.models.model_choice import ModelSelection
 from studio.objects.object_records import inspector_record, object_list
-from studio.pages import compare, frame, gallery, library, masks, models, objects, review, scene, task
+from studio.pages import compare, frame, gallery, library, masks, models, objects, review, review_queue, scene, task
 from studio.pages.page_shell import Shell
 from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
@@ -94,13 +95,14 @@ def build_page(
     comparisons: Comparisons,
 ) -> gr.Blocks:
     """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
-    shell = Shell(sessions)
+    shell, board = Shell(sessions), Board(sessions)
     with gr.Blocks(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
         shell.token.render()
         with gr.Column(elem_id="studio"):
             top_bar = TopBar()
+            review_queue.build(shell, board)
             with gr.Column(elem_id="home", visible=False) as home:
-                gallery.build(shell)
+                gallery.build(shell, board)
             with gr.Row(elem_id="bench", visible=False) as bench:
                 with gr.Column(elem_id="left"):
                     objects_left = ObjectList()
