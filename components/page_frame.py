@@ -60,6 +60,8 @@ class Gallery(Component):
     title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names}; delete {names, confirmed}; undo
     {id}. Those that change projects are answered by {note, undo, problems}, or a {question} that `confirmed` answers.
 
+    effort {the same words and filters} is answered by {summary, frames, looked_at, total}, agreement by {pairs, most}.
+
     Event: `open` {kind, name}.
     """
 

@@ -1,5 +1,6 @@
 // Plots of a comparison in plotly, on one time axis with one cursor: errors, one joint, and the events of both episodes.
 import { h } from "/static/studio/dom.js";
+import { loadPlotly, themeColour } from "/static/studio/plotly.js";
 import { t } from "/static/studio/texts.js";
 
 const ARM_COLOURS = ["#2f7fc1", "#d1622f", "#5b9a3a", "#9a64b5"],
@@ -16,21 +17,6 @@ const ARM_COLOURS = ["#2f7fc1", "#d1622f", "#5b9a3a", "#9a64b5"],
   },
   ROWS = { errors: [0.7, 1], joint: [0.38, 0.62], events: [0, 0.3] };
 const CROWDED = 0.07; // share of the time axis within which two words would overlap
-
-let loading = null;
-
-function loadPlotly() {
-  loading ??= new Promise((resolve, reject) => {
-    const script = h("script", { src: "/static/plotly.min.js" });
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      loading = null;
-      reject(new Error(t("The plots could not be loaded. Reload the page.")));
-    };
-    document.head.append(script);
-  });
-  return loading;
-}
 
 export const phaseName = (name) => PHASE_NAMES[name] ?? name;
 export const eventName = (name) => EVENT_NAMES[name] ?? name;
@@ -116,12 +102,17 @@ export class Plots {
       line(arm, curves[`rmse_${arm}`].t, curves[`rmse_${arm}`].y, ARM_COLOURS[i % ARM_COLOURS.length]),
     );
     if (arms.length > 1)
-      errors.push(line(t("overall"), curves.rmse_overall.t, curves.rmse_overall.y, this.#colour("--ink-3")));
+      errors.push(
+        line(t("overall"), curves.rmse_overall.t, curves.rmse_overall.y, themeColour(this.element, "--ink-3")),
+      );
     const joint = joints[this.joint];
     const onJoint = { trace: { yaxis: "y2", showlegend: false } };
     const values = [
-      line(t("real"), joint.t, joint.real, this.#colour("--ink"), onJoint),
-      line(t("simulated"), joint.t_sim, joint.sim, this.#colour("--accent"), { ...onJoint, line: { dash: "dot" } }),
+      line(t("real"), joint.t, joint.real, themeColour(this.element, "--ink"), onJoint),
+      line(t("simulated"), joint.t_sim, joint.sim, themeColour(this.element, "--accent"), {
+        ...onJoint,
+        line: { dash: "dot" },
+      }),
     ];
     const categories = [];
     const strips = arms.flatMap((arm, i) =>
@@ -154,7 +145,11 @@ export class Plots {
   }
 
   #layout(categories) {
-    const grid = { gridcolor: this.#colour("--line"), zeroline: false, linecolor: this.#colour("--line-2") };
+    const grid = {
+      gridcolor: themeColour(this.element, "--line"),
+      zeroline: false,
+      linecolor: themeColour(this.element, "--line-2"),
+    };
     const { onset } = this.result.comparison;
     const axis = (domain, title, more = {}) => ({
       domain,
@@ -166,9 +161,13 @@ export class Plots {
       margin: { l: 104, r: 12, t: 22, b: 34 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: this.#colour("--ink-2"), size: 12, family: "system-ui, sans-serif" },
+      font: { color: themeColour(this.element, "--ink-2"), size: 12, family: "system-ui, sans-serif" },
       hovermode: "x unified",
-      hoverlabel: { bgcolor: this.#colour("--paper"), bordercolor: this.#colour("--line-2"), font: { size: 12 } },
+      hoverlabel: {
+        bgcolor: themeColour(this.element, "--paper"),
+        bordercolor: themeColour(this.element, "--line-2"),
+        font: { size: 12 },
+      },
       legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
       xaxis: { ...grid, anchor: "y3", title: { text: t("Seconds (real episode)"), font: { size: 12 } } },
       yaxis: axis(ROWS.errors, "RMSE_norm", { rangemode: "tozero" }),
@@ -217,22 +216,13 @@ export class Plots {
       x1: onset.time_s,
       y0: 0,
       y1: 1,
-      line: { color: this.#colour("--bad"), width: 1.5, dash: "dash" },
+      line: { color: themeColour(this.element, "--bad"), width: 1.5, dash: "dash" },
       label: {
         text: t("onset"),
         textposition: "start",
         textangle: 0,
-        font: { size: 12, color: this.#colour("--bad") },
+        font: { size: 12, color: themeColour(this.element, "--bad") },
       },
     };
-  }
-
-  /** Returns a colour of the theme as plotly reads it. */
-  #colour(name) {
-    const probe = h("i", { style: `color: var(${name})` });
-    this.element.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
   }
 }

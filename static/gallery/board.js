@@ -2,6 +2,7 @@
 // server's index.
 import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
+import { effortPanel } from "/static/gallery/effort_panel.js";
 import { cards, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
@@ -27,7 +28,7 @@ export class ProjectBoard {
     this.buildTools();
     this.list = h("div.projects", { onkeydown: (event) => this.onKeyDown(event), onkeyup: keepSpace });
     this.pager = h("nav.pager", { "aria-label": t("Pages of projects") });
-    this.element = h("section.board", {}, this.head, this.tools, this.list, this.pager, this.bar.element);
+    this.element = h("section.board", {}, this.head, this.tools, this.panel, this.list, this.pager, this.bar.element);
     addEventListener("focus", () => this.isShown() && this.find({ refresh: true }));
   }
 
@@ -89,7 +90,35 @@ export class ProjectBoard {
   // What can be done with the workspace as a whole.
   buildTools() {
     this.review = h("button.studio-button", { onclick: () => this.startReview() });
-    this.tools = h("div.board-tools", {}, this.review);
+    this.panels = {
+      effort: { title: t("Effort"), content: () => effortPanel(this.ask, this.search()) },
+    };
+    for (const [name, panel] of Object.entries(this.panels))
+      panel.button = h("button.studio-button", { onclick: () => this.openPanel(name) }, panel.title);
+    this.panel = h("section.board-panel", { hidden: true });
+    const buttons = Object.values(this.panels).map((panel) => panel.button);
+    this.tools = h("div.board-tools", {}, this.review, buttons);
+  }
+
+  // Shows a panel in place of the projects, or the projects again for null and for the panel that is open.
+  async openPanel(name) {
+    this.opened = name === this.opened ? null : name;
+    for (const [other, { button }] of Object.entries(this.panels)) {
+      button.classList.toggle("on", other === this.opened);
+      button.setAttribute("aria-expanded", String(other === this.opened));
+    }
+    this.panel.hidden = !this.opened;
+    this.list.hidden = Boolean(this.opened);
+    if (!this.opened) return this.draw();
+    this.pager.hidden = true;
+    const { title, content } = this.panels[this.opened];
+    const show = (...shown) => {
+      const close = { "aria-label": t("Close"), onclick: () => this.openPanel(null) };
+      fill(this.panel, h("h2", {}, title, h("button.studio-button.plain", close, "✕")), shown);
+    };
+    show(h("p.muted", {}, t("Loading …")));
+    const loaded = await content();
+    if (this.opened === name) show(loaded);
   }
 
   // Reviews the selected projects, else all that the search finds.
@@ -283,7 +312,7 @@ export class ProjectBoard {
       this.find({}).then(() => this.element.scrollIntoView());
     };
     const last = Math.min(total, this.offset + this.answer.projects.length);
-    this.pager.hidden = total <= PAGE_SIZE;
+    this.pager.hidden = total <= PAGE_SIZE || Boolean(this.opened);
     fill(
       this.pager,
       h(

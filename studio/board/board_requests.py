@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
 from studio.board.board import Act, Board
+from studio.board.effort_requests import agreement_answer, effort_answer
 from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
@@ -215,6 +216,8 @@ def _natural(value: object, default: int) -> int:
 HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "find": _find,
     "queue": _queue,
+    "effort": lambda board, request: effort_answer(board, _query(request)),
+    "agreement": agreement_answer,
     "rename": _rename,
     "tag": _tag,
     "judge": _judge,

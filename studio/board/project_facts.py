@@ -1,15 +1,15 @@
 """What the board shows of a project, read from the files of its folder."""
 
 import hashlib
-import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.curation.effort import working_gaps
 from pipeline.project import STAGES
 from pipeline.project.confidence_record import FILE as CONFIDENCE_FILE
 from pipeline.project.confidence_record import least_confidence
@@ -22,8 +22,6 @@ FACT_FILES = (
     "task.json", "solution.json", CURATION_FILE,
 )  # fmt: skip
 """Files of a project that its facts are read from."""
-LONGEST_GAP_SECONDS = 120.0
-"""Between two decisions of a person who is at work; a longer one is a break."""
 _UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
@@ -116,14 +114,6 @@ def read_facts(folder: Path) -> ProjectFacts | None:
 def title_of(name: str) -> str:
     """Return a folder's name as a title."""
     return name.replace("_", " ").replace("-", " ").capitalize()
-
-
-def working_gaps(times: Iterable[float]) -> Iterator[float]:
-    """Yield the seconds between decisions that follow each other, breaks left out."""
-    ordered = sorted(times)
-    for before, after in itertools.pairwise(ordered):
-        if after - before <= LONGEST_GAP_SECONDS:
-            yield after - before
 
 
 def _state(states: list[Any], solved: bool | None, round_failed: bool) -> str:

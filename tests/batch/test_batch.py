@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.curation.effort import FrameEffort
 from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
 from studio.batch.frames import BatchError, find_frames, project_names
+from studio.batch.report import FrameReport, report_page
 from studio.batch.runner import BatchRunner, Bounds, CostShares
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,3 +186,12 @@ def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp
 def test_a_folder_without_a_batch_has_no_report(tmp_path, capsys):
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")]) == 2
     assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "report.html").exists()
+
+
+def test_the_report_says_what_people_did_and_nothing_of_people_where_nobody_did_anything():
+    item = BatchItem("/frames/a", "a", "done")
+    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
+    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
+    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
+    assert "Corrected most" in page and "blurred" in page
+    assert "People:" not in report_page("b", [FrameReport(item)])

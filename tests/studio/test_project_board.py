@@ -17,6 +17,7 @@ import pytest
 from offline_studio import offline_services
 
 from pipeline.assets.library import Library
+from pipeline.curation.effort import working_gaps
 from pipeline.errors import StudioError
 from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
@@ -26,7 +27,7 @@ from pipeline.store import LOCK_FILE
 from studio.board import board_requests
 from studio.board.board import Board
 from studio.board.board_requests import HANDLERS
-from studio.board.project_facts import ProjectFacts, read_facts, working_gaps
+from studio.board.project_facts import ProjectFacts, read_facts
 from studio.board.project_index import FILE, ORDERS, BoardQuery, ProjectIndex
 from studio.server.current_user import current_user
 from studio.sessions.session_registry import SessionRegistry

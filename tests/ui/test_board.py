@@ -109,6 +109,17 @@ def test_pages_and_cards_show_all_projects(studio: Studio, board: Locator):
     screenshot(board.page, "board_cards")
 
 
+def test_effort_shows_what_is_corrected_most_and_closes_again(board: Locator):
+    board.get_by_role("button", name="Effort").click()
+    panel = board.locator(".board-panel")
+    expect(panel.get_by_role("img", name="Corrected most", exact=True)).to_contain_text("Name")
+    expect(panel).to_contain_text("No frame was worked on in two projects.")
+    assert not findings(board.page)
+    panel.get_by_role("button", name="Close").click()
+    expect(board.locator("tr.project")).to_have_count(60)
+    expect(panel).to_be_hidden()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_the_table_with_its_actions(theme: Any, board: Locator):
     page = board.page
