@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,9 +41,7 @@ class Component(gr.HTML):
             value: shown at first.
             answer: answers the script's requests, `server.ask(request)`, outside Gradio's queue.
         """
-        folder = STATIC / self.folder
-        script = folder / "script.js"
-        styles = [*(STATIC / "patterns" / f"{name}.css" for name in self.patterns), folder / "style.css"]
+        template, style, address = _browser_files(self.folder, self.patterns)
         if answer is not None:
 
             def ask(request: dict) -> dict:  # the script calls it by this name
@@ -51,12 +50,9 @@ class Component(gr.HTML):
             settings["server_functions"] = [ask]
         super().__init__(
             value,
-            html_template=(folder / "template.html").read_text(encoding="utf-8"),
-            css_template="\n".join(path.read_text(encoding="utf-8") for path in styles),
-            js_on_load=_LOAD.format(
-                events=json.dumps(self.event_names),
-                address=json.dumps(f"/static/{self.folder}/script.js?{script.stat().st_mtime_ns:x}"),
-            ),
+            html_template=template,
+            css_template=style,
+            js_on_load=_LOAD.format(events=json.dumps(self.event_names), address=json.dumps(address)),
             apply_default_css=False,
             **{"elem_id": self.folder.replace("_", "-"), "padding": False, **settings},
         )
@@ -71,6 +67,22 @@ class Component(gr.HTML):
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string"}
+
+
+@cache
+def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return a component's template, its style and the address of its script, read once.
+
+    Gradio makes a component anew for each update, also for one that leaves it as it is.
+    """
+    own = STATIC / folder
+    styles = [*(STATIC / "patterns" / f"{name}.css" for name in patterns), own / "style.css"]
+    script = own / "script.js"
+    return (
+        (own / "template.html").read_text(encoding="utf-8"),
+        "\n".join(path.read_text(encoding="utf-8") for path in styles),
+        f"/static/{folder}/script.js?{script.stat().st_mtime_ns:x}",
+    )
 
 
 _LOAD = """

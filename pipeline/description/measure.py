@@ -13,8 +13,9 @@ from pipeline.description.shape_fit import fit_shape
 from pipeline.description.stacked_objects import stacking_height
 from pipeline.frame import Frame, Support
 from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
-from pipeline.geometry import transform
+from pipeline.geometry import bounding_box, transform
 from pipeline.segmentation import Segment
 
 MIN_POINTS = 40
@@ -44,7 +45,7 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     camera = support.world_from_camera[:3, 3]
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
-    colour, rgb = name_colour(_inner_pixels(white_balance(frame.rgb), segment.mask))
+    colour, rgb = name_colour(_inner_pixels(_balanced(frame), segment.mask))
     attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
     doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
@@ -67,13 +68,20 @@ def with_name(description: Description, name: str, taken_names: Collection[str])
     return replace(description, name=unique_name(words or "object", taken_names))
 
 
+@once_per_frame
+def _balanced(frame: Frame) -> np.ndarray:
+    """Return the frame's colours without a cold cast, of shape (H, W, 3), uint8."""
+    return white_balance(frame.rgb)
+
+
 def _points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarray, int]:
     """Return world points of the mask without flying pixels, of shape (N, 3), and the number of measured ones.
 
     Without depth, the pixels are placed on an upright plane where the mask's lower edge meets the table.
     """
     depth = np.where(mask, frame.depth, 0)
-    solid = (depth > 0) & ~flying_pixels(depth, frame.intrinsics.fx)
+    solid, window = depth > 0, bounding_box(mask).slices  # nothing outside the mask's box matters, and it is small
+    solid[window] &= ~flying_pixels(depth[window], frame.intrinsics.fx)
     solid = solid if solid.sum() > MIN_POINTS else depth > 0
     points = transform(support.world_from_camera, frame.points[solid].astype(float))
     lowest = -2 * depth_noise(depth[solid])

@@ -29,7 +29,7 @@ def stacking_height(frame: Frame, support: Support, mask: np.ndarray) -> float |
     if inner.sum() < 200:
         return None
     points = transform(support.world_from_camera, frame.points[inner].astype(float))
-    lab = cv2.cvtColor(frame.rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[inner]
+    lab = cv2.cvtColor(frame.rgb[inner][None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0]
     step = max(1, len(points) // MAX_POINTS)
     points, lab = points[::step], lab[::step]
     top = float(np.quantile(points[:, 2], 0.98))

@@ -18,7 +18,7 @@ from pipeline.frame.formats.video import VIDEO_SUFFIXES
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
-from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call
+from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call, is_supported
 
 LIMITS = Limits(seconds=60, memory_mb=3072, scratch_mb=512)
 DEVICE_FOLDERS = (Path("/dev"), Path("/sys/class"), Path("/sys/bus"))
@@ -63,6 +63,12 @@ def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
     files = {"rgb": str(rgb.absolute()), "depth": str(depth.absolute()), "camera": camera and str(camera.absolute())}
     readable = [path for path in (rgb, depth, camera) if path is not None]
     return _frame(_checked(rgb, "read_files", files, readable))
+
+
+def start_reader() -> None:
+    """Start the process that reads recordings, so that the first one does not wait for it. Raises IsolationError."""
+    if is_supported():
+        call(f"{__name__}:answer_ready", {}, [], limits=LIMITS)
 
 
 def _read_confined(path: Path, index: int) -> Frame:
@@ -113,6 +119,11 @@ def prepare() -> None:
     import pipeline.frame.load  # noqa: F401
 
     plugins.available("frame_formats")
+
+
+def answer_ready() -> Reply:
+    """Answer that the readers are imported."""
+    return Reply(None)
 
 
 def read_recording(path: str, index: int | None) -> Reply:

@@ -8,6 +8,8 @@ from typing import TypeVar
 from pipeline.frame.frame import Frame
 
 T = TypeVar("T")
+MAX_KEPT = 128
+"""Results by key that a frame keeps; the oldest is dropped first."""
 
 
 def once_per_frame(compute: Callable[[Frame], T]) -> Callable[[Frame], T]:
@@ -24,3 +26,18 @@ def once_per_frame(compute: Callable[[Frame], T]) -> Callable[[Frame], T]:
             return kept[name]
 
     return computed
+
+
+def keep_with_frame(frame: Frame, key: str, compute: Callable[[], T]) -> T:
+    """Return the result that the frame keeps under `key`, or compute it. Errors are not kept."""
+    kept = vars(frame)
+    with kept.setdefault("_lock", threading.RLock()):
+        results = kept.setdefault("_results", {})
+        if key in results:
+            return results[key]
+    result = compute()
+    with kept["_lock"]:
+        results[key] = result
+        while len(results) > MAX_KEPT:
+            del results[next(iter(results))]
+    return result

@@ -11,14 +11,14 @@ from pipeline.matching import Match
 from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
-from pipeline.scene.mask_merging import MatchSegment, MergedMask, merge_segments
+from pipeline.scene.mask_merging import MergedMask, Recognise, merge_segments
 from pipeline.scene.observed_object import observe_objects
 from pipeline.segmentation import Segment
 from pipeline.store import write_text
 
 
 def merge_oversegmented(
-    project: Project, services: Services, matches: Sequence[Match], match_segment: MatchSegment
+    project: Project, services: Services, matches: Sequence[Match], recognise: Recognise
 ) -> Generator[Progress, None, list[Match]]:
     """Merge masks that show one asset and return the matches of the segments that are left.
 
@@ -27,7 +27,7 @@ def merge_oversegmented(
     editable = _undecided_segments(project)
     described = [one for one in project.descriptions() or () if one.segment_id in editable]
     observed = observe_objects(project.observation, editable.values(), described, matches)
-    merges = merge_segments(observed, services.library, match_segment, project.folder / "cache")
+    merges = merge_segments(observed, services.library, recognise, project.folder / "cache")
     remaining = list(matches)
     for number, merged in enumerate(merges, 1):
         if merged is None:

@@ -120,9 +120,12 @@ def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
         matches.append(found)
         message = f"{described.name}: {found.asset_id or 'reconstructed'}"
         yield Progress("matches", message, len(matches), len(objects), _shown(found))
-    matches = yield from merge_oversegmented(
-        project, services, matches, lambda segment, one: _measured_match(project, services, matcher, segment, one)
-    )
+
+    def recognise(segment: Segment) -> tuple[Description, Match]:
+        described = _measured_description(project, segment)
+        return described, _measured_match(project, services, matcher, segment, described)
+
+    matches = yield from merge_oversegmented(project, services, matches, recognise)
     if matcher in MODEL_MATCHERS or (matcher == "all" and has_vision(services.model)):
         objects = [one for one in project.descriptions() or () if one.is_object]
         model_matcher = matcher if matcher in MODEL_MATCHERS else None

@@ -1,6 +1,7 @@
 """The scene stage: place every object, settle the scene, and write the twin."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
@@ -11,11 +12,12 @@ from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
-from pipeline.scene.mjcf.builder import table_slab
+from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
+from pipeline.store import StoreError, atomic_write, digest
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -46,9 +48,23 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "settling the objects", 1, 3)
     scene, reports = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
-    scene = replace(scene, table_png=table_picture(inputs.observation, inputs.segments, table_slab(scene)))
+    scene = replace(scene, table_png=_table_picture(project, inputs, table_slab(scene)))
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def _table_picture(project: Project, inputs: SceneInputs, slab: Slab) -> bytes | None:
+    """Return the picture of the table's top, kept in the project's cache while frame, masks and slab stay."""
+    key = digest(
+        "table picture", project.frame_key, slab.centre, slab.half, slab.yaw, *(s.mask for s in inputs.segments)
+    )
+    file = project.folder / "cache" / f"table-{key}.png"
+    with suppress(OSError):
+        return file.read_bytes() or None
+    picture = table_picture(inputs.observation, inputs.segments, slab)
+    with suppress(OSError, StoreError), atomic_write(file) as temporary:
+        temporary.write_bytes(picture or b"")
+    return picture
 
 
 def _former_names(project: Project) -> dict[int, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pipeline.assets import Library
-from pipeline.description import Description, describe
+from pipeline.description import Description
 from pipeline.matching import Match
 from pipeline.scene import registration
 from pipeline.scene.observed_object import ObservedObject, match_score, observe
@@ -33,7 +33,8 @@ CONFIDENT_SCORE = 0.9
 MIN_POINTS = 30
 """Fewest points from which a part can be located."""
 
-MatchSegment = Callable[[Segment, Description], Match]
+Recognise = Callable[[Segment], tuple[Description, Match]]
+"""Measures a segment and matches it with an asset."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +53,18 @@ class MergedMask:
 def merge_segments(
     observed_objects: Iterable[ObservedObject],
     library: Library,
-    match_segment: MatchSegment,
+    recognise: Recognise,
     cache: Path | None = None,
 ) -> Iterator[MergedMask | None]:
     """Try one pair after the other, nearest first; yield the merged mask, or None for a pair that stays two objects.
 
-    `match_segment` says which asset a segment shows. A merged mask may be a part of a larger one.
+    A merged mask may be a part of a larger one.
     """
     parts = {o.segment.id: o for o in observed_objects if len(o.points) >= MIN_POINTS}
     pairs = _near_pairs(parts, combinations(parts, 2))
     while pairs:
         larger, smaller = sorted(pairs.pop(0), key=lambda id: -np.count_nonzero(parts[id].segment.mask))
-        merged = _try_merge(parts[larger], parts[smaller], library, match_segment, cache)
+        merged = _try_merge(parts[larger], parts[smaller], library, recognise, cache)
         if merged is not None:
             observation = parts.pop(smaller).observation
             parts[larger] = observe(observation, merged.segment, merged.description, merged.match)
@@ -76,7 +77,7 @@ def _near_pairs(parts: dict[int, ObservedObject], pairs: Iterable[tuple[int, int
     """Return the pairs of ids that may be one object, nearest first."""
     trees = {id: KDTree(part.points) for id, part in parts.items()}
     gaps = {
-        pair: float(trees[pair[0]].query(parts[pair[1]].points[::3])[0].min())
+        pair: float(trees[pair[0]].query(parts[pair[1]].points[::3], distance_upper_bound=MAX_GAP_M)[0].min())
         for pair in pairs
         if not all(match_score(parts[id].match) >= CONFIDENT_SCORE for id in pair)
     }
@@ -87,14 +88,13 @@ def _try_merge(
     larger: ObservedObject,
     smaller: ObservedObject,
     library: Library,
-    match_segment: MatchSegment,
+    recognise: Recognise,
     cache: Path | None,
 ) -> MergedMask | None:
     """Return the merged mask if both parts are one object."""
     observation = larger.observation
     segment = replace(larger.segment, mask=larger.segment.mask | smaller.segment.mask)
-    description = describe(observation.frame, observation.support, segment)
-    match = match_segment(segment, description)
+    description, match = recognise(segment)
     if match.asset_id is None or match_score(match) < MIN_SCORE:
         return None
     asset = library[match.asset_id]

@@ -9,10 +9,12 @@ import numpy as np
 
 from pipeline.description import Description
 from pipeline.frame import Observation
+from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.geometry import transform
 from pipeline.matching import Match
 from pipeline.scene.registration import RegistrationTarget
 from pipeline.segmentation import Segment
+from pipeline.store import digest
 
 CLUSTER_GAP_M = 0.05
 """Distance from the main cluster of a segment's points within which smaller clusters belong to the object."""
@@ -72,13 +74,23 @@ def match_score(match: Match | None) -> float:
 
 
 def object_points(observation: Observation, segment: Segment) -> np.ndarray:
-    """Return a segment's points above the table in world axes, of shape (N, 3), without depth errors at its edge."""
+    """Return a segment's points above the table in world axes, of shape (N, 3), without depth errors at its edge.
+
+    The frame keeps them, because every stage asks for them again.
+    """
+    key = digest("object points", observation.support.world_from_camera, segment.mask)
+    return keep_with_frame(observation.frame, key, lambda: _object_points(observation, segment))
+
+
+def _object_points(observation: Observation, segment: Segment) -> np.ndarray:
     frame = observation.frame
     inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     mask = inner if inner.sum() > 100 else segment.mask
     points = transform(observation.support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
     points = points[points[:, 2] > MIN_HEIGHT_M]
-    return points[_in_main_cluster(points)]
+    points = points[_in_main_cluster(points)]
+    points.flags.writeable = False
+    return points
 
 
 def _in_main_cluster(points: np.ndarray) -> np.ndarray:

@@ -30,6 +30,8 @@ MIN_MISFIT_M = 0.001
 """Misfits below this count as equal when overlapping objects are separated."""
 REST_SPEED = 2e-4
 """Speed in m/s and rad/s below which everything is at rest."""
+STEPS_BETWEEN_LOOKS = 50
+"""Steps of the simulation between two looks at whether everything is at rest."""
 
 
 @dataclass(frozen=True)
@@ -244,9 +246,12 @@ class SettlingWorld:
 
     def step(self, seconds: float) -> None:
         """Simulate for so long, or until everything is at rest."""
-        for step in range(int(seconds / self.model.opt.timestep)):
-            mujoco.mj_step(self.model, self.data)
-            if step % 50 == 49 and np.abs(self.data.qvel).max(initial=0.0) < REST_SPEED:
+        left = int(seconds / self.model.opt.timestep)
+        while left > 0:
+            steps = min(left, STEPS_BETWEEN_LOOKS)
+            mujoco.mj_step(self.model, self.data, nstep=steps)
+            left -= steps
+            if steps == STEPS_BETWEEN_LOOKS and np.abs(self.data.qvel).max(initial=0.0) < REST_SPEED:
                 break
 
     def _inertia(self) -> np.ndarray:

@@ -9,7 +9,7 @@ const FOLLOW_MS = 1500; // for which each step is shown at least
 const USES = ["pointerdown", "keydown"];
 let project, // undefined until the first value has arrived
   reached = "",
-  isFollowing = false,
+  follows = false,
   follower;
 
 const parameter = (name) => new URL(location.href).searchParams.get(name) ?? "";
@@ -30,10 +30,11 @@ function push(changes) {
 
 export const place = () => ({ project, reached });
 export const goTo = show;
+export const isFollowing = () => follows;
 
 // Stays at the open step although the work goes on.
 export function stopFollowing() {
-  isFollowing = false;
+  follows = false;
 }
 
 function show(step) {
@@ -50,12 +51,12 @@ export function showPlace(element, openProject, reachedStep) {
   if (before === undefined) {
     replace({ project });
     begin(element);
-    isFollowing = Boolean(project) && !STEPS.includes(parameter("step"));
-    if (project) show(isFollowing ? reached : parameter("step"));
+    follows = Boolean(project) && !STEPS.includes(parameter("step"));
+    if (project) show(follows ? reached : parameter("step"));
     if (project && parameter("object")) select(Number(parameter("object")));
   } else if (project !== before) {
     push({ project, step: "", object: "" });
-    isFollowing = Boolean(project);
+    follows = Boolean(project);
     if (project) show(reached);
   } else follow();
 }
@@ -74,7 +75,7 @@ function begin(element) {
 
 // Shows one step after the other, up to the one that the work has reached.
 function follow() {
-  if (!isFollowing || follower) return;
+  if (!follows || follower) return;
   const next = STEPS.indexOf(openStep()) + 1;
   if (next > STEPS.indexOf(reached)) return;
   show(STEPS[next]);

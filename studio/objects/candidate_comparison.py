@@ -55,7 +55,8 @@ def compare(session: Session, request: dict) -> dict[str, Any]:
     if not isinstance(assets, list) or len(assets) > MAX_CANDIDATES or not all(isinstance(id, str) for id in assets):
         raise RequestError(f"At most {MAX_CANDIDATES} candidates are rendered at once; reload the page.")
     renderer = _renderers.setdefault(session, CandidateRenderer(session))
-    jobs = {id: job for id in assets if (job := _render_job(session, segment, id))}
+    view_key = digest("candidate", VERSION, session.project.frame_key, segment.mask)
+    jobs = {id: job for id in assets if (job := _render_job(session, segment, id, view_key))}
     states = dict(zip(jobs, renderer.states(list(jobs.values())), strict=True))
     window, stamp = candidate_preview.crop_window(segment.mask), mask_stamp(segment)
     return {
@@ -105,14 +106,13 @@ def _segment(session: Session, id: object) -> Segment:
     return segment
 
 
-def _render_job(session: Session, segment: Segment, asset_id: str) -> RenderJob | None:
+def _render_job(session: Session, segment: Segment, asset_id: str, view_key: str) -> RenderJob | None:
     """Return the job for an asset, for METHOD_PREFIX and a method, or for "", the reconstruction in the twin.
 
-    What the twin shows is rendered in its pose there. None if there is no such asset or method.
+    What the twin shows is rendered in its pose there. None if there is no such asset or method. `view_key` is of the
+    frame and the mask.
     """
-    project = session.project
-    view_key = digest("candidate", VERSION, project.frame_key, segment.mask)
-    scene = session.cache.get("scene", "scene.json", project.scene)
+    scene = session.cache.get("scene", "scene.json", session.project.scene)
     placed = next((p for p in scene.placements if p.segment_id == segment.id), None) if scene else None
     if placed is not None and (placed.asset_id or "") == asset_id:
         candidate = _Candidate(placed.mesh, placed.size, placed.world_from_object, placed.scale)

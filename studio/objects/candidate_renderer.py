@@ -1,4 +1,7 @@
-"""Rendering of candidates in the background: the selected one first, the others when the project is idle."""
+"""Rendering of candidates in the background: the selected one first, the others when the project is idle.
+
+None is rendered before there is a first twin: among its objects they are placed, and it would take longer.
+"""
 
 import os
 import sys
@@ -80,13 +83,16 @@ class CandidateRenderer:
                 self._failed[job.key] = error_message(error)
             self._in_progress.discard(job.key)
 
-    def _must_wait(self) -> bool:
-        """Whether work goes on that has priority over candidates which are not selected."""
-        return self._session.runner.current is not None or True in self._running
+    def _must_wait(self, is_selected: bool) -> bool:
+        """Whether work goes on that has priority."""
+        is_working = self._session.runner.current is not None
+        if is_selected:
+            return is_working and self._session.cache.stamp("scene.json") == "0"
+        return is_working or True in self._running
 
     def _next(self, is_selected: bool, stop: threading.Event) -> RenderJob | None:
         began = time.monotonic()
-        while not is_selected and self._must_wait() and time.monotonic() - began < MAX_WAIT_SECONDS:
+        while self._must_wait(is_selected) and time.monotonic() - began < MAX_WAIT_SECONDS:
             if stop.wait(POLL_SECONDS):
                 break
         with self._lock:

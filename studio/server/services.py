@@ -160,12 +160,19 @@ def model_settings(settings: Settings) -> "ModelSettings":
 
 
 def warm_up(services: "Services") -> None:
-    """Compute what the first project would wait for: the library's features and the sandbox's confinement.
+    """Compute what the first project would wait for.
 
+    These are the process that opens files, the library's features, a slow import, and the sandbox's confinement.
     Errors are ignored. They occur again, and are reported, where the result is needed.
     """
+    from pipeline.frame.confined_reader import start_reader
+
+    with contextlib.suppress(Exception):
+        start_reader()
     with contextlib.suppress(Exception):
         services.features()
+    with contextlib.suppress(Exception):
+        import open3d  # noqa: F401
     with contextlib.suppress(Exception):
         _ = services.sandbox.protection
 

@@ -1,7 +1,7 @@
 """Proposed tasks as the cards show them, and the rehearsals that find out which of them the robot can do."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
@@ -30,8 +30,9 @@ def task_cards(session: Session | None) -> dict[str, Any]:
         return {}
     chosen = session.project.task()
     tasks = feasible_first(session.project.tasks() or (), session.project.folder, _robot(session))
+    doubts = session.cache.get("identity doubts", "scene.json", lambda: object_doubts(session.project)) if tasks else {}
     return {
-        "tasks": [_card(session, task) for task in tasks],
+        "tasks": [_card(session, task, doubts) for task in tasks],
         "chosen": chosen.instruction if chosen else "",
         "decided": bool(session.project.active_decisions("task")),
         "current_trial": session.rehearsing,
@@ -125,10 +126,14 @@ def goals_in_words(goals: Sequence[str], words: ObjectWords) -> list[str]:
     return [words.in_words(text) for text in texts]
 
 
-def identity_warnings(project: Project, task: Task) -> list[str]:
-    """Return one sentence for each object of a task of which it is uncertain what it is."""
-    scene, words = project.scene(), object_words(project)
-    doubts = identity_doubts(scene, project.matches() or ()) if scene else {}
+def object_doubts(project: Project) -> dict[str, str]:
+    """Return why it is uncertain what an object is, by name, for those where it is."""
+    scene = project.scene()
+    return identity_doubts(scene, project.matches() or ()) if scene else {}
+
+
+def identity_warnings(task: Task, doubts: Mapping[str, str], words: ObjectWords) -> list[str]:
+    """Return one sentence for each object of a task of which it is uncertain what it is; `doubts` are by name."""
     return [
         words.with_display_names(f"It is uncertain whether this is the {words.plain.get(name, name)}: {doubts[name]}.")
         for name in task.objects
@@ -136,7 +141,7 @@ def identity_warnings(project: Project, task: Task) -> list[str]:
     ]
 
 
-def _card(session: Session, task: Task) -> dict[str, Any]:
+def _card(session: Session, task: Task, doubts: Mapping[str, str]) -> dict[str, Any]:
     words = object_words(session.project)
     record = _rehearsal_record(session, read_rehearsal(task, session.project.folder, _robot(session)))
     refusal = read_feasibility(task, session.project.folder, _robot(session)) or ""
@@ -148,7 +153,7 @@ def _card(session: Session, task: Task) -> dict[str, Any]:
         "kind": task.kind,
         "goals": goals_in_words(task.goals, words),
         "objects": [words.of(name) for name in task.objects],
-        "doubts": [translated(doubt) for doubt in identity_warnings(session.project, task)],
+        "doubts": [translated(doubt) for doubt in identity_warnings(task, doubts, words)],
         "source": task.source,
         "level": _level(task.difficulty),
         **record,

@@ -20,7 +20,7 @@ from pipeline.scene.confidence import identity_doubts
 from pipeline.simulation import kit
 from pipeline.simulation.rollout import SOLVED
 from pipeline.tasks import Task, ask_for_proposals
-from studio.task.proposals import goals_in_words, identity_warnings
+from studio.task.proposals import goals_in_words, identity_warnings, object_doubts
 
 COUNT = 12
 """Most tasks of a project."""
@@ -33,7 +33,7 @@ FAULTS = ("id", "done at the start", "cut off", "beyond the table", "doubtful, u
 def faults(project: Project, scene: kit.Scene, task: Task) -> Iterator[tuple[str, str]]:
     """Yield the faults of one card: their kind and what they are about."""
     words = object_words(project)
-    warnings = identity_warnings(project, task)
+    warnings = identity_warnings(task, object_doubts(project), words)
     shown = [words.in_words(task.instruction), *goals_in_words(task.goals, words), *warnings]
     shown += [words.of(name) for name in task.objects]
     yield from (("id", text) for text in shown if ID.search(text))

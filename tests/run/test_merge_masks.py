@@ -38,14 +38,15 @@ def project(library, tmp_path):
     return project
 
 
-def match_mug(segment, _) -> Match:
-    return Match(segment.id, "red_mug", 1.0, "", (Candidate("red_mug", 0.95, {}, ""),))
-
-
 def merged(project, library):
     """Return the matches after merging, and the messages."""
+
+    def recognise(segment):
+        match = Match(segment.id, "red_mug", 1.0, "", (Candidate("red_mug", 0.95, {}, ""),))
+        return describe(project.frame, project.support, segment), match
+
     services = Services(DepthSegmenter(), PlannerModel(), library, None, lambda: None)  # type: ignore[arg-type]
-    steps = merge_oversegmented(project, services, [Match(id, None, 1.0, "", ()) for id in (1, 2)], match_mug)
+    steps = merge_oversegmented(project, services, [Match(id, None, 1.0, "", ()) for id in (1, 2)], recognise)
     messages = []
     while True:
         try:

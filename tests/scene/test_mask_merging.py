@@ -39,7 +39,11 @@ def merged_masks(scene, masks, own, merged, library):
     descriptions = [describe(observation.frame, observation.support, segment) for segment in segments]
     matches = [match_to(segment.id, asset) for segment, asset in zip(segments, own, strict=True)]
     observed = observe_objects(observation, segments, descriptions, matches)
-    results = merge_segments(observed, library, lambda segment, _: match_to(segment.id, merged))
+
+    def recognise(segment):
+        return describe(observation.frame, observation.support, segment), match_to(segment.id, merged)
+
+    results = merge_segments(observed, library, recognise)
     return [result for result in results if result is not None]
 
 

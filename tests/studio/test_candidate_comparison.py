@@ -1,5 +1,6 @@
 """Candidates of an object, rendered in the photograph's view, and the search of the library."""
 
+import time
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,16 +66,33 @@ def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
     assert ask(reopened, kind="compare", id=red(session), assets=[RED_CUBE])["renders"][RED_CUBE]["state"] == "ready"
 
 
-def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
+def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, CandidateRenderer]:
+    """Return the runner of a session that settles its scene, and the session's renderer."""
     runner = SimpleNamespace(current="settling")
-    session = SimpleNamespace(runner=runner, token="t", project=SimpleNamespace(folder=tmp_path))
+    cache = SimpleNamespace(stamp=lambda file: scene_stamp)
+    project = SimpleNamespace(folder=folder)
+    session = SimpleNamespace(runner=runner, token="t", project=project, cache=cache)
+    return runner, CandidateRenderer(session)  # type: ignore[arg-type]
+
+
+def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
+    runner, renderer = renderer_at_work(tmp_path, scene_stamp="1")
     rendered: list[str] = []
-    renderer = CandidateRenderer(session)  # type: ignore[arg-type]
     jobs = [RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"]
     assert [state["state"] for state in renderer.states(jobs)] == ["drawing"] * 3
     wait_until(lambda: rendered == ["a"], "the selected candidate")
     runner.current = None
     wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
+
+
+def test_no_candidate_is_rendered_before_the_first_twin(tmp_path: Path):
+    runner, renderer = renderer_at_work(tmp_path, scene_stamp="0")
+    rendered: list[str] = []
+    renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])
+    time.sleep(0.5)
+    assert rendered == []
+    runner.current = None
+    wait_until(lambda: rendered == ["a"], "the selected candidate")
 
 
 def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: Session):

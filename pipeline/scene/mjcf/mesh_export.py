@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import trimesh
 from PIL import Image
+from scipy.spatial import ConvexHull, QhullError
 
 from pipeline.scene.placement import SceneError
 
@@ -114,13 +115,31 @@ def _with_palette_texture(mesh: trimesh.Trimesh, colours: np.ndarray) -> VisualM
 def _collider(path: Path, _: int) -> Collider:
     mesh = read_mesh(path)
     try:
-        hull = mesh.convex_hull
-        volume = float(hull.volume)
-    except Exception:  # flat or degenerate: qhull has no hull for it
+        hull, volume = _convex_hull(mesh)
+    except (QhullError, ValueError):  # flat or degenerate, or not finite: it has no hull
         thick = np.maximum(mesh.extents, 1e-3)
         flat = trimesh.creation.box(thick, trimesh.transformations.translation_matrix(mesh.bounds.mean(0)))
         return Collider("box", flat.bounds, float(np.prod(thick)), _obj(flat, None))
     return Collider(_kind(hull, volume), mesh.bounds, volume, _obj(hull, None))
+
+
+def _convex_hull(mesh: trimesh.Trimesh) -> tuple[trimesh.Trimesh, float]:
+    """Return the convex hull of a mesh, its faces anticlockwise from outside, and its volume.
+
+    Several times faster than trimesh's, which finds the faces' orientation from their neighbours. Raises QhullError.
+    """
+    try:
+        found = ConvexHull(mesh.vertices, qhull_options="QbB Pp Qt")  # trimesh's options
+    except QhullError:
+        found = ConvexHull(mesh.vertices, qhull_options="QJ")
+    used = np.sort(found.vertices)
+    number = np.zeros(len(mesh.vertices), np.int64)
+    number[used] = np.arange(len(used))
+    vertices, faces = np.asarray(mesh.vertices)[used], number[found.simplices]
+    a, b, c = (vertices - vertices.mean(0))[faces].swapaxes(0, 1)
+    volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6  # of tetrahedra from a point inside; negative if clockwise
+    faces[volumes < 0] = faces[volumes < 0][:, ::-1]
+    return trimesh.Trimesh(vertices, faces, process=False), float(np.abs(volumes).sum())
 
 
 def _kind(hull: trimesh.Trimesh, volume: float) -> Literal["box", "cylinder", "sphere", "mesh"]:

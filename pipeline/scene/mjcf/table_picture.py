@@ -137,10 +137,11 @@ def _coloured_like(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
 
 def _inside(polygon: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Whether points (H, W, 2) lie in a convex anticlockwise polygon (N, 2), its rim left out; of shape (H, W)."""
-    inside = np.ones(points.shape[:2], bool)
+    x, y = (np.ascontiguousarray(points[..., axis], np.float32) for axis in (0, 1))
+    inside = np.ones(x.shape, bool)
     for a, b in zip(polygon, np.roll(polygon, -1, 0), strict=True):
-        along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-        inside &= (points - a) @ np.array([-along[1], along[0]]) > EDGE_M
+        along_x, along_y = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
+        inside &= np.float32(along_x) * y - np.float32(along_y) * x > along_x * a[1] - along_y * a[0] + EDGE_M
     return inside
 
 
@@ -156,7 +157,7 @@ def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
 
 def _blurred(image: np.ndarray, sigma: float) -> np.ndarray:
     """Return an image blurred by a wide Gaussian, computed on a smaller one."""
-    factor = max(1, int(sigma / 8))
+    factor = max(1, int(sigma / 4))
     small = cv2.resize(image, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)
     small = cv2.GaussianBlur(small, (0, 0), sigma / factor)
     return cv2.resize(small, image.shape[1::-1], interpolation=cv2.INTER_LINEAR)
@@ -171,13 +172,13 @@ def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) ->
     nearest[label[visible]] = np.argwhere(visible)
     nearest = nearest[label]
     # a ragged border would be mirrored as teeth
-    edge = cv2.GaussianBlur(nearest, (0, 0), BORDER_SIGMA_PX)
+    edge = _blurred(nearest, BORDER_SIGMA_PX)
     mirrored = 2 * edge - np.moveaxis(np.indices(visible.shape, np.float32), 0, -1)
     rows, columns = (np.ascontiguousarray(mirrored[..., axis]) for axis in (0, 1))
     usable = cv2.remap(visible.astype(np.uint8), columns, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REFLECT_101)
     reflected = cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
     rows, columns = (np.ascontiguousarray(nearest[..., axis]) for axis in (0, 1))
-    smeared = cv2.GaussianBlur(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), (0, 0), BORDER_SIGMA_PX)
+    smeared = _blurred(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), BORDER_SIGMA_PX)
     weight = cv2.GaussianBlur(usable.astype(np.float32), (0, 0), 2)[..., None] * (usable > 0)[..., None]
     filled = reflected * weight + smeared * (1 - weight)
     fade = np.clip(distance * metres_per_pixel / FADE_M, 0, 1)[..., None] ** 2

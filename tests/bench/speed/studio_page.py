@@ -46,8 +46,10 @@ WATCH = """() => {
     const state = { rows, done, busy: Boolean(document.querySelector(".status-bar .spin")) };
     if (JSON.stringify(state) !== last) states.push({ at: performance.now(), ...state });
     last = JSON.stringify(state);
-    requestAnimationFrame(look);
   };
+  // Looking at every frame would draw 60 frames a second that the page itself does not.
+  const everything = { subtree: true, childList: true, attributes: true, characterData: true };
+  new MutationObserver(look).observe(document, everything);
   look();
 }"""
 AT_REST = "() => states.length && !states.at(-1).busy && performance.now() - Math.max(states.at(-1).at, acted) > 1500"
