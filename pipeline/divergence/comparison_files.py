@@ -1,9 +1,9 @@
 """Files of a comparison: comparison.json, comparison.npz and report.html."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from pipeline.divergence.episode_files import write_arrays
 from pipeline.divergence.events import EpisodeEvent
 from pipeline.store import atomic_write, write_json, write_text
 
+if TYPE_CHECKING:
+    from pipeline.divergence.report.event_strip import EventPicture
+
 SCHEMA = 1
 """Version of comparison.json."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -19,15 +22,17 @@ CROSSINGS = (0.01, 0.02, 0.05, 0.1)
 """RMSE_norm overall whose first instants are listed."""
 
 
-def write_comparison(comparison: Comparison, folder: Path) -> None:
-    """Write comparison.json, comparison.npz and report.html. Raises StoreError."""
-    from pipeline.divergence.report import report_html
+def write_comparison(comparison: Comparison, folder: Path, pictures: Sequence["EventPicture"] = ()) -> None:
+    """Write comparison.json, comparison.npz and report.html, with the pictures of its events. Raises StoreError."""
+    from pipeline.divergence.report import error_curves, error_histograms, report_html
 
     folder = Path(folder)
     data = to_json(comparison)
     with atomic_write(folder / "comparison.npz") as temporary:
         write_arrays(temporary, {name: partial(comparison.column, name) for name in comparison.columns})
-    write_text(folder / "report.html", report_html(comparison, data))
+    write_text(
+        folder / "report.html", report_html(data, error_curves(comparison), error_histograms(comparison), pictures)
+    )
     write_json(folder / "comparison.json", data)
 
 

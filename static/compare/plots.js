@@ -37,6 +37,7 @@ export class Plots {
     this.plot = h("div.plot");
     this.cursor = h("div.cursor", { hidden: true });
     this.element = h("section.plots", { role: "img", "aria-label": t("Plots over time") }, this.plot, this.cursor);
+    new ResizeObserver(() => this.plot._fullLayout && window.Plotly.Plots.resize(this.plot)).observe(this.element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.result && this.#draw());
   }
 

@@ -1,5 +1,6 @@
 // The Compare page: a real and a simulated episode on one clock. See components/compare_page.py.
 import { closeCompare, compareOpen, onCompare } from "/static/compare/compare_state.js";
+import { EventStrip } from "/static/compare/event_strip.js";
 import { Plots } from "/static/compare/plots.js";
 import { alignmentMenu, Sources } from "/static/compare/sources.js";
 import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tables.js";
@@ -51,6 +52,22 @@ export default function mount({ element, server, upload }) {
     drawState();
   }
 
+  /** Shows the pictures of the events as soon as they are drawn. */
+  async function followPictures(token) {
+    const answer = await ask({ kind: "pictures", job: token });
+    if (job?.job !== token) return;
+    if (answer.error) return showError(answer.error);
+    if (!answer.pictures) return setTimeout(() => followPictures(token), POLL_MS);
+    strip.show(job.result.comparison.events, answer.pictures);
+    setReport(token);
+  }
+
+  /** Offers the report of a comparison; null while there is none. */
+  function setReport(token) {
+    reportLink.hidden = !token;
+    if (token) reportLink.href = `/compare/${token}/report.html`;
+  }
+
   const canRepeat = () => job?.state === "done";
 
   // Components
@@ -62,6 +79,7 @@ export default function mount({ element, server, upload }) {
     viewers.seek(time);
   };
   const plots = new Plots(seek);
+  const strip = new EventStrip(seek);
   const viewers = new Viewers((time) => plots.setTime(time));
   const errorElement = h("p.fault", { role: "alert", hidden: true }),
     stateElement = h("span.state", { role: "status" }),
@@ -73,6 +91,12 @@ export default function mount({ element, server, upload }) {
     "button.studio-button.primary",
     { "data-act": "compare", onclick: () => run({ kind: "compare" }) },
     t("Compare"),
+  );
+
+  const reportLink = h(
+    "a.studio-button.report",
+    { hidden: true, download: "report.html", title: t("Everything on this page in one file") },
+    t("⤓ Report"),
   );
 
   function showError(text) {
@@ -133,6 +157,9 @@ export default function mount({ element, server, upload }) {
     plots.time = comparison.events[0]?.time_s ?? 0;
     plots.show(result, joint).catch((error) => showError(error.message));
     drawTables(joint);
+    setReport(null);
+    strip.show([], []);
+    followPictures(job.job);
   }
 
   const sampleButton = h(
@@ -140,7 +167,7 @@ export default function mount({ element, server, upload }) {
     { "data-act": "sample", onclick: () => run({ kind: "sample" }) },
     t("Open the sample pair"),
   );
-  fill(stageElement, errorElement, noteElement, viewers.element, plots.element);
+  fill(stageElement, errorElement, noteElement, viewers.element, plots.element, strip.element);
   viewers.show({}, []);
   plots.element.hidden = true;
   fill(
@@ -152,6 +179,7 @@ export default function mount({ element, server, upload }) {
       summaryElement,
       stateElement,
       viewers.toggle,
+      reportLink,
       h(
         "button.studio-button.plain",
         { title: t("Close (Esc)"), "aria-label": t("Close the comparison"), onclick: closeCompare },

@@ -97,7 +97,7 @@ export class Sources {
       h(
         "span.choosers",
         {},
-        input(t("File …"), { multiple: name === "robot" }),
+        input(t("File …"), { multiple: true }),
         input(t("Folder …"), { webkitdirectory: true }),
       ),
       menu,

@@ -40,9 +40,19 @@ def _status(comparisons: Comparisons, request: dict) -> dict:
     return _answer(comparisons, str(request.get("job")))
 
 
+def _pictures(comparisons: Comparisons, request: dict) -> dict:
+    pictures = comparisons.get(request.get("job")).pictures
+    return {
+        "job": str(request.get("job")),
+        "pictures": None if pictures is None else [one.to_json() for one in pictures],
+    }
+
+
 def _stop(comparisons: Comparisons, request: dict) -> dict:
     comparisons.get(request.get("job")).stop.set()
     return _answer(comparisons, str(request.get("job")))
 
 
-HANDLERS = {"sample": _sample, "compare": _compare, "again": _again, "status": _status, "stop": _stop}
+HANDLERS = {
+    "sample": _sample, "compare": _compare, "again": _again, "status": _status, "pictures": _pictures, "stop": _stop,
+}  # fmt: skip

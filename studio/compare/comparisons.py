@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
 from studio.commands.robot_episodes.compare import METHODS
-from studio.compare.drawn_robot import drawn_model, drawn_positions
 from studio.compare.project_sources import episode_title, project_episode
 from studio.library.import_jobs import collect_uploads
 from studio.server.background import BackgroundTask
@@ -24,12 +24,15 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
-    from pipeline.divergence.confined.isolated_comparison import ComparisonSources, Playback
+    from pipeline.divergence.confined.isolated_comparison import ComparisonProgress, ComparisonSources, Playback
+    from pipeline.divergence.report.event_strip import EventPicture
 
 CAPACITY = 12
 """Comparisons that are kept; older ones are forgotten with their files."""
 SAMPLE = SAMPLE_SCENES / "episodes"
 ROBOT_SUFFIXES = (".xml", ".mjcf", ".urdf", ".json")
+VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
+"""As in pipeline.divergence.report.video, which takes a second to import."""
 VIEWS = ("real", "sim", "ghost")
 
 
@@ -48,6 +51,8 @@ class ComparisonJob:
     views: dict[str, str] = field(default_factory=dict)
     """Token of each view of VIEWS; empty without a robot model."""
     note: str = ""
+    pictures: "list[EventPicture] | None" = None
+    """Of the result's events; None while they are drawn."""
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -154,16 +159,27 @@ class Comparisons:
                 for step in compare_isolated(job.sources, job.stop):
                     job.message = step.message
                     if step.result is not None:
-                        self._finish(job, step.result, step.playback)
+                        self._finish(job, step)
             except Exception as error:
                 job.state, job.message = "failed", error_message(error)
             if job.state == "running":
                 job.state, job.message = "stopped", ""
 
-    def _finish(self, job: ComparisonJob, result: dict[str, Any], playback: "Playback | None") -> None:
-        if playback is not None and not job.stop.is_set():
-            job.views, job.note = self._open_views(playback), playback.note
-        job.result, job.state, job.message = result, "done", ""
+    def _finish(self, job: ComparisonJob, step: "ComparisonProgress") -> None:
+        if step.playback is not None and not job.stop.is_set():
+            job.views, job.note = self._open_views(step.playback), step.playback.note
+        job.result, job.state, job.message = step.result, "done", ""
+        job.pictures = _drawn_pictures(job, step)
+
+    def report(self, token: object) -> str:
+        """Return the report of a comparison as one HTML file. Raises RequestError if it is not done."""
+        from pipeline.divergence.report import report_html
+
+        job = self.get(token)
+        if job.result is None:
+            raise RequestError("This comparison is not done; wait for it, then ask for its report.")
+        result = job.result
+        return report_html(result["comparison"], result["curves"], result["histograms"], job.pictures or ())
 
     def _open_views(self, playback: "Playback") -> dict[str, str]:
         """Open the real robot, the simulated one, and both in one picture; the first one's clock leads."""
@@ -184,6 +200,21 @@ def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
         record |= {"titles": list(job.titles), "views": job.views, "note": translated(job.note), "result": job.result}
         record["has_robot"] = job.sources.robot is not None
     return record
+
+
+def _drawn_pictures(job: ComparisonJob, step: "ComparisonProgress") -> "list[EventPicture]":
+    """Return the pictures of the events; those drawn so far if it is stopped or OpenGL fails."""
+    from pipeline.divergence.report.event_strip import event_pictures
+
+    pictures, events = [], (step.result or {})["comparison"]["events"]
+    try:
+        for picture in event_pictures(events, step.playback, step.frames):
+            pictures.append(picture)
+            if job.stop.is_set():
+                break
+    except Exception as error:  # the comparison is done without them
+        job.note = job.note or error_message(error)
+    return pictures
 
 
 def _sources(*fields: Any) -> "ComparisonSources":
@@ -213,13 +244,17 @@ def _collected(files: object, folder: Path) -> Path:
 def _episode_in(folder: Path) -> Path:
     """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset or a ROS 2 log."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    if len(files) == 1:
-        return files[0]
+    episodes = [path for path in files if path.suffix.lower() not in VIDEO_SUFFIXES]
+    if len(episodes) == 1:
+        for video in set(files) - set(episodes):  # the one that was dropped with an episode is its own
+            video.replace(episodes[0].with_suffix(video.suffix.lower()))
+        return episodes[0]
     datasets = [path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")]
     logs = [path.parent for path in files if path.name == "metadata.yaml"]
     if not datasets and not logs:
         raise RequestError(
-            "Drop one file (.npz, .csv, .bag, .mcap), or one folder (LeRobot v3, ROS 2 log), for each episode."
+            "Drop one file (.npz, .csv, .bag, .mcap; a video beside it), or one folder (LeRobot v3, ROS 2 log), "
+            "for each episode."
         )
     return [*datasets, *logs][0]
 

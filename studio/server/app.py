@@ -62,8 +62,8 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
-    compare_routes.mount(app)
     comparisons = Comparisons(views, sessions)
+    compare_routes.mount(app, comparisons)
     uploads = UploadFolder()
     gr.mount_gradio_app(
         app,

@@ -59,6 +59,25 @@ def test_the_sample_pair_plays_on_one_clock_with_one_cursor(compare: Locator, pa
     expect(compare).to_be_hidden()
 
 
+def test_the_events_are_shown_in_pictures_that_seek_and_the_report_is_one_file(
+    compare: Locator, page: Page, tmp_path: Path
+):
+    events = compare.locator(".event-strip .event")
+    expect(events.locator("img")).to_have_count(22, timeout=LONG)  # eleven events of two robots
+    lift = events.filter(has_text="lift").first
+    lift.click()
+    assert f"real {cursor_time(page):.2f} s" in lift.inner_text()
+    page.wait_for_function(
+        "() => { const box = document.querySelector('.compare .plots'), plot = box.querySelector('.main-svg');"
+        " return plot.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom + 1; }"
+    )
+    with page.expect_download() as download:
+        compare.get_by_role("link", name="Report").click()
+    download.value.save_as(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert text.count("data:image/jpeg") == 22 and "RMSE_norm" in text
+
+
 def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
     compare: Locator, page: Page, tmp_path: Path
 ):

@@ -3,19 +3,21 @@
 It is confined before it opens a file: it reads what was given and writes its scratch folder, nothing else.
 """
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import imageio_ffmpeg
 
 from pipeline.confinement import SYSTEM_LIBRARIES, confine
-from pipeline.divergence.comparison import Comparison, compare
+from pipeline.divergence.comparison import compare
 from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.confined.playback import drawn_playback
 from pipeline.divergence.episode import Episode
 from pipeline.divergence.episode_files import read_episode
-from pipeline.divergence.report import envelope
+from pipeline.divergence.report import error_curves, error_histograms, joint_curves
+from pipeline.divergence.report.video import event_frames
 from pipeline.divergence.robot_kinematics import load_robot
 from pipeline.errors import StudioError
 from pipeline.untrusted.worker_input import read_request, watch_parent
@@ -24,8 +26,6 @@ MAX_FILE_MB = 16384
 """Of a table that does not fit into memory."""
 PACKAGE = Path(__file__).resolve().parents[2]
 """Our own code, some of which is imported late."""
-DIGITS = 6
-"""Decimals of a curve's values."""
 Send = Callable[[dict[str, Any]], None]
 
 
@@ -33,12 +33,13 @@ def main() -> None:
     """Read the request, confine this process, and print the steps and the result."""
     request, send = read_request()
     folders = [Path(request["robot"]).parent] if request["robot"] else []  # its meshes lie there
-    episodes = [Path(request[name]) for name in ("real", "sim")]
+    episodes = [Path(request[name]) for name in ("real", "sim", "real_video", "sim_video") if request[name]]
     # What lies in a folder that is readable is not named again: its own mount would hide the rest of the folder.
     given = [*folders, *(path for path in episodes if not any(path.is_relative_to(folder) for folder in folders))]
+    programs = [Path(imageio_ffmpeg.get_ffmpeg_exe())]  # it reads frames of videos
     try:
         confine(
-            [*given, PACKAGE, *SYSTEM_LIBRARIES], [Path(request["scratch"])],
+            [*given, PACKAGE, *SYSTEM_LIBRARIES], [Path(request["scratch"])], programs,
             seconds=request["seconds"], memory_mb=request["memory_mb"], file_mb=MAX_FILE_MB,
         )  # fmt: skip
     except OSError as error:  # never open a file with less confinement than the platform has
@@ -64,36 +65,23 @@ def _compare(request: dict[str, Any], send: Send) -> None:
     result = {
         "comparison": to_json(comparison),
         "curves": error_curves(comparison),
+        "histograms": error_histograms(comparison),
         "joints": joint_curves(comparison, real, sim),
         "notes": [episode.note for episode in (real, sim) if episode.note],
     }
     send({"message": "Drawing the robots"})
     playback = drawn_playback(comparison, real, sim, robot_file, lambda mesh: send({"mesh": mesh}))
+    result["frames"] = _video_frames(request, result, real, sim)
     send({"result": result, "playback": playback})
 
 
-def error_curves(comparison: Comparison) -> dict[str, dict[str, list[float]]]:
-    """Return {"t", "y"} of each error over time, by the name of its column; at most report.POINTS points each."""
-    times = comparison.column("t")
-    curves = {}
-    for name in comparison.columns[2:]:
-        t, y = envelope(times, comparison.column(name))
-        curves[name] = {"t": _numbers(t), "y": _numbers(y)}
-    return curves
-
-
-def joint_curves(comparison: Comparison, real: Episode, sim: Episode) -> dict[str, dict[str, list[float]]]:
-    """Return {"t", "real", "t_sim", "sim"} of each joint and gripper, both times on REAL's clock."""
-    alignment = comparison.alignment
-    names = [joint.name for arm in comparison.arms.values() for joint in arm.joints]
-    sim_times = alignment.real_times(sim.times)
-    curves = {}
-    for name in names:
-        t, q_real = envelope(real.times, real.positions.column(real.names.index(name)))
-        t_sim, q_sim = envelope(sim_times, sim.positions.column(sim.names.index(name)))
-        curves[name] = {"t": _numbers(t), "real": _numbers(q_real), "t_sim": _numbers(t_sim), "sim": _numbers(q_sim)}
-    return curves
-
-
-def _numbers(values: np.ndarray) -> list[float]:
-    return np.round(values, DIGITS).tolist()
+def _video_frames(request: dict[str, Any], result: dict[str, Any], real: Episode, sim: Episode) -> dict[str, list]:
+    """Return {"real", "sim"}: the frame of each event as base64 of a JPEG, None where there is none."""
+    found = {}
+    for side, episode, clock in (("real", real, "real_s"), ("sim", sim, "sim_s")):
+        video = Path(request[f"{side}_video"]) if request[f"{side}_video"] else None
+        frames = event_frames(video, episode, result["comparison"]["events"], clock)
+        if video and not any(frames):
+            result["notes"].append(f"{video.name} has no frame at the events; they are drawn without it")
+        found[side] = [frame and base64.b64encode(frame).decode() for frame in frames]
+    return found

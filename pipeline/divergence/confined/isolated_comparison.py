@@ -7,8 +7,8 @@ import base64
 import json
 import tempfile
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from pipeline.divergence.alignment import Method
 from pipeline.divergence.episode import EpisodeError
+from pipeline.divergence.report.video import find_video
 from pipeline.untrusted import worker_process
 from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
 
@@ -24,7 +25,10 @@ MEMORY_LIMIT_MB = 8192
 """Address space: MuJoCo, pandas and pyarrow reserve two gigabytes before a file is read."""
 CPU_LIMIT_S = 900
 MODULE = "pipeline.divergence.confined.comparison_worker"
+JPEG = b"\xff\xd8"
+"""First bytes of the format."""
 ARRAY_TYPES = ("<f4", "<i4")
+Mesh = tuple[np.ndarray, np.ndarray]
 SOLIDS = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 """Shapes of a drawing, by MuJoCo's names."""
 
@@ -78,10 +82,12 @@ class ComparisonProgress:
 
     message: str = ""
     result: dict[str, Any] | None = None
-    """{"comparison": contents of comparison.json, "curves": {name: {"t", "y"}}, "joints": {name: {"t", "real", "t_sim",
-    "sim"}}, "notes": lines about logs}: seconds on REAL's clock, radians, metres."""
+    """{"comparison": contents of comparison.json, "curves", "histograms" and "joints" as from report.curves, "notes":
+    lines about logs}: seconds on REAL's clock, radians, metres."""
     playback: Playback | None = None
     """None without a robot model that can be drawn."""
+    frames: dict[str, list[bytes | None]] = field(default_factory=dict)
+    """{"real", "sim"}: the video's frame of each event as JPEG; empty without a video."""
 
 
 def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Iterator[ComparisonProgress]:
@@ -90,9 +96,10 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
     Raises EpisodeError with one line.
     """
     paths = {"real": sources.real, "sim": sources.sim, "robot": sources.robot}
+    paths |= {f"{side}_video": find_video(paths[side]) for side in ("real", "sim")}
     request: dict[str, Any] = {name: path and str(path.absolute()) for name, path in paths.items()}
     request |= {"method": sources.method, "memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
-    meshes: list[tuple[np.ndarray, np.ndarray]] = []
+    meshes: list[Mesh] = []
     with tempfile.TemporaryDirectory(prefix="grs-compare-") as scratch:
         environment = worker_process.ENVIRONMENT | {"TMPDIR": scratch, "HOME": scratch}
         try:
@@ -101,9 +108,11 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
                 if "error" in event:
                     raise EpisodeError(" ".join(str(event["error"]).split())[:600])
                 if "mesh" in event:
-                    meshes.append(_mesh(event["mesh"]))
+                    meshes.append(mesh_of(event["mesh"]))
                 elif "result" in event:
-                    yield ComparisonProgress(result=dict(event["result"]), playback=_playback(event, meshes))
+                    result = dict(event["result"])
+                    frames = {side: _frames(result["frames"][side]) for side in ("real", "sim")}
+                    yield ComparisonProgress("", result, playback_of(event["playback"], meshes), frames)
                 else:
                     yield ComparisonProgress(str(event["message"])[:200])
         except WorkerCrashedError:
@@ -132,15 +141,22 @@ def unpacked(value: dict[str, Any]) -> np.ndarray:
     return array
 
 
-def _mesh(value: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _frames(values: list[str | None]) -> list[bytes | None]:
+    frames = [None if value is None else base64.b64decode(value, validate=True) for value in values]
+    _require(all(frame is None or frame.startswith(JPEG) for frame in frames))
+    return frames
+
+
+def mesh_of(value: dict[str, Any]) -> Mesh:
+    """Return the mesh that `drawn_playback` sent. Raises ValueError for anything else."""
     vertices, faces = unpacked(value["vertices"]), unpacked(value["faces"])
     _require(vertices.ndim == 2 and vertices.shape[1] == 3 and faces.ndim == 2 and faces.shape[1] == 3)
     _require(len(faces) > 0 and faces.min() >= 0 and faces.max() < len(vertices))
     return vertices, faces
 
 
-def _playback(event: dict[str, Any], meshes: list[tuple[np.ndarray, np.ndarray]]) -> Playback | None:
-    value = event.get("playback")
+def playback_of(value: dict[str, Any] | None, meshes: Sequence[Mesh]) -> Playback | None:
+    """Return the playback of what `drawn_playback` answered, and its meshes. Raises ValueError if malformed."""
     if value is None:
         return None
     times, real, sim = (unpacked(value[name]) for name in ("times", "real", "sim"))

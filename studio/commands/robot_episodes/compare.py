@@ -3,9 +3,14 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from studio.commands.options import DONE
 from studio.commands.robot_episodes.episode import EPISODES, print_notes
+
+if TYPE_CHECKING:
+    from pipeline.divergence import Comparison, Episode
+    from pipeline.divergence.report.event_strip import EventPicture
 
 METHODS = ("none", "clock", "motion", "dtw")
 """As in pipeline.divergence, which takes a second to import."""
@@ -35,7 +40,34 @@ def compare(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot) if arguments.robot else None
     real, sim = read_episode(arguments.real), read_episode(arguments.sim)
     comparison = compare_episodes(real, sim, robot, arguments.align)
-    write_comparison(comparison, arguments.out)
+    write_comparison(comparison, arguments.out, _pictures(arguments, comparison, real, sim))
     print_notes(real, sim)
     print("\n".join(summary_lines(to_json(comparison))), file=sys.stderr)
     return DONE
+
+
+def _pictures(
+    arguments: argparse.Namespace, comparison: "Comparison", real: "Episode", sim: "Episode"
+) -> "list[EventPicture]":
+    """Return the pictures of the events; fewer, and a line that says why, without OpenGL."""
+    from pipeline.divergence import to_json
+    from pipeline.divergence.confined.isolated_comparison import mesh_of, playback_of
+    from pipeline.divergence.confined.playback import drawn_playback
+    from pipeline.divergence.report.event_strip import event_pictures
+    from pipeline.divergence.report.video import event_frames, find_video
+    from pipeline.scene import SceneError
+
+    meshes = []
+    drawing = drawn_playback(comparison, real, sim, arguments.robot, lambda mesh: meshes.append(mesh_of(mesh)))
+    playback = playback_of(drawing, meshes)
+    events, pictures = to_json(comparison)["events"], []
+    videos = {side: find_video(getattr(arguments, side)) for side in ("real", "sim")}
+    frames = {
+        "real": event_frames(videos["real"], real, events, "real_s"),
+        "sim": event_frames(videos["sim"], sim, events, "sim_s"),
+    }
+    try:
+        pictures.extend(event_pictures(events, playback, frames))
+    except SceneError as error:
+        print(f"the report has no pictures of the events: {error}", file=sys.stderr)
+    return pictures

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # a second to import
 
 GHOST_RGBA = (0.16, 0.5, 0.95, 0.45)
 """Of the simulated robot where it is drawn over the real one."""
+SKY_RGB = (0.93, 0.94, 0.95)
 GHOST_SCALE = 1.03
 """Of a ghost's solids, so that they show where both robots are at the same place."""
 
@@ -22,6 +23,11 @@ def drawn_model(playback: "Playback", copies: int = 1) -> mujoco.MjModel:
     """
     spec = mujoco.MjSpec()
     spec.visual.global_.offwidth = 640
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [0.45] * 3, [0.6] * 3  # there is no other light
+    spec.add_texture(
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, rgb1=SKY_RGB, rgb2=SKY_RGB,
+        width=8, height=48,
+    )  # fmt: skip
     for number, (vertices, faces) in enumerate(playback.meshes):
         spec.add_mesh(
             name=f"mesh_{number}", uservert=vertices.astype(float).ravel(), userface=faces.ravel(),

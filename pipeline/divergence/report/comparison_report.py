@@ -1,15 +1,16 @@
 """report.html: a comparison in one file that opens without a network (Figures 5 to 8 of the Real2Sim paper)."""
 
 import html
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.divergence.comparison import Comparison
+if TYPE_CHECKING:  # it needs a second to import
+    from pipeline.divergence.report.event_strip import EventPicture
 
-POINTS = 4000
-"""Of a curve; a longer one is drawn by the extremes of its sections."""
+Curves = Mapping[str, Mapping[str, Sequence[float]]]
+
 COLOURS = ("#2f6f9f", "#b4532a", "#5b7f3a", "#7a5195")
 OVERALL = "#444444"
 PHASE_COLOURS = {"approach": "#dfe7ee", "grasp": "#f6dfb5", "transfer": "#dcebd3", "release": "#eadcec"}
@@ -18,25 +19,34 @@ body { font: 14px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 24px aut
 table { border-collapse: collapse; margin: 8px 0 } th, td { padding: 3px 10px; border-bottom: 1px solid #ddd }
 td.number { text-align: right; font-variant-numeric: tabular-nums } th { text-align: left }
 .note { color: #555 }
+.strip { display: flex; gap: 6px; overflow-x: auto; padding-bottom: 8px } .strip figure { margin: 0; flex: none }
+.strip figcaption { font-size: 12px } .strip img, .strip .none { display: block; width: 160px; height: 120px }
+.strip .none { background: #eee; color: #555; text-align: center; line-height: 120px; font-size: 12px }
+.strip img { object-fit: contain; background: #111 }
 """
 
 
-def report_html(comparison: Comparison, data: dict[str, Any]) -> str:
+def report_html(
+    data: dict[str, Any], curves: Curves, histograms: Curves, pictures: Sequence["EventPicture"] = ()
+) -> str:
     """Return the report: curves on one time axis, event strip, distribution, and tables per joint, phase and event.
 
     Args:
         data: contents of comparison.json.
+        curves, histograms: as from `error_curves` and `error_histograms`.
+        pictures: of the events, in their order.
     """
     import plotly.io
 
     body = [
         "<h1>Real against simulated</h1>",
-        f"<p>{html.escape(comparison.real)} (real) and {html.escape(comparison.sim)} (simulated). {_summary(data)}</p>",
+        f"<p>{html.escape(data['real'])} (real) and {html.escape(data['sim'])} (simulated). {_summary(data)}</p>",
         '<p class="note">RMSE_norm: root of the mean of ((q_sim - q_real) / range)² over the joints and the gripper of '
         "an arm, without unit (Real2Sim, section III-F). Times are on the clock of the real episode.</p>",
-        plotly.io.to_html(_curves(comparison, data), full_html=False, include_plotlyjs=True, config=CONFIG),
+        plotly.io.to_html(_curves(curves, data), full_html=False, include_plotlyjs=True, config=CONFIG),
+        _strip(data["events"], pictures),
         "<h2>Distribution of RMSE_norm</h2>",
-        plotly.io.to_html(_distribution(comparison), full_html=False, include_plotlyjs=False, config=CONFIG),
+        plotly.io.to_html(_distribution(histograms), full_html=False, include_plotlyjs=False, config=CONFIG),
         *_tables(data),
     ]
     return (
@@ -49,43 +59,42 @@ CONFIG = {"displaylogo": False, "responsive": True, "plotlyServerURL": ""}
 
 
 def _summary(data: dict[str, Any]) -> str:
-    shift = f"Aligned by {data['align']}: the simulation is {data['shift_s']:+.3f} s late."
+    shift = f"Aligned by {html.escape(data['align'])}: the simulation is {data['shift_s']:+.3f} s late."
     onset = data["onset"]
     if onset is None:
         return f"{shift} The differences stay within the noise."
-    where = f"{onset['cause']} ({html.escape(onset['arm'])}, {html.escape(onset['joint'])})"
+    where = f"{html.escape(onset['cause'])} ({html.escape(onset['arm'])}, {html.escape(onset['joint'])})"
     return f"{shift} Divergence begins at <b>{onset['time_s']:.3f} s</b>, in <b>{where}</b>."
 
 
-def _curves(comparison: Comparison, data: dict[str, Any]) -> Any:
+def _curves(curves: Curves, data: dict[str, Any]) -> Any:
     """Return the figure of the errors over time and the event strip, on one axis."""
     from plotly.subplots import make_subplots
 
     kinds = [("rmse", "RMSE_norm", 1.0), ("position", "Tool position error (mm)", 1000.0)]
     kinds.append(("rotation", "Tool rotation error (°)", 180 / np.pi))
-    kinds = [kind for kind in kinds if any(name.startswith(f"{kind[0]}_") for name in comparison.columns)]
+    kinds = [kind for kind in kinds if any(name.startswith(f"{kind[0]}_") for name in curves)]
     rows = len(kinds) + 1
     figure: Any = make_subplots(
         rows, 1, shared_xaxes=True, vertical_spacing=0.05,
         row_heights=[*[1.0] * len(kinds), 0.2 + 0.25 * len(data["arms"])],
         subplot_titles=[*(title for _, title, _ in kinds), "Events: real above, simulated below"],
     )  # fmt: skip
-    times = comparison.column("t")
     for row, (kind, _, factor) in enumerate(kinds, 1):
-        for number, arm in enumerate(comparison.arms):
-            colour, values = COLOURS[number % len(COLOURS)], comparison.column(f"{kind}_{arm}") * factor
-            _line(figure, row, times, values, arm, colour)
-        if kind == "rmse" and len(comparison.arms) > 1:
-            _line(figure, row, times, comparison.column("rmse_overall"), "overall", OVERALL)
-    first = next(iter(comparison.arms.values()))
-    for phase in first.phases:
-        look = {"fillcolor": PHASE_COLOURS[phase.name], "opacity": 0.5, "line_width": 0, "layer": "below"}
-        note = {"annotation_text": phase.name, "annotation_position": "top left", "annotation_font_size": 10}
-        figure.add_vrect(phase.start, phase.stop, row=1, col=1, **look, **note)
+        for number, arm in enumerate(data["arms"]):
+            if f"{kind}_{arm}" in curves:
+                _line(figure, row, curves[f"{kind}_{arm}"], arm, COLOURS[number % len(COLOURS)], factor)
+        if kind == "rmse" and len(data["arms"]) > 1:
+            _line(figure, row, curves["rmse_overall"], "overall", OVERALL)
+    for phase in next(iter(data["arms"].values()))["phases"]:
+        name = phase["name"]
+        look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.5, "line_width": 0, "layer": "below"}
+        note = {"annotation_text": name, "annotation_position": "top left", "annotation_font_size": 10}
+        figure.add_vrect(phase["start_s"], phase["stop_s"], row=1, col=1, **look, **note)
     if data["onset"]:
         look = {"line_dash": "dash", "line_color": "#b00020"}
         figure.add_vline(data["onset"]["time_s"], row="all", col=1, **look)
-    _event_strip(figure, rows, data)
+    _event_marks(figure, rows, data)
     figure.update_xaxes(title_text="Seconds (real)", row=rows, col=1)
     figure.update_layout(
         height=230 * len(kinds) + 120 + 60 * len(data["arms"]), hovermode="x unified", template="plotly_white",
@@ -94,16 +103,19 @@ def _curves(comparison: Comparison, data: dict[str, Any]) -> Any:
     return figure
 
 
-def _line(figure: Any, row: int, times: np.ndarray, values: np.ndarray, name: str, colour: str) -> None:
+def _line(
+    figure: Any, row: int, curve: Mapping[str, Sequence[float]], name: str, colour: str, factor: float = 1.0
+) -> None:
     import plotly.graph_objects as go
 
-    x, y = envelope(times, values)
     line = {"color": colour, "width": 1.5}
-    curve = go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=row == 1, line=line, mode="lines")
-    figure.add_trace(curve, row=row, col=1)
+    x, y = np.array(curve["t"], float), np.array(curve["y"], float) * factor
+    figure.add_trace(
+        go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=row == 1, line=line, mode="lines"), row=row, col=1
+    )
 
 
-def _event_strip(figure: Any, row: int, data: dict[str, Any]) -> None:
+def _event_marks(figure: Any, row: int, data: dict[str, Any]) -> None:
     """Draw the events of each arm, those of the real episode on a line above the simulated ones."""
     import plotly.graph_objects as go
 
@@ -123,16 +135,37 @@ def _event_strip(figure: Any, row: int, data: dict[str, Any]) -> None:
     figure.update_yaxes(categoryorder="array", categoryarray=ticks[::-1], range=[-0.5, len(ticks)], row=row, col=1)
 
 
-def _distribution(comparison: Comparison) -> Any:
+def _strip(events: Sequence[dict[str, Any]], pictures: Sequence["EventPicture"]) -> str:
+    """Return the events with their pictures in the order of time: the real one above the simulated one."""
+    if not any(picture.real or picture.sim for picture in pictures):
+        return ""
+    figures = []
+    for event, picture in zip(events, pictures, strict=False):
+        urls, parts = picture.to_json(), []
+        for side, clock, label in (("real", "real_s", "real"), ("sim", "sim_on_real_s", "simulated")):
+            time, url = event[clock], urls[side]
+            when = "missing" if time is None else f"{time:.2f} s"
+            drawn = f'<img src="{url}" alt="{html.escape(event["name"])}, {label}">' if url else None
+            parts.append(
+                (drawn or f'<div class="none">{when if time is None else "no picture"}</div>') + f"{label} {when}"
+            )
+        title = f"<b>{html.escape(event['name'])}</b> {html.escape(event['arm'])}"
+        figures.append(f"<figure><figcaption>{title}</figcaption>{'<br>'.join(parts)}</figure>")
+    return f'<h2>Events</h2><p class="note">{STRIP_NOTE}</p><div class="strip">{"".join(figures)}</div>'
+
+
+STRIP_NOTE = "Frames of a video where the episode has one, else the robot's model at the logged positions."
+
+
+def _distribution(histograms: Curves) -> Any:
     """Return the histogram of RMSE_norm of each arm (Figures 7d and 8d)."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for number, arm in enumerate(comparison.arms):
-        counts, edges = np.histogram(comparison.column(f"rmse_{arm}"), bins=40)
-        share = counts / counts.sum()
-        bars = go.Bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=arm, width=np.diff(edges), opacity=0.6,
-                      marker_color=COLOURS[number % len(COLOURS)])  # fmt: skip
+    for number, (arm, one) in enumerate(histograms.items()):
+        edges = np.array(one["edges"], float)
+        bars = go.Bar(x=(edges[1:] + edges[:-1]) / 2, y=np.array(one["share"], float), name=arm, width=np.diff(edges),
+                      opacity=0.6, marker_color=COLOURS[number % len(COLOURS)])  # fmt: skip
         figure.add_trace(bars)
     figure.update_layout(
         height=280, barmode="overlay", template="plotly_white", xaxis_title="RMSE_norm", yaxis_title="Share of samples",
@@ -161,7 +194,7 @@ def _tables(data: dict[str, Any]) -> list[str]:
         html_table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
         "<h2>Error growth by phase</h2>",
         html_table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
-        "<h2>Events</h2>",
+        "<h2>Times of the events</h2>",
         html_table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
     ]
 
@@ -176,16 +209,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return f"<td>{html.escape(value)}</td>"
     return f'<td class="number">{"missing" if value is None else f"{value:.4g}"}</td>'
-
-
-def envelope(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most POINTS points of a curve that keep the smallest and largest value of each section, by time."""
-    if len(times) <= POINTS:
-        return times, values
-    size = -(-len(times) // (POINTS // 2))
-    starts = np.arange(0, len(times), size)
-    picked = []
-    for start in starts:
-        section = values[start : start + size]
-        picked += sorted((start + int(section.argmin()), start + int(section.argmax())))
-    return times[picked], values[picked]

@@ -6,7 +6,7 @@ import pytest
 import trimesh
 
 from pipeline.divergence.confined.isolated_comparison import SOLIDS, DrawnShape, Playback
-from studio.compare.drawn_robot import drawn_model, drawn_positions
+from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 
 AT_ORIGIN = np.array([0.0, 0, 0, 1, 0, 0, 0])
 

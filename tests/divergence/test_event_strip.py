@@ -1,0 +1,77 @@
+"""Pictures of the events: the video's frame at the event's time where there is one, else a render of the robot."""
+
+import re
+import threading
+from io import BytesIO
+from pathlib import Path
+
+import imageio.v2 as imageio
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.divergence.confined import ComparisonSources, compare_isolated
+from pipeline.divergence.confined.isolated_comparison import ComparisonProgress
+from pipeline.divergence.report.event_strip import event_pictures
+from pipeline.resources import SAMPLE_SCENES
+from studio.__main__ import main
+
+SAMPLE = SAMPLE_SCENES / "episodes"
+FPS, SECONDS = 10, 20
+
+
+def grey(jpeg: bytes) -> float:
+    """Return the mean brightness of a picture, 0 to 255."""
+    return float(np.asarray(Image.open(BytesIO(jpeg)).convert("L")).mean())
+
+
+def brightness_at(time: float) -> float:
+    """Return the brightness that the planted video has at a time: it rises by 10 a second."""
+    return 20 + 10 * time
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory) -> ComparisonProgress:
+    """The sample pair, compared in its confined process, with a video of the real episode that grows brighter."""
+    folder = tmp_path_factory.mktemp("filmed")
+    (folder / "real.npz").write_bytes((SAMPLE / "real.npz").read_bytes())
+    with imageio.get_writer(str(folder / "real.mp4"), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
+        for number in range(FPS * SECONDS):
+            video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
+    sources = ComparisonSources(folder / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml")
+    return list(compare_isolated(sources, threading.Event()))[-1]
+
+
+def test_each_event_has_the_frame_of_the_video_at_its_time(filmed: ComparisonProgress):
+    assert filmed.result is not None
+    events = filmed.result["comparison"]["events"]
+    assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
+    for event, frame in zip(events, filmed.frames["real"], strict=True):
+        assert frame is not None and abs(grey(frame) - brightness_at(event["real_s"])) < 4
+
+
+def test_a_side_without_video_is_drawn_and_moves_between_events(filmed: ComparisonProgress):
+    assert filmed.result is not None
+    events = filmed.result["comparison"]["events"]
+    pictures = list(event_pictures(events, filmed.playback, filmed.frames))
+    assert len(pictures) == len(events)
+    assert [one.real for one in pictures] == filmed.frames["real"]
+    drawn = [np.asarray(Image.open(BytesIO(one.sim)), float) for one in pictures if one.sim]
+    assert len(drawn) == len(events)
+    times = [event["sim_on_real_s"] for event in events]
+    first, last = int(np.argmin(times)), times.index(next(e["sim_on_real_s"] for e in events if e["name"] == "lift"))
+    assert np.abs(drawn[first] - drawn[last]).max() > 50
+
+
+def test_without_a_robot_and_without_videos_there_is_no_picture(filmed: ComparisonProgress):
+    assert filmed.result is not None
+    pictures = event_pictures(filmed.result["comparison"]["events"], None, {})
+    assert all(one.real is None and one.sim is None for one in pictures)
+
+
+def test_the_commands_report_shows_both_sides_of_every_event(tmp_path: Path):
+    real, sim, robot = (str(SAMPLE / name) for name in ("real.npz", "sim.npz", "robot.xml"))
+    assert main(["compare", real, sim, "--robot", robot, "--out", str(tmp_path)]) == 0
+    report = (tmp_path / "report.html").read_text("utf-8")
+    shown = re.findall(r'<img src="data:image/jpeg;base64,[^"]+" alt="(\w+), (real|simulated)">', report)
+    assert len(shown) == 22 and {name for name, _ in shown} >= {"grasp", "lift", "pass", "release", "place"}
