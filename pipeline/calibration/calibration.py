@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from pipeline.calibration.fit import SENSOR_MISFIT, FitResult, FitState, Fitter, joint_rmse
-from pipeline.calibration.parameters import CalibrationError, ModelParameter, with_values
+from pipeline.calibration.parameters import COM_SCALE_M, CalibrationError, ModelParameter, with_values
 from pipeline.calibration.trial import Trial, prepare
 from pipeline.divergence import Episode
 
@@ -35,6 +35,9 @@ class EstimatedParameter:
     """Ends of the 95 % interval; None if the parameter is not identified."""
     high: float | None
     identifiable: bool
+    bound: float | None = None
+    """Standard deviation that the sensors' noise allows at best (Cramer-Rao), in the parameter's unit; None if the
+    parameter is not identified."""
     reason: str = ""
     """Why it is not identified; empty if it is."""
 
@@ -97,13 +100,18 @@ def calibrate(
     fitter = Fitter(model, parameters, trials, os.cpu_count() or 1)
     first = fitter.start()
     left_before = fitter.residuals(first)
-    result = yield from _steps(fitter)
+    result = yield from _steps(fitter.run())
     if result.misfit > SENSOR_MISFIT:  # the log may lack actions between its samples
         linear = [one.on_course("linear", model.opt.timestep) for one in trials]
-        other = yield from _steps(Fitter(model, parameters, linear, os.cpu_count() or 1))
+        moving = Fitter(model, parameters, linear, os.cpu_count() or 1)
+        other = yield from _steps(moving.run())
         if other.misfit < BETTER_MISFIT * result.misfit:
-            result, trials = other, linear
+            fitter, result, trials = moving, other, linear
             others = [one.on_course("linear", model.opt.timestep) for one in others]
+    finer = fitter.finer()
+    ended = yield from _steps(finer.improve(result.state))
+    if finer.cost(ended.state) < fitter.cost(result.state):  # else the episodes are of a model with this time step
+        result = ended
     estimates = estimate(parameters, result)
     final = with_values(model, parameters, [one.value for one in estimates])
     calibrated = Fitter(final, (), trials, os.cpu_count() or 1)
@@ -125,9 +133,9 @@ def calibrate(
     )  # fmt: skip
 
 
-def _steps(fitter: Fitter) -> Generator[CalibrationStep, None, FitResult]:
+def _steps(fit: Iterator[tuple[int, FitState, float] | FitResult]) -> Generator[CalibrationStep, None, FitResult]:
     """Yield the steps of a fit and return its result."""
-    for step in fitter.run():
+    for step in fit:
         if isinstance(step, FitResult):
             return step
         yield CalibrationStep(step[0], step[2], step[1].delay)
@@ -149,15 +157,17 @@ def estimate(parameters: Sequence[ModelParameter], result: FitResult) -> tuple[E
     """
     spread = covariance(result, len(parameters))
     half = NORMAL_95 * np.sqrt(np.diag(spread)[: len(parameters)])
+    bounds = half / NORMAL_95 / np.sqrt(result.inflation)
     half += np.abs(result.step_shift[: len(parameters)]) + result.log_shift[: len(parameters)]
     estimates = []
     for number, (parameter, searched) in enumerate(zip(parameters, result.state.searched, strict=True)):
         if half[number] > MAX_HALF_WIDTH:
             reason = _reason(number, parameters, spread, result.information)
-            estimates.append(EstimatedParameter(parameter, parameter.initial, None, None, False, reason))
+            estimates.append(EstimatedParameter(parameter, parameter.initial, None, None, False, None, reason))
         else:
             low, high = (parameter.value(searched + sign * half[number]) for sign in (-1, 1))
-            estimates.append(EstimatedParameter(parameter, parameter.value(searched), low, high, True))
+            bound = float(bounds[number]) * (COM_SCALE_M if parameter.linear else parameter.value(searched))
+            estimates.append(EstimatedParameter(parameter, parameter.value(searched), low, high, True, bound))
     return tuple(estimates)
 
 

@@ -27,7 +27,7 @@ def to_json(calibration: Calibration, model_name: str) -> dict[str, Any]:
             {
                 "name": one.parameter.name, one.parameter.kind: one.parameter.element, "field": one.parameter.field,
                 "initial": one.parameter.initial, "value": one.value, "low": one.low, "high": one.high,
-                "identifiable": one.identifiable, "reason": one.reason,
+                "identifiable": one.identifiable, "noise_bound": one.bound, "reason": one.reason,
             }
             for one in calibration.estimates
         ],
@@ -89,7 +89,7 @@ def _report(calibration: Calibration, data: dict[str, Any]) -> str:
 
     rows = [
         (one.parameter.name, one.parameter.initial, one.value if one.identifiable else None, one.low, one.high,
-         one.reason or "identified")
+         one.bound, one.reason or "identified")
         for one in calibration.estimates
     ]  # fmt: skip
     errors: list[tuple[str, float, float | None]] = [("fitted", calibration.before, calibration.after)]
@@ -99,8 +99,9 @@ def _report(calibration: Calibration, data: dict[str, Any]) -> str:
         f"<h1>Calibration of {html.escape(data['model'])}</h1>",
         '<p class="note">Least squares over rollouts of the model under the episodes\' actions. Intervals are 95 % and '
         "contain the noise and the error of the time step; they hold if the model's structure is that of the robot. "
+        "The noise bound is the standard deviation that no estimate from these episodes can be below (Cramer-Rao). "
         "SI units.</p>",
-        html_table(("Parameter", "Before", "After", "Low", "High", "Note"), rows),
+        html_table(("Parameter", "Before", "After", "Low", "High", "Noise bound", "Note"), rows),
         "<h2>Error over all joints (rad; m for slides)</h2>",
         html_table(("Episodes", "Before", "After"), errors),
         f"<p>The sensors are {calibration.delay * 1000:.1f} ms late ({calibration.delay_low * 1000:.1f} to "

@@ -94,12 +94,7 @@ export class Sources {
       "div.slot",
       { "data-slot": name },
       h("strong", {}, title),
-      h(
-        "span.choosers",
-        {},
-        input(t("File …"), { multiple: true }),
-        input(t("Folder …"), { webkitdirectory: true }),
-      ),
+      h("span.choosers", {}, input(t("File …"), { multiple: true }), input(t("Folder …"), { webkitdirectory: true })),
       menu,
       shown,
     );

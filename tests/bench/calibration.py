@@ -48,7 +48,7 @@ def study(count: int) -> None:
     """Print errors, coverage of the intervals, held-out errors and times of `count` planted models."""
     random, model = np.random.default_rng(1), mujoco.MjModel.from_xml_string(arm_xml())
     parameters = [*default_parameters(model, JOINTS, []), parameter(model, "body", "payload", "mass")]
-    errors, held, seconds, ratios = defaultdict(list), [], [], []
+    errors, bounds, held, seconds, ratios = defaultdict(list), defaultdict(list), [], [], []
     for number in range(count):
         truth = planted(random)
         episodes = [record(xml_of(truth), 100 * number + i) for i in range(4)]
@@ -61,12 +61,16 @@ def study(count: int) -> None:
         for one in result.estimates:
             true = truth[one.parameter.name]
             errors[one.parameter.field].append(abs(one.value / true - 1))
+            assert one.bound is not None
+            bounds[one.parameter.field].append(one.bound / true)
             held.append(one.low is not None and one.high is not None and one.low <= true <= one.high)
         print(f"{number}: {seconds[-1]:.1f} s, error {result.before:.4f} -> {result.after:.4f} rad, held out "
               f"{result.held_out_before:.4f} -> {result.held_out_after:.4f}", flush=True)  # fmt: skip
     for field, values in errors.items():
+        bound = np.array(bounds[field])
         print(f"{field}: median error {np.median(values):.2%}, 95 % below {np.quantile(values, 0.95):.2%}, "
-              f"largest {max(values):.2%}")  # fmt: skip
+              f"largest {max(values):.2%}; Cramer-Rao standard deviation: median {np.median(bound):.2%}, largest "
+              f"{bound.max():.2%}; errors within 1.96 of it: {np.mean(values <= 1.96 * bound):.0%}")  # fmt: skip
     print(f"intervals hold the truth: {sum(held)} of {len(held)}; held-out error after / before: largest "
           f"{max(ratios):.2f}; seconds: median {np.median(seconds):.1f}, largest {max(seconds):.1f}")  # fmt: skip
 

@@ -16,6 +16,7 @@ from pipeline.calibration import (
     Calibration,
     CalibrationError,
     calibrate,
+    default_parameters,
     parameter,
     read_model,
     read_parameters,
@@ -94,6 +95,22 @@ def test_the_calibrated_model_loads_alone_with_the_values_of_the_json(calibrated
         number = parameter(model, one.parameter.kind, one.parameter.element, one.parameter.field).initial
         assert number == pytest.approx(read[one.parameter.name]["value"], rel=1e-5)
     assert data["held_out_after"] == calibrated.held_out_after
+
+
+def test_friction_losses_are_found_where_the_first_minimum_is_a_worse_one():
+    """From the model's own values the search ends 3.7 % beside the shoulder's friction loss, within the noise."""
+    frictions = {"turn": 1.072, "shoulder": 0.678, "elbow": 0.489}
+    truth = arm_xml({**MASSES, "payload": 0.3761}, (1.507, 1.055, 0.985), tuple(frictions.values()))
+    model = mujoco.MjModel.from_xml_string(arm_xml())
+    chosen = [*default_parameters(model, list(frictions), []), parameter(model, "body", "payload", "mass")]
+    *_, result = calibrate(model, chosen, [record(truth, 700200 + number) for number in range(4)])
+    assert isinstance(result, Calibration)
+    found = {one.parameter.element: one for one in result.estimates if one.parameter.field == "frictionloss"}
+    for joint, value in frictions.items():
+        one = found[joint]
+        assert abs(one.value / value - 1) < 0.02
+        assert one.low is not None and one.high is not None and one.low < value < one.high
+        assert one.bound is not None and one.bound < 0.02 * value
 
 
 def test_a_log_coarser_than_the_commands_still_gives_values_whose_intervals_hold_the_truth(monkeypatch):
