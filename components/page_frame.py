@@ -60,7 +60,9 @@ class Gallery(Component):
     title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names}; delete {names, confirmed}; undo
     {id}. Those that change projects are answered by {note, undo, problems}, or a {question} that `confirmed` answers.
 
-    effort {the same words and filters} is answered by {summary, frames, looked_at, total}, agreement by {pairs, most}.
+    effort {the same words and filters} is answered by {summary, frames, looked_at, total}, agreement by {pairs, most};
+    sets, make_set {names, name, test, seed, by_source, about, licence} and remove_set {name} by {sets, formats, note};
+    export_set {name, format} and set_export {job} by {job, done, of, running, address, left_out, more}.
 
     Event: `open` {kind, name}.
     """

@@ -119,12 +119,14 @@ def same_frames(folders: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def agreements(folders: Iterable[Path]) -> Iterator[tuple[Path, Path, Agreement]]:
-    """Yield the agreement of each two projects of one frame; those that cannot be read are left out."""
+    """Yield the agreement of each two projects of one frame; those without masks are left out."""
     for first, second in same_frames(folders):
         try:
-            yield first, second, agreement(read_annotation(first), read_annotation(second))
+            annotations = read_annotation(first), read_annotation(second)
         except (StudioError, OSError, ValueError):
             continue
+        if all(one.masks for one in annotations):
+            yield first, second, agreement(*annotations)
 
 
 def _covered(one: Annotation) -> np.ndarray | None:

@@ -4,6 +4,7 @@ import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
 import { effortPanel } from "/static/gallery/effort_panel.js";
 import { cards, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
+import { setsPanel } from "/static/gallery/sets_panel.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
 
@@ -91,6 +92,7 @@ export class ProjectBoard {
   buildTools() {
     this.review = h("button.studio-button", { onclick: () => this.startReview() });
     this.panels = {
+      sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
       effort: { title: t("Effort"), content: () => effortPanel(this.ask, this.search()) },
     };
     for (const [name, panel] of Object.entries(this.panels))
@@ -114,7 +116,7 @@ export class ProjectBoard {
     const { title, content } = this.panels[this.opened];
     const show = (...shown) => {
       const close = { "aria-label": t("Close"), onclick: () => this.openPanel(null) };
-      fill(this.panel, h("h2", {}, title, h("button.studio-button.plain", close, "✕")), shown);
+      fill(this.panel, h("div.panel-head", {}, h("h2", {}, title), h("button.studio-button.plain", close, "✕")), shown);
     };
     show(h("p.muted", {}, t("Loading …")));
     const loaded = await content();

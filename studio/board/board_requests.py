@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
+from studio.board import set_requests
 from studio.board.board import Act, Board
 from studio.board.effort_requests import agreement_answer, effort_answer
 from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
+from studio.board.set_requests import SetExports
 from studio.pages.wording import STAGE_TITLES
 from studio.server.endpoints import Endpoint, PageToken
 from studio.server.errors import RequestError
@@ -30,9 +32,9 @@ AGES = (
 """How an age is written, with the seconds of its unit."""
 
 
-def endpoint(board: Board, token: PageToken) -> Endpoint:
+def endpoint(board: Board, exports: SetExports, token: PageToken) -> Endpoint:
     """Return the endpoint of the gallery's project board."""
-    return Endpoint(HANDLERS, token.context(board))
+    return Endpoint(HANDLERS | set_requests.handlers(board, exports), token.context(board))
 
 
 def first_page(board: Board) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import gradio as gr
 from components.page_frame import FramePicker, Gallery
 from studio.board.board import Board
 from studio.board.board_requests import endpoint
+from studio.board.set_requests import SetExports
 from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
 from studio.pages.page_shell import EVENT_SETTINGS, Shell
@@ -14,7 +15,7 @@ from studio.server.endpoints import Endpoint, PageToken
 from studio.server.notices import with_notices
 
 
-def build(shell: Shell, board: Board) -> None:
+def build(shell: Shell, board: Board, exports: SetExports) -> None:
     gr.HTML(
         '<h1 class="welcome">From one RGB-D frame to a solved task</h1>'
         '<p class="welcome">Start with a frame of your own, or open a sample scene.</p>',
@@ -24,7 +25,7 @@ def build(shell: Shell, board: Board) -> None:
     drop = gr.File(label=f"A frame of your own: {ACCEPTED}", file_count="multiple", elem_id="drop", height=118)
     picker = FramePicker(answer=Endpoint({"preview": frame_preview}, lambda _: (uploads,), default_kind="preview"))
     token = PageToken()
-    gallery = Gallery(answer=endpoint(board, token))
+    gallery = Gallery(answer=endpoint(board, exports, token))
     shell.show(gallery, lambda session: gallery_record(board, token.value) if session is None else None)
     shell.open_on_message(gallery.open, partial(open_gallery_item, sessions))
     shell.open_on_message(picker.open, partial(open_uploaded_frame, sessions, uploads))

@@ -18,6 +18,7 @@ from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import viewer
 from studio.board.board import Board
+from studio.board.set_requests import SetExports
 from studio.compare import routes as compare_routes
 from studio.compare.comparisons import Comparisons
 from studio.library import thumbnails
@@ -62,12 +63,15 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
-    comparisons = Comparisons(views, sessions)
+    comparisons, exports = Comparisons(views, sessions), SetExports()
     compare_routes.mount(app, comparisons)
+    exports.mount(app)
     uploads = UploadFolder()
     gr.mount_gradio_app(
         app,
-        build_page(sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library, comparisons),
+        build_page(
+            sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library, comparisons, exports
+        ),
         path="/",
         auth=access.accepts if access.logins else None,
         auth_message="After five wrong passwords, wait a few minutes before you try again.",
@@ -93,6 +97,7 @@ def build_page(
     selection: ModelSelection,
     shared_library: SharedLibrary,
     comparisons: Comparisons,
+    exports: SetExports,
 ) -> gr.Blocks:
     """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
     shell, board = Shell(sessions), Board(sessions)
@@ -102,7 +107,7 @@ def build_page(
             top_bar = TopBar()
             review_queue.build(shell, board)
             with gr.Column(elem_id="home", visible=False) as home:
-                gallery.build(shell, board)
+                gallery.build(shell, board, exports)
             with gr.Row(elem_id="bench", visible=False) as bench:
                 with gr.Column(elem_id="left"):
                     objects_left = ObjectList()

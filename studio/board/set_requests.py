@@ -1,0 +1,173 @@
+"""Requests of the gallery about sets of accepted projects, and their export in the background."""
+
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse, PlainTextResponse
+
+from pipeline import plugins
+from pipeline.curation.project_sets import (
+    ProjectSet,
+    SetSettings,
+    export_set,
+    make_set,
+    read_set,
+    read_sets,
+    remove_set,
+)
+from pipeline.errors import StudioError
+from studio.board.board import Board
+from studio.server import background
+from studio.server.errors import RequestError
+from studio.server.notices import error_message
+from studio.texts import t, translated
+
+
+@dataclass(eq=False)
+class SetExport:
+    """A set that is written to a zip in the background."""
+
+    chosen: ProjectSet
+    workspace: Path
+    folder: tempfile.TemporaryDirectory
+    done: int = 0
+    left_out: list[str] = field(default_factory=list)
+    error: str = ""
+    task: background.BackgroundTask | None = None
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder.name) / f"{self.chosen.name}.zip"
+
+    def run(self, exporter: str, stop: threading.Event) -> None:
+        with closing(export_set(self.workspace, self.chosen, exporter, self.path)) as steps:
+            for step in steps:
+                if step in self.chosen.split:
+                    self.done += 1
+                else:
+                    self.left_out.append(step)
+                if stop.is_set():
+                    return
+
+
+class SetExports:
+    """The exports of the sets since the studio started, the last one of each workspace. May be used from any thread."""
+
+    def __init__(self):
+        self._exports: dict[str, SetExport] = {}
+
+    def start(self, board: Board, name: str, exporter: str) -> str:
+        """Export a set; return a token for it. Raises StudioError."""
+        if exporter not in plugins.entries("exporters"):
+            raise RequestError("The studio does not know this format; reload the page.")
+        workspace = board.sessions.workspace
+        for token, other in list(self._exports.items()):
+            if other.workspace == workspace:
+                self.stop(token)
+                del self._exports[token]
+        folder = tempfile.TemporaryDirectory(prefix="grs-studio-set-", ignore_cleanup_errors=True)
+        export, token = SetExport(read_set(workspace, name), workspace, folder), secrets.token_urlsafe(16)
+
+        def failed(error: Exception) -> None:
+            export.error = error_message(error)
+
+        self._exports[token] = export
+        export.task = background.start(f"export of {name}", lambda stop: export.run(exporter, stop), failed)
+        return token
+
+    def get(self, token: object) -> SetExport:
+        """Return an export. Raises RequestError if another one took its place."""
+        if (found := self._exports.get(str(token))) is None:
+            raise RequestError("This export is no longer there; start it again.")
+        return found
+
+    def stop(self, token: object) -> None:
+        task = self.get(token).task
+        if task:
+            task.stop()
+
+    def mount(self, app: FastAPI) -> None:
+        """Add the route of the files."""
+
+        @app.get("/set/{token}/{name}", include_in_schema=False)
+        def exported(token: str, name: str) -> Response:
+            try:
+                path = self.get(token).path
+            except StudioError as error:
+                return PlainTextResponse(str(error), 404)
+            return FileResponse(path, filename=path.name) if path.is_file() else PlainTextResponse("Not ready.", 404)
+
+
+def handlers(board: Board, exports: SetExports) -> dict[str, Callable[[Board, dict], dict]]:
+    """Return the handlers of requests about sets, by kind."""
+
+    def start(_: Board, request: dict) -> dict:
+        return status(board, {"job": exports.start(board, str(request.get("name")), str(request.get("format")))})
+
+    def status(_: Board, request: dict) -> dict:
+        token = str(request.get("job"))
+        export = exports.get(token)
+        running = export.task is not None and export.task.running
+        record: dict[str, Any] = {"job": token, "done": export.done, "of": len(export.chosen.split), "running": running}
+        if export.error:
+            raise RequestError(translated(export.error))
+        if not running and export.path.is_file():
+            record["address"] = f"/set/{token}/{export.path.name}"
+        return record | {"left_out": export.left_out[:5], "more": max(0, len(export.left_out) - 5)}
+
+    def stop(_: Board, request: dict) -> dict:
+        exports.stop(request.get("job"))
+        return {}
+
+    return {
+        "sets": sets_answer, "make_set": _make, "remove_set": _remove, "export_set": start, "set_export": status,
+        "stop_set_export": stop,
+    }  # fmt: skip
+
+
+def sets_answer(board: Board, _: dict) -> dict[str, Any]:
+    """Return {sets, formats}."""
+    sets = read_sets(board.sessions.workspace)
+    return {"sets": [_set_record(one) for one in sets], "formats": sorted(plugins.entries("exporters"))}
+
+
+def _set_record(one: ProjectSet) -> dict[str, Any]:
+    splits = list(one.split.values())
+    return {
+        "name": one.name,
+        "train": splits.count("train"),
+        "test": splits.count("test"),
+        "about": one.settings.about,
+        "licence": one.settings.licence,
+        "seed": one.settings.seed,
+        "by_source": one.settings.by_source,
+    }
+
+
+def _make(board: Board, request: dict) -> dict[str, Any]:
+    share, seed = request.get("test"), request.get("seed")
+    if not isinstance(share, int | float) or type(seed) is not int:
+        raise RequestError("Write ordinary numbers for the share of the test split and the seed.")
+    texts = {key: " ".join(str(request.get(key) or "").split()) for key in ("name", "about", "licence")}
+    settings = SetSettings(
+        float(share), seed, request.get("by_source") is True, about=texts["about"], licence=texts["licence"]
+    )
+    names = [one for one in request.get("names") or () if isinstance(one, str)]
+    for name in names:
+        board.folder(name)
+    made = make_set(board.sessions.workspace, texts["name"], names, settings)
+    n = len(made.split)
+    note = t("Set {name} made of {n} project.|Set {name} made of {n} projects.", name=made.name, n=n)
+    return sets_answer(board, {}) | {"note": note}
+
+
+def _remove(board: Board, request: dict) -> dict[str, Any]:
+    remove_set(board.sessions.workspace, str(request.get("name")))
+    return sets_answer(board, {})
