@@ -5,7 +5,7 @@ export MUJOCO_GL ?= egl
 export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
-.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin lock sample-scenes chaos fuzz load pictures
+.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin eval-appearance lock sample-scenes chaos fuzz load pictures
 
 setup:
 	@scripts/setup
@@ -50,6 +50,9 @@ eval-match: setup  # the library's assets chosen for real objects, on ../shared/
 
 eval-twin: setup   # twins of drawn scenes against their exact truth
 	@$(bin)/python -m tests.bench.twin $(ARGS)
+
+eval-appearance: setup  # how alike photograph and twin look; build/appearance.png shows them side by side
+	@$(bin)/python -m tests.bench.appearance $(ARGS)
 
 bench-router: setup  # programs with one fault each: which side is chosen, what is repaired
 	@$(bin)/python -m tests.bench.router $(ARGS)

@@ -12,6 +12,7 @@ from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
+from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
@@ -48,7 +49,8 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "settling the objects", 1, 3)
     scene, reports = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
-    scene = replace(scene, table_png=_table_picture(project, inputs, table_slab(scene)))
+    picture = _table_picture(project, inputs, table_slab(scene))
+    scene = replace(scene, table_png=picture, light=estimate_light(project.frame, inputs.segments, scene))
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
 

@@ -94,6 +94,16 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False)
+class Light:
+    """The main light of the photograph, as its shading and shadows tell it."""
+
+    direction: np.ndarray
+    """Unit vector from the table towards the light, in world axes, of shape (3,)."""
+    spread: float
+    """Angle in radians within which four of five bootstrap estimates lie."""
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """Everything that the MuJoCo model of a table needs."""
 
@@ -107,3 +117,5 @@ class Scene:
     """Intrinsics of the photograph's camera. None leaves the camera "photo" out of the model."""
     table_png: bytes | None = None
     """Picture of the table's top for its slab (mjcf/table_picture.py), rows from its far side. None: `table_rgb`."""
+    light: Light | None = None
+    """The photograph's main light; None if it could not be estimated, and a default direction is used."""

@@ -14,7 +14,7 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.mjcf import builder
-from pipeline.scene.placement import MachinePose, Placement, Scene, SceneError
+from pipeline.scene.placement import Light, MachinePose, Placement, Scene, SceneError
 from pipeline.store import write_json
 
 _PLAIN_FIELDS = (
@@ -54,6 +54,7 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
         "camera": asdict(scene.intrinsics) if scene.intrinsics else None,
         "table": np.asarray(scene.table).tolist(),
         "table_rgb": [int(c) for c in scene.table_rgb],
+        "light": {"direction": scene.light.direction.tolist(), "spread": scene.light.spread} if scene.light else None,
         "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
     }
 
@@ -103,12 +104,24 @@ def read_scene(project_dir: Path) -> Scene:
             table_png=picture.read_bytes()
             if (picture := project_dir / "scene" / builder.TABLE_PICTURE).exists()
             else None,
+            light=_light_from_json(data.get("light")),
         )
     except FileNotFoundError as error:
         raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
         raise SceneError(f"{project_dir.name}/scene.json is damaged ({reason}); build the scene again") from error
+
+
+def _light_from_json(data: dict | None) -> Light | None:
+    """Return the light; None if it was not estimated. Raises ValueError for a direction of no length."""
+    if data is None:
+        return None
+    direction = np.array(data["direction"], float)
+    length = float(np.linalg.norm(direction))
+    if direction.shape != (3,) or not 1e-6 < length < np.inf:
+        raise ValueError("the light has no direction")
+    return Light(direction / length, float(data["spread"]))
 
 
 def _placement_from_json(data: dict, project_dir: Path) -> Placement:

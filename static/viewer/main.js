@@ -154,7 +154,7 @@ function show(next, pack) {
     renderer.scene.add(twin.root);
     twin.resize(...renderer.size);
     twin.showCollisions($("collision").getAttribute("aria-pressed") === "true");
-    renderer.illuminate(twin.bounds());
+    renderer.illuminate(twin.bounds(), header.light);
   }
   adjust.show(twin);
   joints.show(header.joints, twin.names);

@@ -4,6 +4,7 @@ import * as THREE from "three";
 const SLOW_FRAME_MS = 80; // frames slower than this reduce quality
 const BACKDROP = "#cdd2d8"; // the floor fades into it; the page's #viewport continues it
 const FADE_M = [1.5, 6];
+const DEFAULT_LIGHT = [-0.45, -0.35, 1.1]; // towards it, in a model that has no main light
 
 export class Renderer {
   constructor(canvas, element) {
@@ -39,10 +40,11 @@ export class Renderer {
     return [this.element.clientWidth, this.element.clientHeight];
   }
 
-  /** Places the light so that its shadows cover the sphere. */
-  illuminate({ center, radius }) {
+  /** Places the light in a direction, [x, y, z] towards it, so that its shadows cover the sphere. */
+  illuminate({ center, radius }, towards) {
     const reach = Math.max(radius * 1.6, 0.25);
-    this.sun.position.copy(center).add(new THREE.Vector3(-0.45, -0.35, 1.1).multiplyScalar(4 * reach));
+    const direction = new THREE.Vector3(...(towards ?? DEFAULT_LIGHT)).normalize();
+    this.sun.position.copy(center).add(direction.multiplyScalar(5 * reach));
     this.sun.target.position.copy(center);
     Object.assign(this.sun.shadow.camera, {
       left: -reach,

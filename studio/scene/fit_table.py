@@ -1,9 +1,10 @@
 """The table of fits on the scene page, and the labels of the twin's objects in the viewer."""
 
+import math
 from typing import Any
 
 from pipeline.run.object_words import ObjectWords, object_words
-from pipeline.scene import Placement
+from pipeline.scene import Placement, Scene
 from pipeline.scene.articulation import moving_parts
 from studio.objects.object_records import object_records
 from studio.sessions.session import Session
@@ -26,7 +27,7 @@ def fit_table(session: Session | None) -> dict[str, Any]:
     words = object_words(session.project) if session else ObjectWords()
     return {
         "rows": rows,
-        "notes": [note for placement in scene.placements for note in _notes(placement, words.of(placement.name))]
+        "notes": [note for p in scene.placements for note in _notes(p, words.of(p.name))] + [_light_note(scene)]
         if scene
         else [],
         "waiting": translated(words.in_words(session.project.error("scene"))) if session else "",
@@ -43,6 +44,15 @@ def viewer_labels(session: Session) -> dict[str, Any]:
         "names": {record["name"]: record["words"] for record in objects},
         "parts": {p.name: {part.joint: part.name for part in moving_parts(p)} for p in articulated},
     }
+
+
+def _light_note(scene: Scene) -> str:
+    if scene.light is None:
+        return t("Light: default direction. The photograph does not show clearly where its light comes from.")
+    return t(
+        "Light: direction estimated from shading and shadows (± {angle}°).",
+        angle=max(5, round(math.degrees(scene.light.spread))),
+    )
 
 
 def _notes(placement: Placement, name: str) -> list[str]:

@@ -14,6 +14,7 @@ import cv2
 import mujoco
 import numpy as np
 
+from pipeline.scene.mjcf.builder import MAIN_LIGHT
 from studio.viewer.joints import movable_joints
 from studio.viewer.photo_camera import PhotoCamera
 
@@ -97,10 +98,18 @@ def pack(
         "grasps": grasps,
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),
+        "light": _towards_light(model),
     }
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 4)
     return struct.pack("<I", len(text)) + text + arrays.joined()
+
+
+def _towards_light(model: mujoco.MjModel) -> list[float] | None:
+    """Return the unit vector towards the twin's main light in world axes; None for a model without it."""
+    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_LIGHT, MAIN_LIGHT) < 0:
+        return None
+    return (-model.light(MAIN_LIGHT).dir).tolist()
 
 
 def _bodies(model: mujoco.MjModel, objects: Sequence[str]) -> list[dict]:

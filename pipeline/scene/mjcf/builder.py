@@ -25,6 +25,12 @@ TABLE_MARGIN_M = 0.10
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
 FLOOR_Z = -0.75
+MAIN_LIGHT = "main"
+"""Name of the light that casts shadows."""
+DEFAULT_LIGHT = (-0.25, -0.2, 1.0)
+"""Direction towards the main light where the photograph does not tell it."""
+LIGHT_DISTANCE_M = 2.1
+"""Distance of the main light from the middle of the table."""
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
@@ -160,9 +166,11 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
                      rgb1=[0.86, 0.88, 0.90], rgb2=[0.62, 0.66, 0.70], width=64, height=384)  # fmt: skip
     centre, half, yaw = table_slab(scene)
+    towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
+    towards = towards / np.linalg.norm(towards)
     # a spot light: a directional light's shadows speckle large flat surfaces
-    spec.worldbody.add_light(type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[*(centre - [0.5, 0.4]), 2],
-                             dir=[0.25, 0.2, -1], cutoff=60, exponent=1,
+    spec.worldbody.add_light(name=MAIN_LIGHT, type=mujoco.mjtLightType.mjLIGHT_SPOT, dir=-towards,
+                             pos=np.append(centre, 0) + LIGHT_DISTANCE_M * towards, cutoff=60, exponent=1,
                              diffuse=[0.5] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
     table = spec.worldbody.add_geom(
         name="table", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*centre, -TABLE_THICKNESS_M / 2],

@@ -1,0 +1,1 @@
+"""How alike photograph and twin look, and where the light comes from."""

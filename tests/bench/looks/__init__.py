@@ -1,1 +1,0 @@
-"""How alike photograph and twin look."""
