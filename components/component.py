@@ -41,6 +41,7 @@ class Component(gr.HTML):
             value: shown at first.
             answer: answers the script's requests, `server.ask(request)`, outside Gradio's queue.
         """
+        self.answer = answer
         template, style, address = _browser_files(self.folder, self.patterns)
         if answer is not None:
 
@@ -81,13 +82,13 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
     return (
         (own / "template.html").read_text(encoding="utf-8"),
         "\n".join(path.read_text(encoding="utf-8") for path in styles),
-        f"/static/{folder}/script.js?{script.stat().st_mtime_ns:x}",
+        f"static/{folder}/script.js?{script.stat().st_mtime_ns:x}",
     )
 
 
 _LOAD = """
 const events = {events};
-import({address}).then((script) => {{
+import(new URL({address}, document.baseURI)).then((script) => {{
   const draw = script.default({{ element, props, trigger, server, upload }});
   const drawValue = () => draw(JSON.parse(props.value));
   drawValue();

@@ -4,15 +4,16 @@ from components.component import Component
 
 
 class TopBar(Component):
-    """Value: {project, reached, title, saved, decided, can_undo, can_redo, undo, redo, services: [{what, name, note,
-    live}]}.
+    """Value: {project, reached, title, saved, decided, can_undo, can_redo, undo, redo, editor, state_address, version,
+    services: [{what, name, note, live}]}.
 
     project is null in the gallery; `reached` is the name of the furthest step; `decided` counts the recorded decisions,
-    undos included.
-    Events: `home`, `undo`, `redo`, and `refresh` when a person returns to the page.
+    undos included. `editor` is the login of the person who edits; `state_address` answers {editor, version, idle}.
+    Events: `home`, `undo`, `redo`, `take_over`, and `refresh` when a person returns to the page, or another one changed
+    the project.
     """
 
-    folder, event_names = "top_bar", ("home", "undo", "redo", "refresh")
+    folder, event_names = "top_bar", ("home", "undo", "redo", "take_over", "refresh")
     patterns = ("spinner",)
 
 
@@ -36,8 +37,8 @@ class Inspector(Component):
 
 
 class StatusBar(Component):
-    """Value: {running, message, done, of, log: [{at, text, kind}], protection: {state, title, question}, guide: {step:
-    {note, next, title}}, update}.
+    """Value: {running, message, done, of, log: [{at, text, kind, by}], protection: {state, title, question}, guide:
+    {step: {note, next, title}}, update}.
 
     `protection` says whether programs are confined on this machine: `state` is "confined", "refused" or "agreed";
     `question` is asked before `agree`. Request: {drawn} when the page has drawn the update of that name.

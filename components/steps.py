@@ -110,9 +110,12 @@ class RoundTimeline(Component):
 
 class Results(Component):
     """Value: {solved, sentence, seeds: [{seed, reward, success, crash, why}], robots: [{name, title, note, chosen}],
-    busy, video, failure: {video, seed, instant}, exports: [{name, address}], stages: [{stage, state, source}]}.
+    busy, video, failure: {video, seed, instant}, exports: [{name, address}], stages: [{stage, state, source}],
+    decisions: [{at, by, text}], the newest first, token, shares}. `shares` says whether links to the project can be
+    made.
 
-    Event: `solve` {robot}.
+    Requests are {token, kind, ...}, answered by {links: [{id, expires, by}]} or {error}: links; share {days}, answered
+    by the link's {token} too; revoke {id}. Event: `solve` {robot}.
     """
 
     folder, event_names = "results", ("solve",)

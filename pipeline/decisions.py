@@ -90,6 +90,8 @@ _NUMBER_KEYS = frozenset(
 _LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters"))
 
 
+UNNAMED = "human"
+"""Who decided, in a studio without logins."""
 MAX_DISPLAY_NAME = 60
 """Characters."""
 
@@ -121,7 +123,8 @@ class Decision:
     data: Mapping[str, Any]
     at: float = field(default_factory=time.time)
     """Seconds since 1970."""
-    by: str = "human"
+    by: str = UNNAMED
+    """Login of the person who decided."""
 
     def __post_init__(self):
         if self.kind not in DECISION_DATA:

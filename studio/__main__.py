@@ -29,6 +29,7 @@ from studio.commands import (
     run,
     segment,
     serve,
+    user,
     vary,
 )
 from studio.commands.options import BAD_INPUT, OUR_FAULT
@@ -53,6 +54,7 @@ COMMANDS = (
     export,
     ablation,
     library,
+    user,
     evaluate,
     evaluate_policy,
 )

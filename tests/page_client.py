@@ -97,13 +97,16 @@ class PageClient:
 
     async def _read(self) -> None:
         address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
-        async with self.http.stream("GET", address, timeout=None) as stream:
-            stream.raise_for_status()
-            async for line in stream.aiter_lines():
-                if line.startswith("data:"):
-                    async with self.changed:
-                        self._take(json.loads(line[5:]))
-                        self.changed.notify_all()
+        is_first = True
+        while is_first or self.is_following:  # a stream ends with its last event, perhaps just after the next was sent
+            is_first = False
+            async with self.http.stream("GET", address, timeout=None) as stream:
+                stream.raise_for_status()
+                async for line in stream.aiter_lines():
+                    if line.startswith("data:"):
+                        async with self.changed:
+                            self._take(json.loads(line[5:]))
+                            self.changed.notify_all()
 
     def _take(self, message: dict[str, Any]) -> None:
         id, kind = str(message.get("event_id")), message["msg"]
@@ -121,7 +124,7 @@ class PageClient:
                     self.properties.setdefault(name, {}).update(changed)
                 else:
                     is_ours = isinstance(value, str) and bool(properties.get("js_on_load"))
-                    self.values[name] = json.loads(value) if is_ours else value
+                    self.values[name] = json.loads(str(value)) if is_ours else value
             self._report_drawn()
         if kind == "process_completed":
             assert message["success"], message
@@ -197,6 +200,6 @@ async def open_page(http: httpx.AsyncClient, project: str = "", wait: bool = Tru
 
 def connect(address: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     """Return a client of the studio at that address that sends what a browser sends."""
-    headers = {"origin": address.rstrip("/"), "sec-fetch-site": "same-origin"}
+    headers = {"origin": "/".join(address.split("/")[:3]), "sec-fetch-site": "same-origin"}
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=2)
     return httpx.AsyncClient(base_url=address, headers=headers, transport=transport, limits=limits, timeout=TIMEOUT)

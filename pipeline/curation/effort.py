@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.decisions import Decision, DecisionError, read_log
+from pipeline.decisions import UNNAMED, Decision, DecisionError, read_log
 from pipeline.errors import StudioError
 from pipeline.project.curation import read_curation
 
@@ -71,7 +71,7 @@ class EffortSummary:
 def frame_effort(folder: Path) -> FrameEffort | None:
     """Return the effort on the project in a folder; None if no person decided anything, or the log is damaged."""
     try:
-        decisions = [one for one in read_log(folder / "decisions.jsonl") if one.by == "human"]
+        decisions = read_log(folder / "decisions.jsonl")
     except (DecisionError, OSError):
         return None
     if not decisions:
@@ -87,6 +87,7 @@ def frame_effort(folder: Path) -> FrameEffort | None:
     ids = [id for one in corrected if isinstance(id := one.data.get("id"), int)]
     measured = sum(float(one.data["seconds"]) for one in reviews)
     people = {str(one.data["person"]) for one in reviews if one.data.get("person")} | {read_curation(folder).by}
+    people |= {one.by for one in decisions} - {UNNAMED}
     return FrameEffort(
         name=folder.name,
         seconds=measured if reviews else sum(working_gaps(one.at for one in decisions)),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.decisions import Decision, clean_display_name
+from pipeline.decisions import UNNAMED, Decision, clean_display_name
 from pipeline.project.decision_log import DecisionLog
 from pipeline.project.stage_record import ProjectError, StageRecord
 from pipeline.router import next_round_number
@@ -20,6 +20,8 @@ class ProjectFolder:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self.author: Callable[[], str] = lambda: UNNAMED
+        """Returns the name of the person who decides now; it is kept with each decision."""
         self._lock = threading.RLock()
         self._writer: WriterLock | None = None
         self._read()
@@ -97,7 +99,8 @@ class ProjectFolder:
         """Record several decisions, kind and data: all of them, or none if that fails. Raises as `decide` does."""
         with self._lock:
             self.begin_writing()
-            self._append(*(Decision(kind, self._complete(kind, data)) for kind, data in decisions))
+            by = self.author()
+            self._append(*(Decision(kind, self._complete(kind, data), by=by) for kind, data in decisions))
 
     def undo(self) -> Decision | None:
         """Undo the last decision and return it; None if there is nothing to undo."""
@@ -130,7 +133,7 @@ class ProjectFolder:
             self.begin_writing()
             decision = following()
             if decision is not None:
-                self._append(Decision(kind, {}))
+                self._append(Decision(kind, {}, by=self.author()))
             return decision
 
     def _complete(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ export default function mount({ element, server, upload }) {
   /** Offers the report of a comparison; null while there is none. */
   function setReport(token) {
     reportLink.hidden = !token;
-    if (token) reportLink.href = `/compare/${token}/report.html`;
+    if (token) reportLink.href = `compare/${token}/report.html`;
   }
 
   const canRepeat = () => job?.state === "done";

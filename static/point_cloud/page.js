@@ -127,9 +127,9 @@ function show(bytes) {
 
 async function load() {
   const address = location.hash.slice(1);
-  if (!address.startsWith("/project/")) return;
+  if (!address.startsWith("project/")) return;
   try {
-    const answer = await fetch(address);
+    const answer = await fetch(`../../${address}`);
     if (!answer.ok) throw new Error(await answer.text());
     const bytes = await answer.arrayBuffer();
     if (address === location.hash.slice(1)) show(bytes);

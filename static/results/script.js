@@ -1,4 +1,6 @@
 import { fill, h } from "/static/studio/dom.js";
+import { ShareLinks } from "/static/results/share_links.js";
+import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 
 const BUTTONS = { zip: t("Download zip"), html: t("Share as web page"), mp4: t("Share as video") };
@@ -23,10 +25,12 @@ function formatMenu(formats, chosen, choose) {
   );
 }
 
-export default function mount({ element, trigger }) {
+export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".results");
   let format = "",
-    shown = null;
+    shown = null,
+    isProvenanceOpen = false;
+  const share = new ShareLinks(asker(server, () => ({ token: shown?.token })));
   const choose = (name) => {
     format = name;
     draw(shown);
@@ -34,6 +38,7 @@ export default function mount({ element, trigger }) {
   const draw = (value) => {
     shown = value;
     if (!value?.stages) return fill(root);
+    share.show(value.token, value.shares);
     const seeds = value.seeds ?? [],
       failed = seeds.filter((seed) => !seed.success);
     const failureTime =
@@ -191,6 +196,43 @@ export default function mount({ element, trigger }) {
           ),
         ),
       ),
+      value.decisions?.length
+        ? h(
+            "details.panel.box.wide.provenance",
+            {
+              open: isProvenanceOpen,
+              ontoggle: ({ target }) => {
+                isProvenanceOpen = target.open;
+              },
+            },
+            h(
+              "summary",
+              {},
+              h("h4", {}, t("Provenance: {n} decision|Provenance: {n} decisions", { n: value.decisions.length })),
+            ),
+            h(
+              "table",
+              {},
+              h(
+                "thead",
+                {},
+                h(
+                  "tr",
+                  {},
+                  [t("When"), t("Who"), t("Decision")].map((title) => h("th", {}, title)),
+                ),
+              ),
+              h(
+                "tbody",
+                {},
+                value.decisions.map((one) =>
+                  h("tr", {}, h("td.faint", {}, one.at), h("td", {}, one.by), h("td", {}, one.text)),
+                ),
+              ),
+            ),
+          )
+        : null,
+      share.element,
     );
   };
   return draw;

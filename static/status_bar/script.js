@@ -79,7 +79,14 @@ export default function mount({ element, trigger, server }) {
     if (!isOpen) return;
     fill(
       logElement,
-      log.map((line) => h(`div.line.${line.kind}`, {}, h("time", {}, line.at), h("span", {}, line.text))),
+      log.map((line) =>
+        h(
+          `div.line.${line.kind}`,
+          {},
+          h("time", {}, line.at),
+          h("span", {}, line.by ? `${line.by}: ${line.text}` : line.text),
+        ),
+      ),
     );
     logElement.scrollTop = logElement.scrollHeight;
   };

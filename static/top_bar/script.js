@@ -1,6 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { mayWork, user } from "/static/studio/account.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
@@ -37,6 +38,16 @@ export default function mount({ element, trigger }) {
   });
   // A page that becomes visible again refreshes. If the server is gone, a banner says so until it is back.
   document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("refresh"));
+  // What other people do to the project is shown within seconds; while work runs, the page follows it anyway.
+  const refreshIfChanged = async () => {
+    const address = current.state_address;
+    const state = await fetch(address, { cache: "no-store" }).then(
+      (response) => (response.ok ? response.json() : null),
+      () => null,
+    );
+    const isNew = state && (state.version !== current.version || state.editor !== current.editor);
+    if (isNew && state.idle && address === current.state_address) trigger("refresh");
+  };
   let isLost = false;
   const lostBanner = h(
     "div.connection-lost",
@@ -49,6 +60,7 @@ export default function mount({ element, trigger }) {
       () => true,
       () => false,
     );
+    if (user && isReachable && current.project && !document.hidden) await refreshIfChanged();
     if (isLost && isReachable) location.reload();
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
@@ -62,7 +74,7 @@ export default function mount({ element, trigger }) {
     h(
       `button.studio-button.plain${pending?.kind === kind ? ".on" : ""}`,
       {
-        disabled: !current[`can_${kind}`],
+        disabled: !current[`can_${kind}`] || !mayWork || isElsewhere(),
         title: `${name} ${current[kind] ?? ""} (${keys})`,
         "aria-label": name,
         "aria-busy": String(pending?.kind === kind),
@@ -71,6 +83,25 @@ export default function mount({ element, trigger }) {
       pending?.kind === kind ? h("i.spin", { "aria-hidden": "true" }) : h("i", {}, icon),
       h("span.word", {}, ` ${name}`),
     );
+  // Who may change the project: this person, or another one until this person takes over.
+  const isElsewhere = () => Boolean(user && current.editor && current.editor !== user);
+  const editing = () => {
+    if (!mayWork)
+      return h("span.editing", { title: t("Your role is to look; nothing can be changed here.") }, t("View only"));
+    return (
+      isElsewhere() && [
+        h("span.editing", { role: "status" }, t("{name} is editing", { name: current.editor })),
+        h(
+          "button.studio-button.take-over",
+          {
+            title: t("Edit this project yourself; {name} can then only look", { name: current.editor }),
+            onclick: () => trigger("take_over"),
+          },
+          t("Take over"),
+        ),
+      ]
+    );
+  };
   const pendingText = () =>
     pending &&
     h(
@@ -86,6 +117,7 @@ export default function mount({ element, trigger }) {
       project && h("span.slash", {}, "/"),
       project && h("strong", { role: "heading", "aria-level": "1" }, title),
       project && h("span.saved", {}, saved),
+      project && editing(),
       project &&
         h(
           "span.history",
@@ -125,6 +157,7 @@ export default function mount({ element, trigger }) {
   }
   return (value) => {
     current = value ?? {};
+    document.body.classList.toggle("view-only", !mayWork || isElsewhere());
     const { project, title } = current;
     if (pending && !(current.decided < pending.until && current[`can_${pending.kind}`])) pending = null;
     if (current.ready) {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import StudioError
 from pipeline.project.curation import Curation, Verdict, read_curation, save_curation
+from studio.accounts.roles import Role, require
 from studio.board.project_bin import delete_project, duplicate_project, restore_project
 from studio.board.project_facts import RECORD, title_of
 from studio.board.project_index import ProjectIndex
@@ -152,6 +153,7 @@ class Board:
 
     def _do(self, names: Sequence[str], work: Callable[[Path, Act], None]) -> tuple[str, Act]:
         """Do the work for each project; one that fails does not keep it from the others."""
+        require(Role.WORK)
         act = Act(self.sessions.workspace)
         for name in dict.fromkeys(names):
             try:

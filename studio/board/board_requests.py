@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
+from studio.accounts.roles import Role
 from studio.board import set_requests
 from studio.board.board import Act, Board
 from studio.board.effort_requests import agreement_answer, effort_answer
@@ -34,7 +35,8 @@ AGES = (
 
 def endpoint(board: Board, exports: SetExports, token: PageToken) -> Endpoint:
     """Return the endpoint of the gallery's project board."""
-    return Endpoint(HANDLERS | set_requests.handlers(board, exports), token.context(board))
+    handlers = HANDLERS | set_requests.handlers(board, exports)
+    return Endpoint(handlers, token.context(board), roles=dict.fromkeys(READING, Role.LOOK))
 
 
 def first_page(board: Board) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def project_record(name: str, facts: ProjectFacts) -> dict[str, Any]:
         "about": f"{ago(facts.changed)} · {_progress(facts)}",
         "when": ago(facts.changed),
         "at": time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.changed)),
-        "image": f"/thumbnail/project/{quote(name)}",
+        "image": f"thumbnail/project/{quote(name)}",
         "state": facts.state,
         "stages": facts.stages,
         "steps": "\n".join(
@@ -227,3 +229,5 @@ HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "delete": _delete,
     "undo": _undo,
 }
+READING = ("find", "effort", "agreement", "sets", "set_export")
+"""Requests that change nothing; the others need Role.WORK."""

@@ -161,8 +161,7 @@ def _decision_times(folder: Path) -> Iterator[float]:
         for line in (folder / "decisions.jsonl").read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(*_UNREADABLE):
                 decision = json.loads(line)
-                if decision["by"] == "human":
-                    yield float(decision["at"])
+                yield float(decision["at"])
 
 
 def _read(path: Path) -> Any:

@@ -119,7 +119,7 @@ def handlers(board: Board, exports: SetExports) -> dict[str, Callable[[Board, di
         if export.error:
             raise RequestError(translated(export.error))
         if not running and export.path.is_file():
-            record["address"] = f"/set/{token}/{export.path.name}"
+            record["address"] = f"set/{token}/{export.path.name}"
         return record | {"left_out": export.left_out[:5], "more": max(0, len(export.left_out) - 5)}
 
     def stop(_: Board, request: dict) -> dict:

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 from pipeline.errors import StudioError
+from studio.accounts.links import Links
+from studio.accounts.user_file import UserFile, users_path
 from studio.commands.options import DONE, model_setting
 from studio.server.access import Access, hostname, read_logins
 
@@ -19,9 +21,18 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--auth-file", type=Path, metavar="FILE", help="require a login: USER:PASS a line (or GRS_AUTH)"
     )
     parser.add_argument(
+        "--users", type=Path, metavar="FILE",
+        help="users of `grs-studio user add` (default GRS_USERS, else .users.json of the workspace, if there is one)",
+    )  # fmt: skip
+    parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME",
         help="name, or NAME:PORT, under which a reverse proxy publishes the studio; repeatable (or GRS_ALLOW_HOST)",
     )  # fmt: skip
+    parser.add_argument(
+        "--root-path",
+        metavar="PATH",
+        help="path under which a reverse proxy publishes the studio, as in /grs (or GRS_ROOT_PATH)",
+    )
     parser.add_argument(
         "--workspaces",
         choices=("shared", "own"),
@@ -37,18 +48,25 @@ def serve(arguments: argparse.Namespace, page: str = "") -> int:
     from studio.server.services import Settings
 
     settings = Settings.from_environment(workspace=arguments.workspace, model=model_setting(None, "kept"))
-    server.serve(settings, arguments.host, arguments.port, access_from(arguments), page)
+    server.serve(settings, arguments.host, arguments.port, access_from(arguments, settings.workspace), page)
     return DONE
 
 
-def access_from(arguments: argparse.Namespace) -> Access:
-    """Return who may use the studio. Raises StudioError."""
+def access_from(arguments: argparse.Namespace, workspace: Path) -> Access:
+    """Return who may use the studio with that workspace. Raises StudioError."""
     proxies = arguments.allow_host or os.environ.get("GRS_ALLOW_HOST", "").split()
     if unreadable := [name for name in proxies if hostname(name) is None]:
         raise StudioError(f"--allow-host {unreadable[0]} is not a name; it takes NAME or NAME:PORT, as in lab.example")
+    users = users_path(arguments.users, workspace)
+    is_named = bool(arguments.users or os.environ.get("GRS_USERS"))  # then a missing file lets nobody in
+    user_file = UserFile(users) if is_named or users.exists() else None
+    logins = read_logins(arguments.auth, arguments.auth_file)
     return Access(
-        read_logins(arguments.auth, arguments.auth_file),
-        (*proxies, arguments.host),
+        logins,
+        hosts=(*proxies, arguments.host),
         behind_proxy=bool(proxies),
+        root_path=(arguments.root_path or os.environ.get("GRS_ROOT_PATH", "")).rstrip("/"),
         own_workspaces=arguments.workspaces == "own",
+        links=Links(workspace) if logins or user_file else None,
+        users=user_file,
     )

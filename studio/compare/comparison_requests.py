@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from studio.accounts.roles import Role
 from studio.compare.comparisons import Comparisons, job_record
 from studio.compare.project_sources import project_episodes
 from studio.server.endpoints import Endpoint
@@ -10,7 +11,7 @@ from studio.sessions.session import Session
 
 def endpoint(comparisons: Comparisons) -> Endpoint:
     """Return the endpoint of ComparePage."""
-    return Endpoint(HANDLERS, comparisons.page_token.context(comparisons))
+    return Endpoint(HANDLERS, comparisons.page_token.context(comparisons), roles=READING)
 
 
 def page_record(comparisons: Comparisons, session: Session | None) -> dict[str, Any]:
@@ -56,3 +57,5 @@ def _stop(comparisons: Comparisons, request: dict) -> dict:
 HANDLERS = {
     "sample": _sample, "compare": _compare, "again": _again, "status": _status, "pictures": _pictures, "stop": _stop,
 }  # fmt: skip
+READING: dict[str, Role] = dict.fromkeys(("status", "pictures"), Role.LOOK)
+"""Requests that start nothing; the others need Role.WORK."""

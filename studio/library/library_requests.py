@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.assets import Asset, library_edits
+from studio.accounts.roles import Role
 from studio.library.image_query import embed_object, embed_upload
 from studio.library.search import SearchQuery, facets, find
 from studio.library.shared_library import SharedLibrary, asset_record
@@ -24,7 +25,7 @@ MAX_QUERY_LENGTH = 200
 
 def endpoint(shared: SharedLibrary) -> Endpoint:
     """Return the endpoint of LibraryPage."""
-    return Endpoint(HANDLERS, shared.page_token.context(shared))
+    return Endpoint(HANDLERS, shared.page_token.context(shared), roles=ROLES)
 
 
 def page_record(session: Session | None, shared: SharedLibrary) -> dict[str, Any]:
@@ -217,3 +218,10 @@ def _number(value: object, default: float) -> float:
 def _natural(value: object, default: int) -> int:
     """Return a whole number of at least 0; the default for anything else."""
     return value if isinstance(value, int) and value >= 0 else default
+
+
+ROLES = {
+    **dict.fromkeys(("find", "thumbnails", "asset", "preview", "jobs", "units", "packs"), Role.LOOK),
+    **dict.fromkeys(("install", "objaverse"), Role.ADMINISTER),
+}
+"""Roles that these kinds need; the others need Role.WORK. What is installed comes from other servers."""

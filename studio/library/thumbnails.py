@@ -41,7 +41,7 @@ class Thumbnails:
                 if asset.digest in self._failed:
                     ready[asset.id] = ""
                 elif self._file(asset.digest).exists():
-                    ready[asset.id] = f"/library/{asset.digest}.jpg"
+                    ready[asset.id] = f"library/{asset.digest}.jpg"
                 else:
                     self._waiting[asset.digest] = asset
                     self._waiting.move_to_end(asset.digest)

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.segmentation import Segment, SegmentationError, encode_rle
 from pipeline.segmentation.mask_review import predicted_quality, review_reasons
+from studio.accounts.roles import Role
 from studio.masks.mask_exchange import export_masks, import_masks
 from studio.masks.prompt_requests import parse_mask, parse_prompt
 from studio.masks.segmenter_choice import parse_automatic_settings
@@ -19,7 +20,7 @@ from studio.texts import t, translated
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
     """Return the endpoint of MaskCanvas."""
-    return Endpoint(HANDLERS, session_context(sessions), default_kind="prompt")
+    return Endpoint(HANDLERS, session_context(sessions), default_kind="prompt", roles=ROLES)
 
 
 def replace_masks(session: Session, message: Mapping[str, Any]) -> None:
@@ -40,7 +41,7 @@ def canvas_record(session: Session | None) -> dict[str, Any]:
     next_id = next_segment_id(project)
     return {
         "token": session.token,
-        "image": f"/project/{session.token}/colour.jpg",
+        "image": f"project/{session.token}/colour.jpg",
         "width": k.width,
         "height": k.height,
         "segments": [
@@ -117,3 +118,5 @@ HANDLERS: dict[str, Callable[[Session, dict], dict]] = {
     "export": _export,
     "import": lambda session, request: {"message": import_masks(session, str(request.get("data", "")))},
 }
+ROLES = {**dict.fromkeys(("compare", "status", "export"), Role.VISIT), "install": Role.ADMINISTER}
+"""Roles that these kinds need; the others need Role.WORK."""

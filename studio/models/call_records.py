@@ -266,7 +266,7 @@ def _cut(session: Session, call: Call, part: str, text: str) -> dict[str, Any]:
     shown = escape_controls(text[:MAX_TEXT_LENGTH])
     if len(text) <= MAX_TEXT_LENGTH:
         return {"text": shown, "of": len(shown)}
-    link = f"/project/{session.token}/call/{call.id}/{part}.txt" if part else ""
+    link = f"project/{session.token}/call/{call.id}/{part}.txt" if part else ""
     return {"text": shown, "of": max(len(text), len(shown) + 1), "link": link}
 
 

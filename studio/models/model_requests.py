@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipeline.models.trace.call_log import Call
+from studio.accounts.roles import Role
 from studio.models import call_actions, call_records, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.sending import sending_record
@@ -16,12 +17,13 @@ from studio.texts import t, translated
 def panel_endpoint(sessions: SessionRegistry, selection: ModelSelection) -> Endpoint:
     """Return the endpoint of ModelsPanel."""
     context = selection.page_token.context(sessions, selection)
-    return Endpoint(PANEL_HANDLERS, context, format_error=call_records.single_line)
+    return Endpoint(PANEL_HANDLERS, context, format_error=call_records.single_line, roles=PANEL_ROLES)
 
 
 def trace_endpoint(sessions: SessionRegistry, selection: ModelSelection) -> Endpoint:
     """Return the endpoint of TraceView."""
-    return Endpoint(TRACE_HANDLERS, session_context(sessions, selection), format_error=call_records.single_line)
+    context = session_context(sessions, selection)
+    return Endpoint(TRACE_HANDLERS, context, format_error=call_records.single_line, roles=TRACE_ROLES)
 
 
 def panel_record(session: Session | None, selection: ModelSelection) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def panel_record(session: Session | None, selection: ModelSelection) -> dict[str
     return record | {
         "token": session.token,
         "cost_summary": call_records.cost_summary(session),
-        "record": f"/project/{session.token}/record.jsonl" if has_trace else "",
+        "record": f"project/{session.token}/record.jsonl" if has_trace else "",
         "project_record": selection.trace_name(session.calls.path) if has_trace else "",
         "sending": sending_record(session),
     }
@@ -139,3 +141,10 @@ TRACE_HANDLERS: dict[str, Callable[[Session, ModelSelection, dict], dict]] = {
     "retry": _retry,
     "compare": lambda session, _, request: call_records.compare_calls(session, request.get("ids")),
 }
+
+PANEL_ROLES: dict[str, Role] = {
+    **dict.fromkeys(("findings", "prompt"), Role.LOOK),
+    **dict.fromkeys(("use", "forget key", "test", "stop test", "save prompt", "reset prompt"), Role.ADMINISTER),
+}
+"""Roles that these kinds need; the others need Role.WORK. The model, its key and its prompts hold for everyone."""
+TRACE_ROLES: dict[str, Role] = dict.fromkeys(("call", "live", "snippet", "compare"), Role.VISIT)

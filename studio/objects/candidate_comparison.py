@@ -22,6 +22,7 @@ from pipeline.scene.preview import candidate_preview
 from pipeline.scene.reconstruction import preview_reconstruction
 from pipeline.segmentation import Segment
 from pipeline.store import atomic_write, digest, write_json
+from studio.accounts.roles import Role
 from studio.library.search import SearchQuery, find
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob, candidate_folder
 from studio.objects.images import jpeg, mask_stamp
@@ -45,7 +46,8 @@ _renderers: "WeakKeyDictionary[Session, CandidateRenderer]" = WeakKeyDictionary(
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
     """Return the endpoint of ObjectCards."""
-    return Endpoint(HANDLERS, session_context(sessions), default_kind="compare")
+    roles = {"compare": Role.VISIT, "search": Role.LOOK}
+    return Endpoint(HANDLERS, session_context(sessions), default_kind="compare", roles=roles)
 
 
 def compare(session: Session, request: dict) -> dict[str, Any]:
@@ -61,8 +63,8 @@ def compare(session: Session, request: dict) -> dict[str, Any]:
     window, stamp = candidate_preview.crop_window(segment.mask), mask_stamp(segment)
     return {
         "id": segment.id,
-        "photo": f"/project/{session.token}/window/{segment.id}.jpg?{stamp}",
-        "background": f"/project/{session.token}/without/{segment.id}.jpg?{stamp}",
+        "photo": f"project/{session.token}/window/{segment.id}.jpg?{stamp}",
+        "background": f"project/{session.token}/without/{segment.id}.jpg?{stamp}",
         "aspect": window.width / window.height,
         "outline": candidate_preview.outline_polygons(segment.mask[window.slices]),
         "renders": {id: states.get(id, {"state": "none"}) for id in assets},
@@ -222,6 +224,6 @@ def _asset(session: Session, asset: Asset) -> dict[str, Any]:
     return {
         "asset_id": asset.id,
         "name": asset.name,
-        "image": f"/project/{session.token}/card/{asset.id}.png",
+        "image": f"project/{session.token}/card/{asset.id}.png",
         "size": [float(x) for x in asset.size],
     }

@@ -69,7 +69,7 @@ class CandidateRenderer:
 
     def _state(self, key: str, record: dict[str, Any] | None) -> dict[str, Any]:
         if record is not None:
-            image = f"/project/{self._session.token}/candidate/{key}.png"
+            image = f"project/{self._session.token}/candidate/{key}.png"
             return record | {"state": "ready", "image": image}
         return {"state": "failed", "why": self._failed[key]} if key in self._failed else {"state": "drawing"}
 

@@ -165,7 +165,7 @@ def _described(session: Session, segment: Segment, description: Description | No
         "colour": object_colour(segment.id),
         "is_object": True,
         "source": segment.source,
-        "crop": f"/project/{session.token}/crop/{segment.id}.jpg?{mask_stamp(segment)}",
+        "crop": f"project/{session.token}/crop/{segment.id}.jpg?{mask_stamp(segment)}",
     }
     if description is None:
         return record
@@ -225,7 +225,7 @@ def _candidate(session: Session, candidate: Candidate) -> dict[str, Any]:
 
 
 def _card(session: Session, id: str) -> str:
-    return f"/project/{session.token}/card/{id}.png"
+    return f"project/{session.token}/card/{id}.png"
 
 
 def _asset_name(session: Session, id: str | None) -> str:

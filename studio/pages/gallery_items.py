@@ -51,7 +51,7 @@ def samples() -> list[dict[str, Any]]:
     """Return {name, title, about, image} of every sample scene; `image` is the address of its thumbnail."""
     folders = sorted(path.parent for path in SAMPLE_SCENES.glob("*/rgb.png"))
     return [
-        {"name": f.name, "title": title_of(f.name), "about": _about(f), "image": f"/thumbnail/sample/{f.name}"}
+        {"name": f.name, "title": title_of(f.name), "about": _about(f), "image": f"thumbnail/sample/{f.name}"}
         for f in folders
     ]
 

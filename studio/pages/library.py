@@ -1,6 +1,7 @@
 """The library, over all steps: every asset, one of them in detail, and the import of more."""
 
 from components.library_page import LibraryPage
+from studio.accounts.roles import Role
 from studio.library.library_requests import endpoint, page_record
 from studio.library.shared_library import SharedLibrary
 from studio.masks.object_decisions import apply_decision
@@ -9,6 +10,6 @@ from studio.pages.page_shell import Shell
 
 def build(shell: Shell, shared: SharedLibrary) -> None:
     page = LibraryPage(answer=endpoint(shared))
-    shell.show(page, lambda session: page_record(session, shared))
+    shell.show(page, lambda session: page_record(session, shared), Role.LOOK)
     shell.on_message(page.decide, apply_decision)
     shell.refresh_on(page.changed)

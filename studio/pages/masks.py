@@ -1,6 +1,7 @@
 """Step 2: the mask of each object."""
 
 from components.steps import MaskCanvas
+from studio.accounts.roles import Role
 from studio.masks import mask_requests
 from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
@@ -12,5 +13,5 @@ def build(shell: Shell) -> None:
     shell.on_message(canvas.decide, apply_decision)
     shell.on_message(canvas.undo, lambda session, _: session.decisions.undo())
     shell.on_message(canvas.redo, lambda session, _: session.decisions.redo())
-    shell.on_message(canvas.changed, lambda session, _: None)
+    shell.on_message(canvas.changed, lambda session, _: None, Role.VISIT)
     shell.on_message(canvas.find, mask_requests.replace_masks)

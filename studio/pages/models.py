@@ -5,6 +5,7 @@ import gradio as gr
 from components.models_panel import ModelsPanel
 from components.sending import Sending
 from components.trace_view import Failures, TraceView
+from studio.accounts.roles import Role
 from studio.models import call_actions, call_records, model_requests, sending
 from studio.models.model_choice import ModelSelection
 from studio.pages.page_shell import Shell
@@ -14,7 +15,7 @@ def build(shell: Shell, selection: ModelSelection) -> None:
     with gr.Column(elem_id="models"):
         panel = ModelsPanel(answer=model_requests.panel_endpoint(shell.sessions, selection))
         trace = TraceView(answer=model_requests.trace_endpoint(shell.sessions, selection))
-    shell.show(panel, lambda session: model_requests.panel_record(session, selection))
+    shell.show(panel, lambda session: model_requests.panel_record(session, selection), Role.LOOK)
     shell.show(trace, call_records.trace_record)
     shell.on_message(trace.act, call_actions.apply_remedy)
     shell.refresh_on(trace.changed)

@@ -16,6 +16,9 @@ from gradio.blocks import Block
 
 from pipeline.errors import StudioError
 from pipeline.run.object_words import object_words
+from studio.accounts.links import Links
+from studio.accounts.page_guard import needs
+from studio.accounts.roles import Role, current_role
 from studio.pages.page_streams import VALUE_THREADS, LatestValues, PageStreams
 from studio.server.current_user import current_user
 from studio.server.gradio_internals import event_data, is_listening
@@ -35,6 +38,7 @@ View = Callable[[Session | None], Any]
 """Makes a component's value of the open session, or of None in the gallery."""
 Message = dict[str, Any]
 """What a component's script sends along with an event."""
+SKIPPED = gr.skip()
 ACTION_THREADS = 24
 """Actions that run at the same time. Other requests have threads of their own."""
 
@@ -59,8 +63,9 @@ class Shell:
     are built and all components are known.
     """
 
-    def __init__(self, sessions: SessionRegistry):
-        self.sessions = sessions
+    def __init__(self, sessions: SessionRegistry, links: Links | None = None):
+        """`links` to projects can be made if there are logins."""
+        self.sessions, self.links = sessions, links
         self.token = gr.State("")
         """Of the open session; empty in the gallery."""
         self._views: list[tuple[Any, View]] = []
@@ -68,13 +73,13 @@ class Shell:
         self._connections: list[Callable[[], Any]] = []
         self._streams = PageStreams()
         self._reporter: Any = None
-        self._latest: WeakKeyDictionary[Session, dict[str, LatestValues]] = WeakKeyDictionary()
-        """By language."""
+        self._latest: WeakKeyDictionary[Session, dict[tuple[str, bool], LatestValues]] = WeakKeyDictionary()
+        """By language, and by whether it is for those who came by a link."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
 
-    def show(self, component: Any, view: View) -> None:
-        """Keep the component's value up to date with what `view` returns."""
-        self._views.append((component, view))
+    def show(self, component: Any, view: View, role: Role = Role.VISIT) -> None:
+        """Keep the component's value up to date with what `view` returns, for people with that role."""
+        self._views.append((component, view if role is Role.VISIT else _for_role(role, view)))
 
     def show_on_open(self, component: Any, view: View) -> None:
         """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
@@ -94,39 +99,59 @@ class Shell:
         """At the event, call `act` with the session and the inputs' values, then update all components."""
         self._follow_on(event, lambda session, sent: act(session, *sent.values), inputs)
 
-    def on_message(self, event: Callable[..., Any], act: Callable[[Session, Message], Any]) -> None:
-        """At an event of one of our components, call `act` with the session and the message, then update all."""
-        self._follow_on(event, lambda session, sent: act(session, sent.message))
+    def on_message(
+        self, event: Callable[..., Any], act: Callable[[Session, Message], Any], role: Role = Role.WORK
+    ) -> None:
+        """At an event of one of our components, call `act` with the session and the message, then update all.
+
+        The event of a person without that role is refused.
+        """
+        self._follow_on(event, lambda session, sent: act(session, sent.message), role=role)
 
     def refresh_on(self, event: Callable[..., Any]) -> None:
         """At the event, update all components.
 
         A component that is first drawn while work goes on needs this, for Gradio sends it only differences.
         """
-        self._register(event, lambda sent: self.sessions.get(sent.token) if sent.token else None)
+        self._register(event, lambda sent: self.sessions.get(sent.token) if sent.token else None, role=Role.VISIT)
+
+    def take_over_on(self, event: Callable[..., Any]) -> None:
+        """At the event, let the person edit the project in place of who does."""
+
+        def begin(sent: SentEvent) -> Session:
+            session = self.sessions.get(sent.token)
+            session.take_over()
+            return session
+
+        self._register(event, begin)
 
     def reply_on(
         self, event: Callable[..., Any], reply: Callable[[Session, Message], Any], outputs: Sequence[Any]
     ) -> None:
-        """At an event of one of our components, set the outputs to what `reply` returns; nothing else is updated."""
+        """At an event of one of our components, set the outputs to what `reply` returns, which changes nothing."""
 
         def handle(request: gr.Request, event: gr.EventData, token: str) -> Any:
             _speak_for(request)
             return reply(self.sessions.get(token), event_data(event))
 
-        self._connections.append(lambda: event(with_notices(handle), [self.token], list(outputs), **EVENT_SETTINGS))
+        handler = needs(Role.VISIT, with_notices(handle))
+        self._connections.append(lambda: event(handler, [self.token], list(outputs), **EVENT_SETTINGS))
 
-    def open_on(self, event: Callable[..., Any], find: Callable[[], Session | None]) -> None:
+    def open_on(self, event: Callable[..., Any], find: Callable[[], Session | None], role: Role) -> None:
         """At the event, open the session that `find` returns, or the gallery for None. An error changes nothing."""
-        self._register(event, lambda _: find(), opens=True)
+        self._register(event, lambda _: find(), opens=True, role=role)
 
-    def open_on_message(self, event: Callable[..., Any], find: Callable[[Message], Session | None]) -> None:
+    def open_on_message(
+        self, event: Callable[..., Any], find: Callable[[Message], Session | None], role: Role = Role.WORK
+    ) -> None:
         """As `open_on`, for an event of one of our components; `find` gets its message."""
-        self._register(event, lambda sent: find(sent.message), opens=True)
+        self._register(event, lambda sent: find(sent.message), opens=True, role=role)
 
-    def open_on_request(self, event: Callable[..., Any], find: Callable[[gr.Request], Session | None]) -> None:
+    def open_on_request(
+        self, event: Callable[..., Any], find: Callable[[gr.Request], Session | None], role: Role
+    ) -> None:
         """As `open_on`, for the event of loading the page; `find` gets the request."""
-        self._register(event, lambda sent: find(sent.request), opens=True)
+        self._register(event, lambda sent: find(sent.request), opens=True, role=role)
 
     def connect(self) -> None:
         """Make the events. Call it once, when all pages are built."""
@@ -134,14 +159,20 @@ class Shell:
             connect()
 
     def _follow_on(
-        self, event: Callable[..., Any], act: Callable[[Session, SentEvent], Any], inputs: Sequence[Any] = ()
+        self,
+        event: Callable[..., Any],
+        act: Callable[[Session, SentEvent], Any],
+        inputs: Sequence[Any] = (),
+        role: Role = Role.WORK,
     ) -> None:
         def begin(sent: SentEvent) -> Session:
             session = self.sessions.get(sent.token)
+            if role is Role.WORK:
+                session.editor.require()
             act(session, sent)
             return session
 
-        self._register(event, begin, inputs)
+        self._register(event, begin, inputs, role=role)
 
     def _register(
         self,
@@ -149,6 +180,7 @@ class Shell:
         begin: Callable[[SentEvent], Session | None],
         inputs: Sequence[Any] = (),
         opens: bool = False,
+        role: Role = Role.WORK,
     ) -> None:
         """At the event, call `begin` in a thread and update the page for as long as work goes on in its session."""
 
@@ -162,7 +194,7 @@ class Shell:
 
         def connect() -> None:
             outputs = self._all() if opens else self._shown()
-            event(handle, [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
+            event(needs(role, handle), [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
 
         self._connections.append(connect)
 
@@ -180,6 +212,9 @@ class Shell:
         async with self._streams.open(sent.request.session_hash or "") as stream:
             try:
                 session = await run_sync(begin, sent, limiter=self._action_threads)
+                left = self._find(sent.token) if opens else None
+                if left is not None and left is not session:
+                    left.leave()
                 opening = await run_sync(self._opening_values, session) if opens else []
             except Exception as error:  # the page stays as it is and follows what it shows
                 show_notice(error_message(error))
@@ -192,8 +227,9 @@ class Shell:
             if session is None:
                 yield [*opening, *await run_sync(self._values, None)]
                 return
-            by_language = self._latest.setdefault(session, {})
-            latest = by_language.setdefault(current_language.get(), LatestValues(self._value_threads))
+            by_kind = self._latest.setdefault(session, {})
+            kind = (current_language.get(), current_role.get() is Role.VISIT)
+            latest = by_kind.setdefault(kind, LatestValues(self._value_threads))
             slot: AbstractAsyncContextManager[None] = nullcontext()
             known: list[Any] = []
             async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
@@ -237,6 +273,11 @@ def _speak_for(request: gr.Request) -> None:
     current_language.set(choose_language(request.cookies, request.headers.get("accept-language")))
 
 
+def _for_role(role: Role, view: View) -> View:
+    """Return a view that leaves the component as it is for people without the role."""
+    return lambda session: view(session) if current_role.get() >= role else SKIPPED
+
+
 def _value(component: Any, view: View, session: Session | None) -> Any:
     """Return a component's value. If its view fails, the component stays as it is and the error is reported once."""
     try:
@@ -259,7 +300,7 @@ def _is_same(value: Any, before: Any) -> bool:
 def _shown_value(component: Any, value: Any) -> Any:
     """Return what Gradio sends for a value. It would do this itself, but with a change of threads for each component
     of each page; here it is done once for all pages."""
-    return value if isinstance(value, Block) else component.postprocess(value)
+    return value if isinstance(value, Block) or value is SKIPPED else component.postprocess(value)
 
 
 def _take_notices(session: Session) -> list[str]:

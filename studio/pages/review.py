@@ -2,6 +2,7 @@
 
 from components.steps import Results
 from components.viewer import Viewer, viewer_value
+from studio.accounts import sharing
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
@@ -15,7 +16,7 @@ NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Gener
 
 def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height=400, elem_id="replay")
-    results = Results()
+    results = Results(answer=sharing.endpoint(shell.sessions, shell.links))
 
     def solution(session: Session | None) -> dict:
         if session is None:
@@ -24,5 +25,5 @@ def build(shell: Shell, content: ViewerContent) -> None:
         return value | {"empty": t(NO_SOLUTION), "presents": True, "caption": task_in_words(session)}
 
     shell.show(viewer, solution)
-    shell.show(results, results_record)
+    shell.show(results, lambda session: results_record(session) | {"shares": shell.links is not None})
     shell.on_message(results.solve, lambda session, message: session.solve(str(message["robot"])))

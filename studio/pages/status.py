@@ -25,7 +25,7 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
     record: dict[str, Any] = {"ready": True, "services": service_records(services, session), "project": None}
     if session is None:
         return record
-    project = session.project
+    version, project = session.log.version, session.project  # the version first: what follows may be newer
     undo, redo = project.next_undo, project.next_redo
     return record | {
         "project": project.folder.name,
@@ -33,6 +33,9 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
         or project.name.replace("_", " "),
         "saved": _saved(session),
         "reached": furthest_step(session),
+        "editor": session.editor.name,
+        "state_address": f"project/{session.token}/editor.json",
+        "version": version,
         "decided": len(project.decisions),
         "can_undo": bool(undo),
         "can_redo": bool(redo),
@@ -112,7 +115,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
     named = object_words(session.project).with_names_for_ids
     lines = [
         {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": translated(named(line.text))}
-        | {"kind": line.kind}
+        | {"kind": line.kind, "by": line.by}
         for line in list(session.log.lines)
     ]
     work = session.runner.current

@@ -8,6 +8,8 @@ import gradio as gr
 from components.steps import RoundTimeline, TaskCards, TaskClarification
 from components.viewer import Viewer, viewer_value
 from pipeline.run.object_words import object_words
+from studio.accounts.page_guard import needs
+from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
@@ -52,14 +54,14 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(beside, lambda session: compared(session, content))
     shell.show(stop, lambda session: gr.Button(interactive=is_working(session)))
     shell.show(generate, lambda session: gr.Button(interactive=not is_working(session)))
-    shell.on_message(timeline.play, show_round)
-    shell.on_message(timeline.close_replay, lambda session, _: session.replay.hide())
+    shell.on_message(timeline.play, show_round, Role.VISIT)
+    shell.on_message(timeline.close_replay, lambda session, _: session.replay.hide(), Role.VISIT)
     shell.on_message(timeline.arrange_goal, lambda session, message: session.replay.arrange(int(message["number"])))
     shell.on_message(timeline.use_as_goal, lambda session, message: use_as_goal(session, content, message))
-    shell.on_message(timeline.compare, round_comparison.compare)
+    shell.on_message(timeline.compare, round_comparison.compare, Role.VISIT)
     shell.on_message(timeline.pin, round_records.pin)
-    shell.on_message(timeline.autoplay, round_records.set_plays)
-    shell.on_message(timeline.chart, set_chart)
+    shell.on_message(timeline.autoplay, round_records.set_plays, Role.VISIT)
+    shell.on_message(timeline.chart, set_chart, Role.VISIT)
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
     shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
@@ -88,7 +90,8 @@ class RoundEditor:
                 self.simulation = gr.Code(language="python", label="simulation.py", lines=12, max_lines=28)
                 self.checks = gr.Code(language="python", label="checks.py", lines=12, max_lines=28)
         for button in (self.run, close):
-            button.click(lambda: gr.Column(visible=False), outputs=self.column, show_progress="hidden")
+            hide = needs(Role.VISIT, lambda: gr.Column(visible=False))
+            button.click(hide, outputs=self.column, show_progress="hidden")
         self.edited: list[Any] = [self.number, self.simulation, self.checks, self.task]
         """In the order of the fields of EditedRound."""
         self.opened: list[Any] = [self.column, self.heading, self.number, self.task, self.simulation, self.checks]

@@ -17,6 +17,7 @@ from pipeline.scene.fidelity import ObjectFidelity
 from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
 from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.preview.pose_preview import PosePreview
+from studio.accounts.roles import Role
 from studio.masks.prompt_requests import parse_decision
 from studio.scene.fits import cached_fits, pose_preview
 from studio.scene.pending_edits import PendingPlacement, pending_placements
@@ -37,7 +38,7 @@ MAX_DEPTH_ERROR_M = 0.05
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
     """Return the endpoint of Adjuster."""
-    return Endpoint({"fit": _fit_at}, session_context(sessions), default_kind="fit")
+    return Endpoint({"fit": _fit_at}, session_context(sessions), default_kind="fit", roles={"fit": Role.VISIT})
 
 
 def _fit_at(session: Session, request: dict) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _object_record(session: Session, pending: PendingPlacement) -> dict[str, Any
         "settle_note": note,
         "mass": _property(p.mass, p.mass_range, p.mass_source),
         "friction": _property(p.friction, p.friction_range, p.friction_source),
-        "files": f"/project/{session.token}/object/{p.segment_id}",
+        "files": f"project/{session.token}/object/{p.segment_id}",
     }
 
 

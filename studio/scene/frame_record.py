@@ -25,7 +25,7 @@ def point_cloud_address(session: Session | None) -> str:
     if session is None:
         return ""
     stamp = session.cache.stamp("segments/masks.png")
-    return f"/project/{session.token}/cloud.bin?{stamp}-{session.project.frame_key[:12]}"
+    return f"project/{session.token}/cloud.bin?{stamp}-{session.project.frame_key[:12]}"
 
 
 def point_cloud(session: Session) -> bytes:
@@ -50,8 +50,8 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
     )
     error = project.error("frame")
     return {
-        "image": f"/project/{session.token}/colour.jpg",
-        "depth": f"/project/{session.token}/depth.bin",
+        "image": f"project/{session.token}/colour.jpg",
+        "depth": f"project/{session.token}/depth.bin",
         "width": k.width,
         "height": k.height,
         "intrinsics": {"fx": k.fx, "fy": k.fy, "cx": k.cx, "cy": k.cy},

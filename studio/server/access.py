@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from anyio.to_thread import run_sync
+
 from pipeline.errors import StudioError
+from studio.accounts.links import Links
+from studio.accounts.roles import Role, current_project, current_role
+from studio.accounts.user_file import USER_NAME, UserFile
+from studio.server.current_user import current_user
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORTS = {"http": 80, "https": 443}
-FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-"""Names of logins that can have a workspace of their own."""
+_ROOT_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _HOST = re.compile(r"[\w.\-:\[\]]+")
 
 
@@ -25,28 +30,72 @@ class Access:
     """Who may use the studio. As it is made without arguments: every page of this machine's own address."""
 
     logins: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Passwords by user; without any there is no login."""
+    """Passwords by user, of people who may do everything."""
     hosts: tuple[str, ...] = ()
     """Names or addresses, NAME or NAME:PORT, under which the studio answers besides those of this machine: that of
     --host, and those under which a reverse proxy publishes it."""
     behind_proxy: bool = False
     """Whether a reverse proxy may say in X-Forwarded-... headers how it was asked."""
+    root_path: str = ""
+    """Path under which a reverse proxy publishes the studio, as in /grs; empty for the root of its host."""
     own_workspaces: bool = False
     """Whether each user has a workspace of their own."""
+    links: Links | None = None
+    """Links to single projects, for people without a login."""
+    users: UserFile | None = None
+    """People with hashed passwords and roles. Without `logins` and `users` there is no login."""
 
     def __post_init__(self):
-        """Raise StudioError if the users cannot have workspaces of their own."""
+        """Raise StudioError if the file of users is unusable, or they cannot have workspaces of their own."""
+        if self.root_path and not _ROOT_PATH.fullmatch(self.root_path):
+            raise StudioError(f"--root-path {self.root_path[:80]} is not a path; it takes one such as /grs")
+        users = self.users.users() if self.users else {}
+        if self.users and not users and not self.logins:
+            raise StudioError(f"{self.users.path} names no user; add one with: grs-studio user add NAME")
+        if both := sorted(set(users) & set(self.logins)):
+            raise StudioError(f'"{both[0]}" is a login of two places, one of them {self.users and self.users.path}')
         if not self.own_workspaces:
             return
-        if not self.logins:
-            raise StudioError("--workspaces own needs logins; add some, as in --auth-file FILE with a USER:PASS a line")
-        unfit = [name for name in self.logins if not FOLDER_NAME.fullmatch(name)]
+        if not self.needs_login:
+            raise StudioError("--workspaces own needs logins; add one with: grs-studio user add NAME")
+        unfit = [name for name in self.logins if not USER_NAME.fullmatch(name)]
         if unfit:
             raise StudioError(f'"{unfit[0]}" cannot name a workspace; use letters, digits, and . _ @ - within the name')
-        if len({name.lower() for name in self.logins}) < len(self.logins):
+        names = [*self.logins, *users]
+        if len({name.lower() for name in names}) < len(names):
             raise StudioError(
                 "two users differ only in upper and lower case; their workspaces would be the same folder"
             )
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether people log in."""
+        return bool(self.logins) or self.users is not None
+
+    def role_of(self, user: str | None) -> Role | None:
+        """Return what a person who logged in may do now; None if nobody did, or they may not any more."""
+        if not self.needs_login:
+            return Role.ADMINISTER
+        if user is None or user in self.logins:
+            return Role.ADMINISTER if user else None
+        if self.links and self.links.of_visitor(user):
+            return Role.VISIT
+        found = self.users.find(user) if self.users else None
+        return found.role if found else None
+
+    def act_for(self, user: str | None) -> Role | None:
+        """Let the server work for a person from now on, and return their role; None if they may do nothing."""
+        role = self.role_of(user)
+        link = self.links.of_visitor(user or "") if self.links and role is Role.VISIT else None
+        current_user.set(user or "")
+        current_role.set(Role.VISIT if role is None else role)
+        current_project.set(self.links.folder(link) if self.links and link else None)
+        return role
+
+    def credential_of(self, user: str | None) -> str:
+        """Return a text that changes with the user's password, so that a new password ends older logins."""
+        found = self.users.find(user) if self.users and user else None
+        return found.password if found else ""
 
     def knows_host(self, host: str, server: str) -> bool:
         """Whether a request's Host header names this studio. `server` is the address that the request came in on.
@@ -71,7 +120,14 @@ class Access:
     def accepts(self, user: str, password: str) -> bool:
         """Whether it is the user's password. Takes as long for an unknown user."""
         known = self.logins.get(user)
-        return hmac.compare_digest(password.encode(), (known or "\0").encode()) and known is not None
+        given = password.encode("utf-8", "surrogatepass")
+        is_login = hmac.compare_digest(given, (known or "\0").encode()) and known is not None
+        is_user = self.users is not None and self.users.accepts(user, password)
+        return is_login or is_user
+
+    async def authenticate(self, user: str, password: str) -> bool:
+        """As `accepts`, in a thread: a hash takes a quarter of a second."""
+        return await run_sync(self.accepts, user, password)
 
 
 def hostname(host: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from components.component import STATIC
@@ -17,6 +18,11 @@ from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
 from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import viewer
+from studio.accounts import routes as account_routes
+from studio.accounts.links import Links
+from studio.accounts.page_guard import GuardedPage
+from studio.accounts.presence import Presence
+from studio.accounts.roles import Role, current_project
 from studio.board.board import Board
 from studio.board.set_requests import SetExports
 from studio.compare import routes as compare_routes
@@ -35,7 +41,7 @@ from studio.scene.viewer_content import ViewerContent
 from studio.server import file_routes, page_states
 from studio.server.access import Access
 from studio.server.gate import Gate
-from studio.server.gradio_internals import allow_streams, gradio_app, logged_in_user
+from studio.server.gradio_internals import ValidLogins, allow_streams, gradio_app
 from studio.server.notices import error_message, show_notice
 from studio.server.theme import theme
 from studio.server.upload_folder import UploadFolder
@@ -43,8 +49,8 @@ from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
 
-HEAD = '<link rel="icon" href="/static/studio/icon.svg">' + "".join(
-    f'<script type="module" src="/static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")
+HEAD = '<link rel="icon" href="static/studio/icon.svg">' + "".join(
+    f'<script type="module" src="static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")
 )
 
 MAX_STREAMS = 1000
@@ -54,10 +60,13 @@ MAX_STREAMS = 1000
 def build_app(services: Services, workspace: Path, access: Access | None = None) -> FastAPI:
     """Return the app: Gradio's page at "/", beside it files and the viewer, all behind one gate."""
     access = access or Access()
+    logins = ValidLogins(access.credential_of)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(Gate, access=access, find_user=lambda connection: logged_in_user(app, connection))
-    own = access.own_workspaces
-    sessions, views = SessionRegistry(workspace, services, own=own), viewer.ViewRegistry(own=own)
+    own, presence = access.own_workspaces, Presence()
+    find_user = partial(logins.user_of, app)
+    app.add_middleware(Gate, access=access, find_user=find_user, presence=presence)
+    sessions = SessionRegistry(workspace, services, own=own, is_present=presence.is_present)
+    views = viewer.ViewRegistry(own=own)
     shared_library = SharedLibrary(sessions, views)
     viewer.mount(app, views)
     file_routes.mount(app, sessions)
@@ -66,14 +75,16 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     comparisons, exports = Comparisons(views, sessions), SetExports()
     compare_routes.mount(app, comparisons)
     exports.mount(app)
+    account_routes.mount(app, access.links)
     uploads = UploadFolder()
+    selection, links = ModelSelection(sessions, workspace), access.links
+    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, exports, links)
+    page.act_for = access.act_for
     gr.mount_gradio_app(
         app,
-        build_page(
-            sessions, ViewerContent(views), ModelSelection(sessions, workspace), shared_library, comparisons, exports
-        ),
+        page,
         path="/",
-        auth=access.accepts if access.logins else None,
+        auth=access.authenticate if access.needs_login else None,
         auth_message="After five wrong passwords, wait a few minutes before you try again.",
         theme=theme(),
         css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
@@ -83,11 +94,12 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
         run_history=False,
         ssr_mode=False,
         enable_monitoring=False,
+        root_path=access.root_path or None,
         show_error=True,
         max_file_size="400mb",
     )
     page_states.install(gradio_app(app))
-    app.state.uploads = uploads
+    app.state.uploads, app.state.root_path = uploads, access.root_path
     return app
 
 
@@ -98,10 +110,11 @@ def build_page(
     shared_library: SharedLibrary,
     comparisons: Comparisons,
     exports: SetExports,
-) -> gr.Blocks:
+    links: Links | None = None,
+) -> GuardedPage:
     """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
-    shell, board = Shell(sessions), Board(sessions)
-    with gr.Blocks(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
+    shell, board = Shell(sessions, links), Board(sessions)
+    with GuardedPage(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
         shell.token.render()
         with gr.Column(elem_id="studio"):
             top_bar = TopBar()
@@ -138,10 +151,11 @@ def build_page(
         shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
         shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
         shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
-        shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session))
+        shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session), Role.ADMINISTER)
         shell.refresh_on(top_bar.refresh)
-        shell.open_on(top_bar.home, lambda: None)
-        shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request))
+        shell.take_over_on(top_bar.take_over)
+        shell.open_on(top_bar.home, lambda: None, Role.LOOK)
+        shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request), Role.VISIT)
         show_static_texts(shell, blocks)
         shell.connect()
     allow_streams(blocks, MAX_STREAMS)
@@ -160,7 +174,8 @@ STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {
 
 def session_of_address(sessions: SessionRegistry, request: gr.Request) -> Session | None:
     """Open the project that the page's address names, so that reloading the page finds it again."""
-    name = request.query_params.get("project")
+    linked = current_project.get()
+    name = linked.name if linked else request.query_params.get("project")
     if not name:
         return None
     try:

@@ -3,10 +3,11 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import StudioError
+from studio.accounts.roles import Role, require
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
 from studio.sessions.session import Session
@@ -32,22 +33,33 @@ class Endpoint:
     default_kind: str = ""
     """The kind of requests that name none, or one that there is not."""
     format_error: Callable[[str], str] = str
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    """Roles that the kinds need. Those that are not named need Role.WORK."""
 
     def __call__(self, request: Request) -> Answer:
         began = time.perf_counter()
         echo = {"seq": request["seq"]} if "seq" in request else {}
         try:
+            kind = self._kind(request)
+            require(self.needed_role(kind))
             context = self.context(request)
-            answer = self._handler(request)(*context, request)
+            if context and isinstance(context[0], Session) and self.needed_role(kind) is Role.WORK:
+                context[0].editor.require()
+            answer = self.handlers[kind](*context, request)
         except (StudioError, OSError) as error:
             return {**echo, "error": self.format_error(translated(error_message(error)))}
         return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
 
-    def _handler(self, request: Request) -> Callable[..., Answer]:
-        handler = self.handlers.get(str(request.get("kind"))) or self.handlers.get(self.default_kind)
-        if handler is None:
+    def needed_role(self, kind: str) -> Role:
+        """Return the role that requests of a kind need."""
+        return self.roles.get(kind, Role.WORK)
+
+    def _kind(self, request: Request) -> str:
+        kind = str(request.get("kind"))
+        kind = kind if kind in self.handlers else self.default_kind
+        if kind not in self.handlers:
             raise RequestError("The studio does not know this request; reload the page.")
-        return handler
+        return kind
 
 
 class PageToken:

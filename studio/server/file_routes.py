@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastapi import FastAPI, Response
-from fastapi.responses import FileResponse, PlainTextResponse
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from starlette.background import BackgroundTask
 
 from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
+from studio.accounts.roles import Role, current_role, may_see
 from studio.models.call_records import full_text
 from studio.pages.gallery_items import sample_folder
 from studio.server.errors import RequestError
@@ -70,12 +71,17 @@ def _project_file(session: Session, name: str) -> Response:
     if kind == "card":
         from pipeline.assets.asset_cards import card_file
 
+        if current_role.get() < Role.LOOK and Path(rest).stem not in _candidates(session):
+            raise RequestError("There is no such file in this project.")
         return FileResponse(
             card_file(session.services.library[Path(rest).stem], cache_folder() / "cards"), headers=_CACHED
         )
     if kind == "call":
         id, _, part = rest.partition("/")
         return _text(full_text(session, id, Path(part).stem), f"{Path(part).stem}.txt")
+    if name == "editor.json":
+        state = {"editor": session.editor.name, "version": session.log.version, "idle": session.idle}
+        return JSONResponse(state, headers={"Cache-Control": "no-store"})
     if name == "record.jsonl":
         return FileResponse(_existing(session.calls.path), filename=f"{project.name}_trace.jsonl", headers=_REVALIDATED)
     if kind == "object":
@@ -89,6 +95,12 @@ def _project_file(session: Session, name: str) -> Response:
     if kind == "export":
         return _exported(session, rest)
     raise RequestError("There is no such file in this project.")
+
+
+def _candidates(session: Session) -> set[str]:
+    """Return the ids of the assets that the project's objects may be."""
+    matches = session.project.matches() or ()
+    return {one.asset_id for match in matches for one in (match, *match.candidates) if one.asset_id}
 
 
 def _text(text: str, name: str) -> Response:
@@ -133,6 +145,8 @@ def _thumbnail(workspace: Path, kind: str, name: str) -> Response:
     from studio.objects.images import jpeg, np
 
     folder = sample_folder(name) if kind == "sample" else workspace / Path(name).name / "frame"
+    if kind != "sample" and not may_see(folder.parent):
+        raise RequestError("There is no such file.")
     path = next((folder / n for n in ("rgb.png", "rgb.jpg") if (folder / n).exists()), folder / "rgb.png")
     with Image.open(_existing(path)) as image:
         return Response(jpeg(np.asarray(image.convert("RGB")), 440, 85), media_type="image/jpeg", headers=_CACHED)

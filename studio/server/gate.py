@@ -4,7 +4,7 @@
 2. Origin: the request comes from a page of the studio, or from no page at all. Another port of this machine is another
    origin. A link on another site may open the studio's page and nothing else.
 3. Route: of Gradio's own routes only those that its page uses.
-4. Login: without it, only the login page.
+4. Login: without it, only the login page. The role of the person is known to everything behind the gate.
 5. Size and patience: what is sent is bounded, and must arrive in time.
 
 Answers carry headers that keep other sites from framing and reading them.
@@ -13,20 +13,24 @@ Answers carry headers that keep other sites from framing and reading them.
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
+from studio.accounts.presence import Presence
+from studio.accounts.roles import Role
 from studio.server.access import Access
 from studio.server.current_user import current_user
 from studio.server.login_limits import LoginLimits
 from studio.texts import choose_language, current_language
 
-PUBLIC = ("/assets/", "/static/", "/svelte/")
+PUBLIC = ("/assets/", "/static/", "/svelte/", "/link/")
 PUBLIC_FILES = (
     "/",
     "/login",
@@ -39,6 +43,12 @@ PUBLIC_FILES = (
     "/texts.json",
 )
 """What the login page needs."""
+VISITORS = (
+    "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/heartbeat/", "/gradio_api/cancel",
+    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info",
+)  # fmt: skip
+VISITORS_FILES = ("/config", "/config/", "/account.json")
+"""What the page of one project needs, for those who came by a link."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (
     "queue", "cancel", "reset", "heartbeat", "component_server", "upload", "upload_progress", "info", "theme.css",
@@ -59,10 +69,14 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 PAGE_STREAMS = re.compile(r"/gradio_api/(?:queue/data|heartbeat/(?P<page>[^/]+))/?")
+SOCKET_REFUSED = 4403
+"""Code with which a socket is closed that does not pass, or whose login has ended."""
 MAX_PAGES = 4096
 """Pages whose user is remembered."""
 FindUser = Callable[[HTTPConnection], str | None]
 """Returns the name of the person who logged in; None if nobody did."""
+NEEDED_ROLES = {"upload": Role.WORK, "upload_progress": Role.WORK}
+"""Roles that routes of Gradio need; `studio.server.page_guard` knows those of events, `Endpoint` those of requests."""
 
 
 class Refused(Exception):
@@ -76,8 +90,9 @@ class Refused(Exception):
 class Gate:
     """ASGI middleware with all checks."""
 
-    def __init__(self, app: ASGIApp, access: Access, find_user: FindUser):
+    def __init__(self, app: ASGIApp, access: Access, find_user: FindUser, presence: Presence | None = None):
         self.app, self.access, self.find_user = app, access, find_user
+        self.presence = presence or Presence()
         self.limits = LoginLimits()
         self._users: OrderedDict[str, str] = OrderedDict()
         """Of pages, by the name that Gradio's page gives itself."""
@@ -86,7 +101,7 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
         try:
-            scope = self._without_foreign_headers(scope)
+            scope = self._below_root(self._without_foreign_headers(scope))
             connection = HTTPConnection(scope)
             self._check_host(connection)
             self._check_origin(connection)
@@ -94,17 +109,28 @@ class Gate:
             self._check_login(connection)
             current_language.set(choose_language(connection.cookies, connection.headers.get("accept-language")))
             if scope["type"] == "websocket":
-                return await self.app(scope, receive, send)
+                return await self.app(scope, *self._checked(connection, receive, send))
             receive = _bounded(receive, connection)
         except Refused as refused:
             return await _refuse(scope, receive, send, refused)
-        await self.app(scope, receive, self._sender(connection, send))
+        with self._present(connection):
+            await self.app(scope, receive, self._sender(connection, send))
 
     def _without_foreign_headers(self, scope: Scope) -> Scope:
         """Drop what a client says about how the studio was asked, unless a proxy may; Gradio believes all of it."""
         dropped = (b"x-gradio-server",) if self.access.behind_proxy else (b"x-gradio-server", *FORWARDED)
         headers = [(name, value) for name, value in scope["headers"] if name.lower() not in dropped]
         return {**scope, "headers": headers}
+
+    def _below_root(self, scope: Scope) -> Scope:
+        """Take the path under which a proxy publishes the studio off an address; some proxies do so themselves."""
+        root, path = self.access.root_path, scope["path"]
+        if root and path == root:  # addresses in the page are relative to the path with a slash
+            raise Refused(308, "This address ends with a slash.", location=f"{root}/")
+        if not root or not path.startswith(f"{root}/"):
+            return scope
+        raw = scope.get("raw_path") or path.encode()
+        return {**scope, "path": path[len(root) :], "raw_path": raw[len(root) :]}
 
     def _check_host(self, connection: HTTPConnection) -> None:
         server = (connection.scope.get("server") or ("", None))[0] or ""
@@ -144,17 +170,52 @@ class Gate:
                 raise Refused(404, "The studio does not have this address.")
 
     def _check_login(self, connection: HTTPConnection) -> None:
-        path, user = connection.scope["path"], ""
-        if self.access.logins:
-            user = self.find_user(connection)
-            if user is None and not (path in PUBLIC_FILES or path.startswith(PUBLIC)):
+        path, user = connection.scope["path"], self.find_user(connection) if self.access.needs_login else ""
+        role = self.access.act_for(user)
+        is_public = path in PUBLIC_FILES or path.startswith(PUBLIC)
+        if self.access.needs_login:
+            if role is None and not is_public:
                 raise Refused(401, "Log in to the studio first.")
+            if role is Role.VISIT and not (is_public or path in VISITORS_FILES or path.startswith(VISITORS)):
+                raise Refused(403, "The link shows one project and nothing else.")
             if path.rstrip("/") == LOGIN and (seconds := self.limits.wait(_address(connection))):
                 raise Refused(429, f"Too many attempts to log in. Try again in {seconds} seconds.",
                               **{"retry-after": str(seconds)})  # fmt: skip
             if stream := PAGE_STREAMS.fullmatch(path):
                 self._check_page(stream["page"] or connection.query_params.get("session_hash", ""), user or "")
-        current_user.set(user or "")
+            if path.startswith(GRADIO) and role is not None:
+                _check_role(role, path)
+
+    def _checked(self, connection: HTTPConnection, receive: Receive, send: Send) -> tuple[Receive, Send]:
+        """Return a socket's channels, which end with the login and know the role as it is at each message."""
+
+        def is_open() -> bool:
+            return self.access.act_for(self.find_user(connection) if self.access.needs_login else "") is not None
+
+        async def receive_checked() -> Message:
+            message = await receive()
+            return message if is_open() else {"type": "websocket.disconnect", "code": SOCKET_REFUSED}
+
+        async def send_checked(message: Message) -> None:
+            if message["type"] != "websocket.close" and not is_open():
+                await send({"type": "websocket.close", "code": SOCKET_REFUSED})
+                raise WebSocketDisconnect(SOCKET_REFUSED)
+            await send(message)
+
+        return receive_checked, send_checked
+
+    @contextmanager
+    def _present(self, connection: HTTPConnection) -> Iterator[None]:
+        """Count a person as present for as long as the stream is open that keeps a page alive."""
+        stream, user = PAGE_STREAMS.fullmatch(connection.scope["path"]), current_user.get()
+        if not (user and stream and stream["page"]):
+            yield
+            return
+        self.presence.enter(user)
+        try:
+            yield
+        finally:
+            self.presence.leave(user)
 
     def _check_page(self, page: str, user: str) -> None:
         """Refuse a page's stream to anyone but the user who asked for it first."""
@@ -181,15 +242,23 @@ class Gate:
         return send_with_headers
 
 
+def _check_role(role: Role, path: str) -> None:
+    needed = NEEDED_ROLES.get(path.removeprefix(GRADIO).partition("/")[0], Role.VISIT)
+    if role < needed:
+        raise Refused(403, f'This needs the role "{needed.title}"; ask an administrator of this studio for it.')
+
+
 def _forwarded_hosts(connection: HTTPConnection) -> list[str]:
     """Return the hosts that proxies were asked for, the first one first."""
     return [host.strip() for value in connection.headers.getlist("x-forwarded-host") for host in value.split(",")]
 
 
 def _opens_page(connection: HTTPConnection) -> bool:
-    """Whether a person followed a link to the studio's page."""
+    """Whether a person followed a link to the studio's page, or to a project of it."""
     mode, target = (connection.headers.get(f"sec-fetch-{name}") for name in ("mode", "dest"))
-    return (mode, target) == ("navigate", "document") and connection.scope["path"] == "/"
+    return (mode, target) == ("navigate", "document") and (
+        connection.scope["path"] == "/" or connection.scope["path"].startswith("/link/")
+    )
 
 
 def _bounded(receive: Receive, connection: HTTPConnection) -> Receive:
@@ -237,6 +306,6 @@ def _address(connection: HTTPConnection) -> str:
 async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
     if scope["type"] == "websocket":  # before accepting: the browser sees a refused connection
         await receive()
-        await send({"type": "websocket.close", "code": 4403, "reason": str(refused)[:120]})
+        await send({"type": "websocket.close", "code": SOCKET_REFUSED, "reason": str(refused)[:120]})
     else:
         await PlainTextResponse(str(refused), refused.status, {**HEADERS, **refused.headers})(scope, receive, send)

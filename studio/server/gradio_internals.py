@@ -8,6 +8,8 @@ gradio_fast_import.py and components/component.py say what they need themselves.
 tests/studio/server/test_gradio_internals.py fails when one of them changes.
 """
 
+import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,37 @@ def gradio_app(app: FastAPI) -> Any:
     return app.routes[-1].app  # type: ignore[attr-defined]
 
 
-def logged_in_user(app: FastAPI, connection: HTTPConnection) -> str | None:
-    """Return the name of the person who logged in to the Gradio app that was mounted last on `app`, else None."""
+def log_in(app: FastAPI, user: str) -> tuple[str, str]:
+    """Log a person in to the Gradio app that was mounted last on `app`, once; return its cookie id and their token."""
     mounted = gradio_app(app)
-    tokens = (connection.cookies.get(name.format(mounted.cookie_id), "") for name in LOGIN_COOKIES)
-    return next((mounted.tokens[token] for token in tokens if token in mounted.tokens), None)
+    known = next((token for token, name in list(mounted.tokens.items()) if name == user), None)
+    token = known or secrets.token_urlsafe(24)
+    mounted.tokens[token] = user
+    return mounted.cookie_id, token
+
+
+class ValidLogins:
+    """Forgets logins that were made with an earlier password of their user."""
+
+    def __init__(self, credential_of: Callable[[str | None], str]):
+        self._credential_of = credential_of
+        self._credentials: dict[str, tuple[str, str]] = {}
+        """User and credential when a cookie's token was first used, by the token."""
+
+    def user_of(self, app: FastAPI, connection: HTTPConnection) -> str | None:
+        """Return the name of the person who logged in with a password that still holds, else None."""
+        mounted = gradio_app(app)
+        for name in LOGIN_COOKIES:
+            token = connection.cookies.get(name.format(mounted.cookie_id), "")
+            user = mounted.tokens.get(token)
+            if user is None:
+                continue
+            now = (user, self._credential_of(user))
+            if self._credentials.setdefault(token, now) == now:
+                return user
+            mounted.tokens.pop(token, None)
+            self._credentials.pop(token, None)
+        return None
 
 
 def uploaded_file(path: object) -> Path | None:

@@ -29,10 +29,10 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
 
     Raises StudioError if the address or the workspace cannot be used.
     """
-    if not access.logins and not is_loopback(host):
+    if not access.needs_login and not is_loopback(host):
         raise StudioError(
             f"--host {host} would let everyone on the network read and change every project; add a login with "
-            "--auth-file FILE or GRS_AUTH=USER:PASS, or leave --host out"
+            "grs-studio user add NAME, --auth-file FILE or GRS_AUTH=USER:PASS, or leave --host out"
         )
     _check_address(host, port)
     try:

@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 from pipeline.decisions import Decision, clean_display_name
 from pipeline.project import Project, safe_name
 from pipeline.run.object_words import object_words
+from studio.accounts.roles import Role, require
 from studio.pages.wording import describe_decision
 from studio.server.errors import RequestError
+from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog
 
 T = TypeVar("T")
@@ -20,9 +22,9 @@ RESERVED_NAMES = ("world", "table", "floor", "gripper")
 class DecisionRecorder:
     """Records decisions of one project and logs them. May be used from any thread."""
 
-    def __init__(self, project: Project, log: EventLog, on_change: Callable[[], object]):
-        """`on_change` is called after every change, while the log is locked."""
-        self._project, self._log, self._on_change = project, log, on_change
+    def __init__(self, project: Project, log: EventLog, on_change: Callable[[], object], editor: Editor | None = None):
+        """`on_change` is called after every change, while the log is locked. Nobody but the `editor` decides."""
+        self._project, self._log, self._on_change, self._editor = project, log, on_change, editor or Editor()
 
     def record(self, kind: str, /, **data: Any) -> None:
         """Record one decision. Raises RequestError if it gives an object a name that is taken."""
@@ -51,6 +53,8 @@ class DecisionRecorder:
             self._log.add(f"redone: {describe_decision(decision)}", "person")
 
     def _change(self, act: Callable[[], T]) -> T:
+        require(Role.WORK)
+        self._editor.require()
         with self._log.changed:
             before = len(self._project.decisions)
             try:

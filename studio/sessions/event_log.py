@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from studio.server.current_user import current_user
 from studio.server.notices import error_message
 
 
@@ -18,6 +19,8 @@ class LogLine:
     text: str
     kind: str = "machine"
     """"machine", "person" or "bad"."""
+    by: str = ""
+    """Login of the person; empty without logins."""
 
 
 class EventLog:
@@ -38,7 +41,7 @@ class EventLog:
     def add(self, text: str, kind: str = "machine") -> None:
         """Append a line."""
         with self.changed:
-            self.lines.append(LogLine(time.time(), text, kind))
+            self.lines.append(LogLine(time.time(), text, kind, current_user.get() if kind == "person" else ""))
             self.mark_changed()
 
     def mark_changed(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from pipeline.decisions import Decision
+from pipeline.decisions import UNNAMED, Decision
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
 from pipeline.project import STAGES, Project, Stage
@@ -14,13 +14,16 @@ from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
+from studio.accounts.roles import Role, current_role, require
 from studio.masks.segmenter_choice import FrameSegmenters
 from studio.pages.wording import describe_decision
 from studio.server.background import TaskGroup
+from studio.server.current_user import current_user
 from studio.server.errors import RequestError
 from studio.sessions import project_work
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
+from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.model_calls import ModelCalls
 from studio.sessions.project_work import PREPARED, EditedRound
@@ -34,19 +37,22 @@ LOGGED_DECISIONS = 100
 class Session:
     """One open project. May be used from any thread."""
 
-    def __init__(self, project: Project, services: Services):
+    def __init__(self, project: Project, services: Services, is_present: Callable[[str], bool] = lambda _: True):
+        """`is_present` says whether a person has a page of the studio open."""
         self.project, self.services = project, services
+        project.author = lambda: current_user.get() or UNNAMED
         self.token = secrets.token_urlsafe(24)
         self.last_used = time.monotonic()
         self.log = EventLog(
-            LogLine(decision.at, describe_decision(decision), "person")
+            LogLine(decision.at, describe_decision(decision), "person", "" if decision.by == UNNAMED else decision.by)
             for decision in project.decisions[-LOGGED_DECISIONS:]
         )
         self.tasks = TaskGroup(self.log.mark_changed)
         """What runs beside the stage work."""
         self.cache = Cache(project.folder, self.log, self.tasks)
         self.calls = ModelCalls(project.folder / "trace.jsonl", self.log)
-        self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated)
+        self.editor = Editor(is_present)
+        self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated, self.editor)
         self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
         self.runner = WorkRunner(self.log, self._stop_rehearsals)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
@@ -62,12 +68,17 @@ class Session:
         self.rehearsals_ended = 0
         """How often rehearsals ended without an error."""
         self._segmenters: FrameSegmenters | None = None
+        self._is_prepared = False
 
     # ------------------------------------------------------------------ work on the stages
 
     def prepare(self) -> None:
-        """Compute what is missing or out of date, up to the proposed tasks, if this process may write the project."""
-        if self.may_write():
+        """Compute what is missing or out of date, up to the proposed tasks, if this process may write the project.
+
+        While only people who look have it open, that waits for one who works.
+        """
+        self._is_prepared = current_role.get() >= Role.WORK
+        if self._is_prepared and self.may_write():
             self._start(lambda services: project_work.prepare(self, services), PREPARED)
 
     def use(self, services: Services) -> None:
@@ -128,11 +139,14 @@ class Session:
     def _start(self, make_steps: Callable[[Services], Iterator[Progress]], until: Stage) -> None:
         """Start work in place of the current one, with services that the stop of the work cancels.
 
-        Raises StudioError if the project can only be looked at.
+        Raises StudioError if the project, or the current person, can only look.
         """
+        require(Role.WORK)
         self.project.begin_writing()
+        user = current_user.get()
 
         def steps(stop: threading.Event) -> Iterator[Progress]:
+            current_user.set(user)  # of the thread of this work
             calls = self.calls.watch(stop)
             sandbox = StoppableSandbox(self.services.sandbox, stop)
             services = replace(
@@ -170,6 +184,25 @@ class Session:
         for line in self.project.warnings:
             self.log.report(StudioError(line))
         return True
+
+    def welcome(self) -> None:
+        """Note that the current person opened the project, which was open."""
+        self.touch()
+        if current_role.get() >= Role.WORK:
+            self.editor.claim()
+            self.may_write()  # the process that kept it from being written may have ended
+            if not self._is_prepared:
+                self.prepare()
+
+    def take_over(self) -> None:
+        """Let the current person edit in place of who does."""
+        if self.editor.take_over() != current_user.get():
+            self.log.add("took over the project", "person")
+
+    def leave(self) -> None:
+        """Note that the current person went to another project or to the gallery."""
+        self.editor.leave()
+        self.log.mark_changed()
 
     def end_work(self, seconds: float) -> None:
         """Stop what runs, and wait until it has ended. Raises RequestError if it still runs after that many seconds."""

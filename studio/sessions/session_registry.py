@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.project import Project, is_free
 from pipeline.run import Services
+from studio.accounts.roles import Role, current_project, may_see, require
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
@@ -24,7 +25,21 @@ class SessionRegistry:
     If each user has an `own` workspace, only those of the current user are found.
     """
 
-    def __init__(self, workspace: Path, services: Services, idle_seconds: float = 8 * 3600, own: bool = False):
+    def __init__(
+        self,
+        workspace: Path,
+        services: Services,
+        idle_seconds: float = 8 * 3600,
+        own: bool = False,
+        is_present: Callable[[str], bool] = lambda _: True,
+    ):
+        """
+        Args:
+            idle_seconds: after which a project without work is closed.
+            own: whether each user has a workspace of their own.
+            is_present: whether a person has a page of the studio open.
+        """
+        self._is_present = is_present
         self._workspace, self.services, self._own = workspace, services, own
         self._idle_seconds = idle_seconds
         self._open: dict[str, Session] = {}
@@ -37,6 +52,8 @@ class SessionRegistry:
 
         Raises RequestError if users have folders of their own and none is logged in.
         """
+        if project := current_project.get():
+            return project.parent
         if not self._own:
             return self._workspace
         if not (user := current_user.get()):
@@ -45,20 +62,24 @@ class SessionRegistry:
 
     def create(self, make: Callable[[Path], Project], name: str) -> Session:
         """Make a project in a new folder, called `name` or `name_2`, `name_3` ... if that is taken, and open it."""
+        require(Role.WORK)
         with self._lock:
             return self._add(make(self.free_folder(name)))
 
     def open(self, name: str) -> Session:
         """Open the project in that folder of the workspace; all who open it share a session. Raises ProjectError."""
-        if Path(name).name != name or name in ("", ".", "..") or not (self.workspace / name).is_dir():
+        if Path(name).name != name or name in ("", ".", "..") or not self._is_project(name):
             raise RequestError(f'There is no project "{name[:80]}" in this workspace; choose one from the gallery.')
         with self._lock:
             for session in self._open.values():
                 if session.project.folder == self.workspace / name:
-                    session.touch()
-                    session.may_write()  # the process that kept it from being written may have ended
+                    session.welcome()
                     return session
             return self._add(Project.open(self.workspace / name))
+
+    def _is_project(self, name: str) -> bool:
+        folder = self.workspace / name
+        return folder.is_dir() and may_see(folder)
 
     def find_open(self, name: str) -> Session | None:
         """Return the session of the project in that folder of the workspace; None if it is not open."""
@@ -90,7 +111,8 @@ class SessionRegistry:
         """Return the session of that token. Raises RequestError if it was closed."""
         with self._lock:
             session = self._open.get(token or "")
-        if session is None or (self._own and session.project.folder.parent != self.workspace):
+        is_own = session is not None and (not self._own or session.project.folder.parent == self.workspace)
+        if session is None or not is_own or not may_see(session.project.folder):
             raise RequestError("This project is no longer open. It is saved; open it again from the gallery.")
         session.touch()
         return session
@@ -122,10 +144,10 @@ class SessionRegistry:
         for token, session in list(self._open.items()):
             if session.runner.current is None and time.monotonic() - session.last_used > self._idle_seconds:
                 self._open.pop(token).close()
-        session = Session(project, self.services)
+        session = Session(project, self.services, self._is_present)
         for reason in set(plugins.failures()) - self._reported_plugins:
             self._reported_plugins.add(reason)
             session.log.report(plugins.PluginError(reason))
         self._open[session.token] = session
-        session.prepare()
+        session.welcome()
         return session

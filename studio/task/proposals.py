@@ -170,7 +170,7 @@ def _rehearsal_record(session: Session, rehearsal: Rehearsal | None) -> dict[str
         "feasible": rehearsal.solved,
         "why": translated(rehearsal.reason),
         "moves": rehearsal.carries,
-        "picture": f"/project/{session.token}/goal/{rehearsal.key}.png" if rehearsal.poses else "",
+        "picture": f"project/{session.token}/goal/{rehearsal.key}.png" if rehearsal.poses else "",
     }
 
 

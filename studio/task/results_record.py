@@ -1,19 +1,22 @@
 """The results page: the solution's success on every seed, the robots to choose from, and the source of every stage."""
 
+import time
 from typing import Any
 
+from pipeline.decisions import UNNAMED
 from pipeline.export import export_formats
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
 from pipeline.run.object_words import object_words
 from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
-from studio.pages.wording import STAGE_TITLES, describe_source
+from studio.pages.wording import STAGE_TITLES, describe_decision, describe_source
 from studio.sessions.session import Session
 from studio.texts import t, translated
 
 STATE_LABELS = {"done": "✓ Done", "failed": "✕ Failed", "stale": "↻ Out of date", "todo": "○ Not started"}
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
+SHOWN_DECISIONS = 200
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "segments": ("mask", "delete_segment", "merge_segments"),
     "descriptions": ("rename", "display_name", "not_object"),
@@ -38,6 +41,8 @@ def results_record(session: Session | None) -> dict[str, Any]:
         "robots": _robots(session),
         "busy": bool(session.runner.current),
         "ready": bool(project.rounds()),
+        "token": session.token,
+        "decisions": _decision_records(session),
     }
     if solution is None:
         waiting = translated(object_words(project).in_words(project.error("solution"))) or t(
@@ -96,7 +101,7 @@ def _exports(session: Session, has_solution: bool) -> list[dict[str, str]]:
         {
             "name": name, "title": t(about.title), "missing": _missing(about, has_solution),
             "holds": translated(about.holds), "lacks": translated(about.lacks),
-            "address": f"/project/{session.token}/export/{name}",
+            "address": f"project/{session.token}/export/{name}",
         }
         for name, about in export_formats().items()
     ]  # fmt: skip
@@ -112,7 +117,7 @@ def _missing(about: Any, has_solution: bool) -> str:
 def _video(session: Session, name: str) -> str | None:
     """Return the address of a video of the project, or None if there is none."""
     stamp = session.cache.stamp(name)
-    return f"/project/{session.token}/{name}?{stamp}" if stamp != "0" else None
+    return f"project/{session.token}/{name}?{stamp}" if stamp != "0" else None
 
 
 def _robots(session: Session) -> list[dict[str, Any]]:
@@ -126,12 +131,26 @@ def _robots(session: Session) -> list[dict[str, Any]]:
     ]
 
 
+def _decision_records(session: Session) -> list[dict[str, str]]:
+    """Return {at, by, text} of the newest decisions, the newest first, undone ones and undos included."""
+    named = object_words(session.project).with_names_for_ids
+    return [
+        {
+            "at": time.strftime("%Y-%m-%d %H:%M", time.localtime(decision.at)),
+            "by": t("not logged in") if decision.by == UNNAMED else decision.by,
+            "text": translated(named(describe_decision(decision))),
+        }
+        for decision in reversed(session.project.decisions[-SHOWN_DECISIONS:])
+    ]
+
+
 def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
     """Return the state of a stage, and who or what made its result."""
     project, state = session.project, session.project.stages()[stage]
     kinds = STAGE_DECISIONS.get(stage, ())
     count = len(project.active_decisions(*kinds)) if kinds else 0
-    decided = t("{n} manual edit|{n} manual edits", n=count) if count else ""
+    people = sorted({d.by for d in project.active_decisions(*kinds)} - {UNNAMED}) if kinds else []
+    decided = " · ".join([t("{n} manual edit|{n} manual edits", n=count), *people]) if count else ""
     return {
         "stage": t(STAGE_TITLES[stage]),
         "state": t(STATE_LABELS[state]),

@@ -18,6 +18,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from components.component import STATIC
 from pipeline.errors import StudioError
 from studio.server.static_files import RevalidatedFiles
+from studio.texts import translated
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
@@ -157,8 +158,8 @@ async def _receive(socket: WebSocket, session: ViewSession, changed: asyncio.Eve
     while True:
         try:
             session.enqueue(await socket.receive_text())
-        except ViewerError as error:
-            refusals.append(str(error))
+        except StudioError as error:
+            refusals.append(translated(str(error)))
         except KeyError:  # bytes instead of text
             refusals.append("The viewer takes commands as text; reload the page.")
         changed.set()

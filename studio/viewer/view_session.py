@@ -17,6 +17,7 @@ import cv2
 import mujoco
 import numpy as np
 
+from studio.accounts.roles import Role, require
 from studio.server.background import BackgroundTask
 from studio.server.notices import error_message
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
@@ -185,8 +186,13 @@ class ViewSession:
         self.last_used = time.monotonic()
 
     def enqueue(self, message: Mapping[str, Any] | str) -> None:
-        """Queue a command of `commands`. Raises ViewerError for one that makes no sense for this view."""
+        """Queue a command of `commands`.
+
+        Raises ViewerError for one that makes no sense for this view, RoleError for one that the person may not send.
+        """
         command = parse_command(message)
+        if isinstance(command, Push | Joint):
+            require(Role.WORK)
         if self._leader and isinstance(command, Control | Step | Speed | Seek):
             return self._leader.enqueue(message)
         self._check(command)

@@ -14,7 +14,7 @@ from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
 from components.steps import MaskCanvas, RoundTimeline
-from studio.server.gradio_internals import allow_streams, event_data, logged_in_user, uploaded_file
+from studio.server.gradio_internals import ValidLogins, allow_streams, event_data, uploaded_file
 
 STARTUP = """
 import json, sys, pathlib
@@ -42,13 +42,15 @@ def test_an_events_data_can_be_read():
     assert event_data(gr.EventData(None, None)) == {}
 
 
-def test_a_login_is_found_in_gradios_cookies():
+def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
     app = FastAPI()
     users: list[str | None] = []
+    password = ["first"]
+    logins = ValidLogins(lambda user: password[0] if user == "ada" else "")
 
     @app.middleware("http")
     async def check(request, call_next):
-        users.append(logged_in_user(app, HTTPConnection(request.scope)))
+        users.append(logins.user_of(app, HTTPConnection(request.scope)))
         return await call_next(request)
 
     with gr.Blocks() as blocks:
@@ -58,7 +60,12 @@ def test_a_login_is_found_in_gradios_cookies():
         client.get("/config")
         client.post("/login", data={"username": "ada", "password": "secret"})
         client.get("/config")
-    assert (users[0], users[-1]) == (None, "ada"), "gradio_internals.py needs App.tokens and App.cookie_id"
+        assert (users[0], users[-1]) == (None, "ada"), "gradio_internals.py needs App.tokens and App.cookie_id"
+        password[0] = "second"
+        client.get("/config")
+        password[0] = "first"
+        client.get("/config")
+    assert users[-2:] == [None, None], "a login that ended does not come back"
 
 
 def test_gradios_queue_takes_the_number_of_streams():

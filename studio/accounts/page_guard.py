@@ -1,0 +1,65 @@
+"""The guard of the page's events: each needs a role, and none runs for a person who lacks it.
+
+Needed of Gradio 6: every event is answered by `Blocks.process_api`, with the `BlockFunction`, whose `fn` is the handler
+as it was registered, and with a `gr.Request`, whose `username` is the login. tests/studio/accounts/test_role_law.py
+fails when that changes.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, TypeVar
+
+import gradio as gr
+from gradio.block_function import BlockFunction
+
+from studio.accounts.roles import Role, RoleError, require
+from studio.server.notices import show_notice
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def needs(role: Role, handler: Handler) -> Handler:
+    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK."""
+    handler.needed_role = role  # type: ignore[attr-defined]
+    return handler
+
+
+def needed_role(handler: object) -> Role:
+    """Return the role that an event's handler needs."""
+    return getattr(handler, "needed_role", Role.WORK)
+
+
+class GuardedPage(gr.Blocks):
+    """A page whose events know who sent them, and run only for those whose role permits it."""
+
+    act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)
+    """Works for the person of a login from now on, and returns their role; None for a login that no longer holds."""
+
+    async def process_api(
+        self, block_fn: BlockFunction | int, inputs: list[Any], state: Any = None, request: Any = None, **options: Any
+    ) -> dict[str, Any]:
+        """Answer one event, or one step of its answer. Without the role, it is a notice and changes nothing."""
+        function = self.fns[block_fn] if isinstance(block_fn, int) else block_fn
+        sender = request[0] if isinstance(request, list) else request
+        role = self.act_for(getattr(sender, "username", None))
+        try:
+            if role is None:
+                raise RoleError("You are no longer logged in. Reload the page to log in.")
+            require(needed_role(function.fn))
+        except RoleError as error:
+            function, inputs = _refusal(function, str(error)), []
+            options["iterator"] = None
+        return await super().process_api(function, inputs, state, request, **options)
+
+
+def _refusal(function: BlockFunction, reason: str) -> BlockFunction:
+    """Return a function in place of an event's, that leaves all outputs as they are and shows why."""
+
+    def refuse() -> Any:
+        show_notice(reason)
+        return [gr.skip() for _ in function.outputs] if len(function.outputs) > 1 else gr.skip()
+
+    refused = copy(function)
+    refused.fn, refused.inputs, refused.types_generator, refused.inputs_as_dict = refuse, [], False, False
+    refused.batch = False
+    return refused

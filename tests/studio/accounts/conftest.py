@@ -1,0 +1,26 @@
+"""A studio with a person of each role, served over HTTP."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from people import studio_with_people
+
+from studio.accounts.roles import Role, current_role
+from studio.server.current_user import current_user
+
+
+@pytest.fixture(autouse=True)
+def the_machine_itself() -> Iterator[None]:
+    """Leave no user and no role behind."""
+    user, role = current_user.set(""), current_role.set(Role.ADMINISTER)
+    yield
+    current_user.reset(user)
+    current_role.reset(role)
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """The studio of a file's tests, with the projects "one" and "two"."""
+    with studio_with_people(tmp_path_factory.mktemp("workspace")) as running:
+        yield running

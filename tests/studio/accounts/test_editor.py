@@ -1,0 +1,117 @@
+"""Two people on one project: one edits, the other looks until they take over."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from page_client import PageClient, open_page
+from people import logged_in, run
+
+from pipeline.decisions import read_log
+from studio.accounts.presence import GRACE_SECONDS, Presence
+from studio.server.current_user import current_user
+from studio.server.errors import RequestError
+from studio.sessions.editor import Editor
+
+
+def rename(name: str) -> dict:
+    return {"kind": "display_name", "id": 1, "name": name}
+
+
+def decided(folder: Path) -> list[tuple[str, str]]:
+    log = read_log(folder / "decisions.jsonl")
+    return [(decision.by, decision.data["name"]) for decision in log if decision.kind == "display_name"]
+
+
+async def act(page: PageClient, component: str, event: str, message: dict | None = None) -> None:
+    sent = await page.send(component, event, message)
+    await page.wait(lambda: sent in page.completed)
+
+
+@contextmanager
+def as_user(name: str) -> Iterator[None]:
+    reset = current_user.set(name)
+    yield
+    current_user.reset(reset)
+
+
+def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
+    folder = studio.workspace / "one"
+
+    async def steps() -> None:
+        async with (
+            logged_in(studio, "wanda") as w,
+            logged_in(studio, "will") as b,
+            open_page(w, "one") as wanda,
+            open_page(b, "one") as will,
+        ):
+            assert will.values["top-bar"]["editor"] == "wanda"
+            await act(wanda, "mask-canvas", "decide", rename("cup"))
+            await act(will, "mask-canvas", "decide", rename("mug"))
+            assert decided(folder) == [("wanda", "cup")]
+            canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
+            assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
+            await act(will, "top-bar", "take_over")
+            assert will.values["top-bar"]["editor"] == "will"
+            await act(will, "mask-canvas", "decide", rename("mug"))
+            await act(wanda, "mask-canvas", "decide", rename("glass"))
+            assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
+            assert wanda.values["top-bar"]["editor"] == "will"
+            state = (await w.get(will.values["top-bar"]["state_address"])).json()
+            assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
+            await act(will, "top-bar", "home")
+            await act(wanda, "mask-canvas", "decide", rename("glass"))
+            assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
+
+    run(steps())
+
+
+def test_a_looker_can_neither_edit_nor_take_over(studio: SimpleNamespace):
+    async def steps() -> None:
+        async with logged_in(studio, "wanda") as w, logged_in(studio, "lou") as b, open_page(b, "two") as lou:
+            assert lou.values["top-bar"]["editor"] == ""
+            async with open_page(w, "two"):
+                await act(lou, "top-bar", "take_over")
+                await act(lou, "top-bar", "refresh")
+                assert lou.values["top-bar"]["editor"] == "wanda"
+
+    run(steps())
+
+
+def test_two_pages_of_one_person_both_edit():
+    editor = Editor()
+    for _ in range(2):
+        with as_user("ada"):
+            editor.require()
+    with as_user("bob"), pytest.raises(RequestError, match="ada is editing"):
+        editor.require()
+
+
+def test_without_logins_every_page_edits():
+    editor = Editor()
+    for _ in range(3):
+        editor.require()
+    assert editor.name == ""
+
+
+def test_who_closed_all_pages_a_while_ago_edits_no_longer():
+    now = [0.0]
+    presence = Presence(lambda: now[0])
+    editor = Editor(presence.is_present)
+    presence.enter("ada")
+    presence.enter("ada")
+    with as_user("ada"):
+        editor.require()
+    presence.leave("ada")
+    assert editor.name == "ada", "another page of hers is open"
+    presence.leave("ada")
+    assert editor.name == "ada", "she may be loading the page again"
+    now[0] += GRACE_SECONDS
+    assert editor.name == ""
+    with as_user("bob"):
+        editor.require()
+    presence.enter("bob")
+    assert editor.name == "bob"
+    assert not presence.is_present("nobody")

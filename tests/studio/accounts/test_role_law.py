@@ -1,0 +1,190 @@
+"""The law of roles: no route, event, request or command runs for a person whose role does not permit it."""
+
+import json
+import secrets
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import gradio as gr
+import httpx
+import pytest
+from fastapi.routing import APIWebSocketRoute
+from people import PEOPLE, logged_in, run
+
+from components.component import Component
+from studio.accounts.page_guard import needed_role
+from studio.accounts.roles import Role
+from studio.server.endpoints import Endpoint
+from studio.server.gradio_internals import gradio_app
+from studio.viewer import commands
+
+BELOW_WORK = {
+    # they open, follow or draw what is there
+    ("", "load"), ("steps", "select"), ("top-bar", "home"), ("top-bar", "refresh"), ("gallery", "open"),
+    ("review-queue", "home"),
+    ("mask-canvas", "changed"), ("library", "changed"), ("models-panel", "changed"), ("trace-view", "changed"),
+    ("round-timeline", "play"), ("round-timeline", "close_replay"), ("round-timeline", "compare"),
+    ("round-timeline", "autoplay"), ("round-timeline", "chart"), ("round-timeline", "edit"), ("", "click"),
+}  # fmt: skip
+"""Events that people may send who only look, by elem_id and name. Extend it only by what changes no project."""
+ADMINISTRATORS = {("status-bar", "agree")}
+NO_ENDPOINTS = {"status-bar"}
+"""Components that answer requests which concern no project: that an update was drawn."""
+READING_METHODS = {"GET", "HEAD", "OPTIONS"}
+
+
+def events(studio: SimpleNamespace) -> dict[int, Any]:
+    return {number: f for number, f in gradio_app(studio.app).get_blocks().fns.items() if f.fn is not None}
+
+
+def name_of(studio: SimpleNamespace, function: Any) -> tuple[str, str]:
+    blocks = gradio_app(studio.app).get_blocks().blocks
+    target, name = function.targets[0]
+    block = blocks.get(target)
+    tabs = block if block is None or block.elem_id or not isinstance(block, gr.Tab) else block.parent
+    return (getattr(tabs, "elem_id", None) or "", name)
+
+
+def endpoints(studio: SimpleNamespace) -> dict[int, Any]:
+    blocks = gradio_app(studio.app).get_blocks().blocks
+    return {id: b for id, b in blocks.items() if isinstance(b, Component) and b.answer is not None}
+
+
+def test_the_events_below_the_role_work_are_those_that_are_known_to_change_nothing(studio: SimpleNamespace):
+    roles = {}
+    for function in events(studio).values():
+        roles.setdefault(needed_role(function.fn), set()).add(name_of(studio, function))
+    assert roles[Role.VISIT] | roles[Role.LOOK] == BELOW_WORK
+    assert roles[Role.ADMINISTER] == ADMINISTRATORS
+    assert len(roles[Role.WORK]) > 20
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace, monkeypatch):
+    ran: list[int] = []
+
+    def recorder(number: int, function: Any) -> Any:
+        def record(*_: Any) -> Any:
+            ran.append(number)
+            return [gr.skip() for _ in function.outputs] if len(function.outputs) > 1 else gr.skip()
+
+        record.needed_role = needed_role(function.fn)  # type: ignore[attr-defined]
+        return record
+
+    for number, function in events(studio).items():
+        monkeypatch.setattr(function, "fn", recorder(number, function))
+        monkeypatch.setattr(function, "types_generator", False)
+
+    async def steps() -> None:
+        async with logged_in(studio, user) as http:
+            for number, function in events(studio).items():
+                message = await sent(http, number, len(function.inputs))
+                permitted = PEOPLE[user] >= needed_role(function.fn)
+                assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
+                ran.clear()
+
+    run(steps())
+
+
+async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, Any]:
+    """Send an event as Gradio's page does, wait for its end, and return the last message about it."""
+    page = secrets.token_hex(6)
+    body = {"data": [None] * inputs, "fn_index": number, "session_hash": page, "event_data": {}}
+    id = (await http.post("/gradio_api/queue/join", json=body)).raise_for_status().json()["event_id"]
+    async with http.stream("GET", "/gradio_api/queue/data", params={"session_hash": page}, timeout=60) as stream:
+        async for line in stream.aiter_lines():
+            message = json.loads(line[5:]) if line.startswith("data:") else {}
+            if message.get("event_id") == id and message["msg"] == "process_completed":
+                return message
+    raise AssertionError("the event was never answered")
+
+
+def test_events_have_no_other_address(studio: SimpleNamespace):
+    async def steps() -> None:
+        async with logged_in(studio, "lou") as http:
+            for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
+                for prefix in ("/gradio_api/", "/gradio_api//", "/"):
+                    answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
+                    assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
+
+    run(steps())
+
+
+def test_every_component_that_answers_requests_has_an_endpoint_with_roles(studio: SimpleNamespace):
+    plain = {block.elem_id for block in endpoints(studio).values() if not isinstance(block.answer, Endpoint)}
+    assert plain == NO_ENDPOINTS
+    blocks = gradio_app(studio.app).get_blocks().blocks
+    other = [b for b in blocks.values() if not isinstance(b, Component) and getattr(b, "server_fns", None)]
+    assert other == [] and len(endpoints(studio)) > 8
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
+    async def steps() -> None:
+        async with logged_in(studio, user) as http:
+            tried = 0
+            for id, block in endpoints(studio).items():
+                for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
+                    body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                    answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
+                    refused = "this needs the role" in answer.get("error", "")
+                    assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
+                    tried += 1
+            assert tried > 40
+
+    run(steps())
+
+
+def test_a_request_of_no_kind_needs_the_role_of_the_kind_that_answers_it(studio: SimpleNamespace):
+    async def steps() -> None:
+        async with logged_in(studio, "lou") as http:
+            for id, block in endpoints(studio).items():
+                if (
+                    isinstance(block.answer, Endpoint)
+                    and block.answer.needed_role(block.answer.default_kind) > Role.LOOK
+                ):
+                    for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
+                        body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                        answer = (await http.post("/gradio_api/component_server", json=body)).json()
+                        assert "error" in answer, (block.elem_id, data)
+
+    run(steps())
+
+
+def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
+    own = [r for r in studio.app.routes if set(getattr(r, "methods", None) or ()) - READING_METHODS]
+    assert own == []
+    sockets = [route.path for route in studio.app.routes if isinstance(route, APIWebSocketRoute)]
+    assert sockets == ["/viewer/{token}/ws"]
+
+    async def steps() -> None:
+        for user, role in PEOPLE.items():
+            async with logged_in(studio, user) as http:
+                for path in ("/gradio_api/upload", "/gradio_api/upload/"):
+                    answer = await http.post(path, files={"files": ("a.png", b"x")})
+                    assert (answer.status_code == 403) == (role < Role.WORK), (user, path, answer.status_code)
+
+    run(steps())
+
+
+def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monkeypatch):
+    from mujoco import MjModel
+
+    from studio.accounts.roles import RoleError, current_role
+    from studio.viewer.view_session import ViewSession
+
+    examples = {
+        "step": {"count": 1}, "speed": {"value": 1.0}, "seek": {"time": 0.0}, "contacts": {"on": True},
+        "push": {"body": 1, "point": [0.0] * 3, "target": [0.0] * 3}, "joint": {"number": 0, "value": 0.0},
+    }  # fmt: skip
+    ops = [op for one in get_args(get_args(commands.Command)[0]) for op in get_args(one.model_fields["op"].annotation)]
+    view = ViewSession(MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
+    current_role.set(Role.VISIT)
+    refused = set()
+    for op in ops:
+        try:
+            view.enqueue({"op": op, **examples.get(op, {})})
+        except RoleError:
+            refused.add(op)
+    assert refused == {"push", "joint"} and len(ops) >= 10
+    view.close()

@@ -1,0 +1,205 @@
+"""The file of users: what it accepts, what it never holds, and who is let in while it changes."""
+
+import io
+import json
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import StudioError
+from studio.__main__ import main
+from studio.accounts import passwords
+from studio.accounts.passwords import hash_password, matches
+from studio.accounts.roles import Role
+from studio.accounts.user_file import USER_NAME, UserFile
+from studio.server.access import Access
+
+PASSWORD = "a long sentence"
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(passwords, "COST", 1 << 10)
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> UserFile:
+    users = UserFile(tmp_path / ".users.json")
+    users.add("ada", "administer", PASSWORD)
+    return users
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *words: str, typed: str = "") -> int:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    return main(["user", *words])
+
+
+@given(st.text(min_size=8, max_size=40), st.text(min_size=8, max_size=40))
+def test_a_hash_fits_its_own_password_only(password: str, other: str):
+    hashed = hash_password(password)
+    assert matches(password, hashed) and matches(other, hashed) == (other == password)
+    assert password not in hashed and hash_password(password) != hashed, "each hash has a salt of its own"
+
+
+def test_an_unknown_user_costs_as_much_as_a_known_one(users: UserFile, monkeypatch):
+    calls = []
+    scrypt = passwords._scrypt
+    monkeypatch.setattr(passwords, "_scrypt", lambda *arguments: calls.append(arguments[1:4]) or scrypt(*arguments))
+    monkeypatch.setattr(passwords, "_UNKNOWN", hash_password("nobody at all"))
+    calls.clear()
+    assert users.accepts("ada", PASSWORD) and not users.accepts("ada", "wrong password")
+    assert not users.accepts("eve", PASSWORD)
+    assert len(calls) == 3 and len(set(calls)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "scrypt", "plain", "scrypt$1024$8$1$00$00", f"scrypt${1 << 30}$8$1${'0' * 32}${'0' * 64}",
+     f"scrypt$1023$8$1${'0' * 32}${'0' * 64}", f"md5$1024$8$1${'0' * 32}${'0' * 64}"],
+)  # fmt: skip
+def test_a_file_with_another_hash_is_refused_before_anything_is_computed(text: str, users: UserFile):
+    content = json.loads(users.path.read_text())
+    content["users"]["ada"]["password"] = text
+    users.path.write_text(json.dumps(content))
+    with pytest.raises(StudioError, match="cannot be read"):
+        users.users()
+    assert not users.accepts("ada", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../ada", "a/b", "a\\b", "a b", "-x", "link:1", "a\n", "a\0", "é", "a" * 65, ".users"]
+)
+def test_a_name_that_could_be_a_path_or_two_lines_is_refused(name: str, users: UserFile):
+    with pytest.raises(StudioError, match="cannot name a user"):
+        users.add(name, "work", PASSWORD)
+    assert set(users.users()) == {"ada"}
+
+
+@given(st.text(max_size=70))
+def test_every_name_that_is_accepted_names_a_folder_in_its_parent(name: str):
+    if USER_NAME.fullmatch(name):
+        assert Path("/users", name).resolve().parent == Path("/users") and Path(name).name == name
+
+
+def test_two_names_that_differ_in_case_only_are_refused(users: UserFile):
+    with pytest.raises(StudioError, match="upper and lower case"):
+        users.add("Ada", "look", PASSWORD)
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 7, "x" * 1025])
+def test_a_password_that_is_too_short_or_too_long_is_refused(password: str, users: UserFile):
+    with pytest.raises(StudioError, match="8 to 1024"):
+        users.add("bob", "work", password)
+
+
+def test_the_file_is_private_and_holds_no_password(users: UserFile):
+    assert stat.S_IMODE(users.path.stat().st_mode) == 0o600
+    assert PASSWORD not in users.path.read_text() and PASSWORD not in repr(users.users())
+    assert users.users()["ada"].password not in repr(users.users())
+
+
+def test_people_who_are_added_at_the_same_time_are_all_kept(users: UserFile):
+    names = [f"user{n}" for n in range(12)]
+    threads = [
+        threading.Thread(target=UserFile(users.path).add, args=(name, "look", PASSWORD)) for name in names
+    ]  # each with a file of its own, as processes have
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(users.users()) == {"ada", *names}
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": 2, "users": {}}', '{"schema": 1, "users": {"a/b": {}}}'])
+def test_a_damaged_file_keeps_everyone_out_and_is_told_in_one_line(damage: str, users: UserFile):
+    access = Access(users=users)
+    assert access.role_of("ada") is Role.ADMINISTER
+    users.path.write_text(damage)
+    assert access.role_of("ada") is None and not access.accepts("ada", PASSWORD)
+    with pytest.raises(StudioError) as raised:
+        Access(users=users)
+    assert "\n" not in str(raised.value) and str(users.path) in str(raised.value)
+
+
+def test_a_file_without_users_lets_nobody_in(users: UserFile):
+    access = Access(users=users)
+    users.path.unlink()
+    assert access.needs_login and access.role_of("ada") is None and access.role_of(None) is None
+    with pytest.raises(StudioError, match="user add"):
+        Access(users=users)
+
+
+def test_the_same_name_in_two_places_is_refused(users: UserFile):
+    with pytest.raises(StudioError, match="two places"):
+        Access({"ada": "x"}, users=users)
+
+
+def test_logins_of_auth_may_do_everything_and_nobody_else_may(users: UserFile):
+    access = Access({"root": "secret"}, users=users)
+    assert access.accepts("root", "secret") and access.role_of("root") is Role.ADMINISTER
+    assert access.accepts("ada", PASSWORD) and not access.accepts("root", PASSWORD)
+    assert access.role_of("eve") is None and access.role_of("") is None
+
+
+def test_users_are_added_listed_and_removed_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
+    place = ["--workspace", str(tmp_path)]
+    assert command(monkeypatch, "add", "bob", "--role", "look", *place, typed=f"{PASSWORD}\nmore") == 0
+    assert command(monkeypatch, "add", "ada", "--role", "administer", *place, typed=f"{PASSWORD}\n") == 0
+    assert command(monkeypatch, "add", "eve", *place, typed=f"{PASSWORD}\n") == 0
+    assert command(monkeypatch, "list", *place) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-3:] == ["ada\tadminister", "bob\tlook", "eve\twork"]
+    assert PASSWORD not in told.out + told.err
+    assert command(monkeypatch, "add", "bob", "--role", "work", "--replace", *place, typed="another one\n") == 0
+    assert command(monkeypatch, "remove", "eve", *place) == 0
+    users = UserFile(tmp_path / ".users.json")
+    assert set(users.users()) == {"ada", "bob"} and users.users()["bob"].role is Role.WORK
+    assert users.accepts("bob", "another one") and not users.accepts("bob", PASSWORD)
+
+
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool, tmp_path, monkeypatch, capsys):
+    missing = tmp_path / "nowhere.json"
+    monkeypatch.setenv("GRS_USERS", str(missing) if by_variable else "")
+    assert main(["--workspace", str(tmp_path), *([] if by_variable else ["--users", str(missing)])]) == 2
+    assert "names no user" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "told"),
+    [
+        (["add", "ada"], PASSWORD, "--replace"),
+        (["add", "../x"], PASSWORD, "cannot name"),
+        (["add", "bob"], "short", "8 to 1024"),
+        (["add", "bob"], "", "8 to 1024"),
+        (["remove", "eve"], "", "there is no user"),
+    ],
+)
+def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(
+    words: list[str], typed: str, told: str, users: UserFile, monkeypatch, capsys
+):
+    before = users.path.read_bytes()
+    assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
+    line = capsys.readouterr().err
+    assert told in line and line.count("\n") == 1 and PASSWORD not in line
+    assert users.path.read_bytes() == before
+
+
+def test_a_password_is_typed_twice_and_never_an_argument(users: UserFile, monkeypatch, capsys):
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    typed = iter([PASSWORD, "another sentence", PASSWORD, PASSWORD])
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(typed))
+    monkeypatch.setattr(sys, "stdin", terminal)
+    add = ["user", "add", "bob", "--users", str(users.path)]
+    assert main(add) == 2 and "differ" in capsys.readouterr().err and "bob" not in users.users()
+    assert main(add) == 0 and users.accepts("bob", PASSWORD)
+    with pytest.raises(SystemExit):
+        main(["user", "add", "carl", PASSWORD])
+    assert os.environ.get("GRS_USERS") is None

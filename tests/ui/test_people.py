@@ -1,0 +1,79 @@
+"""Two people on one project in two browsers, and a visitor by a link."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app_page import LONG, rows
+from playwright.sync_api import Browser, Page, expect
+from studio_process import Studio
+from watched_page import TIMEOUT
+
+from pipeline.decisions import read_log
+from pipeline.frame import load
+from pipeline.project import Project
+from studio.accounts.user_file import UserFile
+
+PASSWORD = "correct horse"
+BLOCKS = Path(__file__).parents[2] / "sample_scenes" / "blocks"
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """A studio of three people with one project."""
+    workspace = tmp_path_factory.mktemp("workspace")
+    for name, role in (("ada", "work"), ("bob", "work"), ("lou", "look")):
+        UserFile(workspace / ".users.json").add(name, role, PASSWORD)
+    Project.create(workspace / "table", load(BLOCKS), "table").close()
+    running = Studio(workspace)
+    yield running
+    running.close()
+
+
+def log_in(browser: Browser, studio: Studio, user: str) -> Page:
+    """Return a page of a browser of that person's own, at the project."""
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.set_default_timeout(TIMEOUT)
+    page.goto(f"{studio.address}?project=table")
+    page.get_by_label("username").fill(user)
+    page.get_by_label("password").fill(PASSWORD)
+    page.get_by_role("button", name="Login").click()
+    expect(page.locator(".top-bar strong")).to_contain_text("table", timeout=LONG)
+    return page
+
+
+def test_the_second_person_sees_who_edits_and_takes_over(studio: Studio, browser: Browser):
+    ada = log_in(browser, studio, "ada")
+    expect(rows(ada).first).to_be_visible(timeout=LONG)
+    expect(ada.locator(".top-bar .take-over")).to_have_count(0)
+    bob = log_in(browser, studio, "bob")
+    expect(bob.locator(".top-bar .editing")).to_have_text("ada is editing")
+    expect(bob.locator(".top-bar button[aria-label=Undo]")).to_be_disabled()
+    bob.locator(".top-bar .take-over").click()
+    expect(bob.locator(".top-bar .editing")).to_have_count(0)
+    expect(ada.locator(".top-bar .editing")).to_have_text("bob is editing", timeout=LONG)
+    ada.locator(".top-bar .take-over").click()
+    expect(ada.locator(".top-bar .editing")).to_have_count(0)
+    expect(bob.locator(".top-bar .editing")).to_have_text("ada is editing", timeout=LONG)
+    for page in (ada, bob):
+        page.context.close()
+    assert all(decision.by in ("ada", "bob") for decision in read_log(studio.workspace / "table" / "decisions.jsonl"))
+
+
+def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(studio: Studio, browser: Browser):
+    lou = log_in(browser, studio, "lou")
+    expect(lou.locator(".top-bar .editing")).to_have_text("View only")
+    ada = log_in(browser, studio, "ada")
+    ada.get_by_role("tab", name="Review").click()
+    ada.locator(".share .make-link").click()
+    link = ada.locator(".share .made-link").input_value()
+    visitor = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    visitor.goto(link)
+    expect(visitor.locator(".top-bar strong")).to_contain_text("table", timeout=LONG)
+    expect(visitor.locator(".top-bar .editing")).to_have_text("View only")
+    ada.locator(".share .revoke").first.click()
+    expect(ada.locator(".share .kept-link")).to_have_count(0)
+    visitor.reload()
+    expect(visitor.get_by_role("button", name="Login")).to_be_visible()
+    for page in (lou, ada, visitor):
+        page.context.close()
