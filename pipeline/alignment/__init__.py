@@ -3,7 +3,8 @@
 from pipeline.alignment.camera import AlignmentError, CameraAlignment, align_camera
 from pipeline.alignment.depth import refine_on_depth, shares_world, surface_labels
 from pipeline.alignment.input_files import CameraClicks, read_clicks, read_robot_base
-from pipeline.alignment.overlay import draw_overlay
+from pipeline.alignment.on_twin import TwinSurface, align_on_twin
+from pipeline.alignment.overlay import draw_overlay, overlay_image
 from pipeline.alignment.robot import RobotAlignment, ToolClick, align_robot
 
 __all__ = [
@@ -12,9 +13,12 @@ __all__ = [
     "CameraClicks",
     "RobotAlignment",
     "ToolClick",
+    "TwinSurface",
     "align_camera",
+    "align_on_twin",
     "align_robot",
     "draw_overlay",
+    "overlay_image",
     "read_clicks",
     "read_robot_base",
     "refine_on_depth",

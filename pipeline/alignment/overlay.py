@@ -27,7 +27,19 @@ def draw_overlay(
     clicks: CameraClicks,
     world_from_base: np.ndarray | None = None,
 ) -> bytes:
-    """Return a PNG of the photograph with the twin as each camera would see it, one panel beside the other.
+    """Return `overlay_image` as PNG."""
+    image = overlay_image(frame, scene, panels, clicks, world_from_base)
+    return cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
+
+
+def overlay_image(
+    frame: Frame,
+    scene: Scene,
+    panels: Sequence[tuple[str, np.ndarray]],
+    clicks: CameraClicks,
+    world_from_base: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the photograph with the twin as each camera would see it, one panel beside the other, (H, W, 3), uint8.
 
     A cross is a click, a ring the point that was meant. The robot's base shows its axes.
 
@@ -46,7 +58,7 @@ def draw_overlay(
         title = np.zeros((MARGIN_PX, picture.shape[1], 3), np.uint8)
         cv2.putText(title, caption, (6, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA)
         drawn.append(np.concatenate([title, picture]))
-    return cv2.imencode(".png", cv2.cvtColor(np.concatenate(drawn, 1), cv2.COLOR_RGB2BGR))[1].tobytes()
+    return np.concatenate(drawn, 1)
 
 
 def _edges(bodies: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 
 def align(arguments: argparse.Namespace) -> int:
     """Print the poses with their uncertainty, write the overlay, and record them if asked to."""
-    from pipeline.alignment import AlignmentError, read_clicks, read_robot_base
+    from pipeline.alignment import AlignmentError, align_on_twin, read_clicks, read_robot_base
     from pipeline.project import Project
     from pipeline.store import write_json
 
@@ -45,7 +45,7 @@ def align(arguments: argparse.Namespace) -> int:
     if scene is None:
         raise AlignmentError(f"{arguments.project.name} has no twin yet; build it: grs-studio run ... --until scene")
     clicks = read_clicks(arguments.points, scene)
-    alone, camera = _camera(project, scene, clicks)
+    alone, camera = align_on_twin(project.frame, project.support, project.segments() or (), scene, clicks)
     base = None
     if arguments.robot_base:
         base = read_robot_base(arguments.robot_base, camera.world_from_camera, project.frame.intrinsics)
@@ -60,22 +60,6 @@ def align(arguments: argparse.Namespace) -> int:
     print(json.dumps(data, indent=1))
     print(_summary(camera), _advice(arguments.take, folder), sep="\n", file=sys.stderr)
     return DONE
-
-
-def _camera(project: "Project", scene: "Scene", clicks: "CameraClicks") -> "tuple[CameraAlignment, CameraAlignment]":
-    """Return the camera from the clicks alone, and refined on the depth image."""
-    import numpy as np
-
-    from pipeline.alignment import align_camera, refine_on_depth, shares_world, surface_labels
-    from pipeline.alignment.depth import NOTHING
-
-    frame = project.frame
-    guess = np.asarray(scene.world_from_camera)
-    alone = align_camera(clicks.points, clicks.pixels, frame.intrinsics, guess, clicks.pixel_std)
-    labels = surface_labels(frame, project.support, project.segments() or (), scene)
-    if not shares_world(alone, scene):
-        labels = np.where(labels > 0, NOTHING, labels)
-    return alone, refine_on_depth(alone, clicks.points, clicks.pixels, frame, scene, labels, clicks.pixel_std)
 
 
 def _to_json(alone: "CameraAlignment", camera: "CameraAlignment", base: "RobotAlignment | None") -> dict[str, Any]:

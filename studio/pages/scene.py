@@ -1,11 +1,12 @@
 """Step 4: the twin over the photograph it was made from, with each object's pose and weight to correct."""
 
 from components.adjuster import Adjuster
+from components.camera_aligner import CameraAligner
 from components.steps import FitTable
 from components.viewer import Viewer, viewer_value
 from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
-from studio.scene import adjustments
+from studio.scene import adjustments, camera_alignment
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
@@ -15,6 +16,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
     table = FitTable()
+    aligner = CameraAligner(answer=camera_alignment.endpoint(shell.sessions))
 
     def twin(session: Session | None) -> dict:
         return viewer_value(content.twin(session), **viewer_labels(session)) if session else viewer_value(None)
@@ -24,3 +26,5 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(adjuster.decide, apply_decision)
     shell.on_message(adjuster.weigh, adjustments.ask_physical_properties)
     shell.show(table, fit_table)
+    shell.show(aligner, camera_alignment.aligner_record)
+    shell.on_message(aligner.take, camera_alignment.take_alignment)

@@ -140,3 +140,29 @@ def test_b_blinks_over_the_photograph_and_escape_ends_a_tool(scene: OpenProject)
     expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Escape")
     expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", "false")
+
+
+def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_it_is_taken(scene: OpenProject):
+    page = scene.page
+    page.locator("[data-act=open-alignment]").click()
+    dialog = page.get_by_role("dialog", name="Align the camera")
+    pictures = dialog.locator(".click-picture")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.click-picture img')].every((one) => one.naturalWidth > 0)", timeout=LONG
+    )
+    align = dialog.get_by_role("button", name="Align", exact=True)
+    for number, (x, y) in enumerate([(0.25, 0.4), (0.75, 0.45), (0.7, 0.8), (0.3, 0.85), (0.5, 0.6)], 1):
+        for picture in (pictures.nth(0), pictures.nth(1)):  # the twin is seen from where the photograph was taken
+            box = picture.bounding_box()
+            assert box is not None
+            picture.click(position={"x": x * box["width"], "y": y * box["height"]})
+        expect(dialog.locator(".pairs li")).to_have_count(number)
+        expect(align).to_be_enabled() if number >= 4 else expect(align).to_be_disabled()
+    align.click()
+    expect(dialog.locator("[data-result=uncertainty]")).to_contain_text("Standard deviation", timeout=LONG)
+    expect(dialog.locator(".overlay")).to_be_visible()
+    assert scene.kinds == []
+    dialog.get_by_role("button", name="Use this camera").click()
+    expect(dialog).to_be_hidden()
+    expect(undo_button(page)).to_be_enabled(timeout=LONG)
+    assert scene.kinds == ["camera_pose"]

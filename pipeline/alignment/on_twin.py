@@ -1,0 +1,98 @@
+"""The camera's pose from clicks on a photograph and on its twin, refined on the depth image."""
+
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+
+from pipeline.alignment.camera import AlignmentError, CameraAlignment, align_camera, project
+from pipeline.alignment.depth import NOTHING, refine_on_depth, shares_world, surface_labels
+from pipeline.alignment.input_files import CameraClicks
+from pipeline.frame import Frame, Intrinsics, Support
+from pipeline.geometry import box_corners
+from pipeline.scene import Scene
+from pipeline.scene.fidelity import raycast_image
+from pipeline.scene.mjcf import builder
+from pipeline.segmentation import Segment
+
+DRAWN_GROUPS = 3
+"""Groups 0 to 2 of geoms are drawn."""
+SNAP_PX = 6.0
+"""Pixels from a click within which a visible vertex of the twin is taken for what was meant."""
+VISIBLE_M = 0.01
+"""Metres by which a vertex may lie behind the surface that the picture shows there."""
+
+
+def align_on_twin(
+    frame: Frame, support: Support, segments: Iterable[Segment], scene: Scene, clicks: CameraClicks
+) -> tuple[CameraAlignment, CameraAlignment]:
+    """Return the camera from the clicks alone, and refined on the depth image. Raises AlignmentError."""
+    guess = np.asarray(scene.world_from_camera)
+    alone = align_camera(clicks.points, clicks.pixels, frame.intrinsics, guess, clicks.pixel_std)
+    labels = surface_labels(frame, support, segments, scene)
+    if not shares_world(alone, scene):
+        labels = np.where(labels > 0, NOTHING, labels)
+    return alone, refine_on_depth(alone, clicks.points, clicks.pixels, frame, scene, labels, clicks.pixel_std)
+
+
+class TwinSurface:
+    """The twin as its photograph's camera sees it, to find the point of the world under a click."""
+
+    def __init__(self, scene: Scene, intrinsics: Intrinsics):
+        model = builder.compile_spec(builder.build_spec(scene))
+        self._camera, self._k = np.asarray(scene.world_from_camera, float), intrinsics
+        bodies, self._depth = raycast_image(model, intrinsics, self._camera)
+        self._names = {model.body(p.name).id: p.name for p in scene.placements}
+        self._bodies = bodies
+        self._corners = self._visible_vertices(model)
+
+    def point_at(self, pixel: np.ndarray) -> tuple[np.ndarray, str]:
+        """Return the point (3,) in the world under a pixel (2,) and the object it is on, "" for the table.
+
+        A corner or vertex within `SNAP_PX` is taken, since the picture beside an edge shows what lies far behind it.
+        Raises AlignmentError where the twin shows nothing.
+        """
+        pixels, points = self._corners
+        distance = np.linalg.norm(pixels - pixel, axis=1) if len(pixels) else np.zeros(0)
+        if len(distance) and distance.min() < SNAP_PX:
+            point = points[int(distance.argmin())]
+            return point, self._name_near(pixels[int(distance.argmin())])
+        u, v = np.rint(pixel).astype(int).clip(0, [self._k.width - 1, self._k.height - 1]).tolist()
+        if self._depth[v, u] <= 0:
+            raise AlignmentError("The twin shows nothing there; click an object or the table.")
+        point = self._k.ray_directions(np.array([pixel[0]]), np.array([pixel[1]]))[0] * self._depth[v, u]
+        return (self._camera @ np.append(point, 1))[:3], self._names.get(int(self._bodies[v, u]), "")
+
+    def _name_near(self, pixel: np.ndarray) -> str:
+        u, v = np.rint(pixel).astype(int).tolist()
+        around = self._bodies[max(v - 2, 0) : v + 3, max(u - 2, 0) : u + 3].ravel().tolist()
+        return next((self._names[body] for body in around if body in self._names), "")
+
+    def _visible_vertices(self, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pixels (N, 2) and places (N, 3) of the vertices of meshes and boxes that the camera sees."""
+        points = _vertices(model)
+        pixels = project(self._camera, points, self._k)
+        inside = (np.nan_to_num(pixels) > 2).all(1) & np.isfinite(pixels).all(1)
+        inside &= (np.nan_to_num(pixels) < [self._k.width - 3, self._k.height - 3]).all(1)
+        points, pixels = points[inside], pixels[inside]
+        u, v = np.rint(pixels).astype(int).T
+        depth = ((points - self._camera[:3, 3]) @ self._camera[:3, :3])[:, 2]
+        around = np.array([self._depth[v + j, u + i] for i in (-2, 0, 2) for j in (-2, 0, 2)])
+        seen = (np.abs(around - depth) < VISIBLE_M).any(0)
+        return pixels[seen], points[seen]
+
+
+def _vertices(model: mujoco.MjModel) -> np.ndarray:
+    """Return the corners of boxes and the vertices of meshes that are drawn, of shape (N, 3), in the world."""
+    data, found = mujoco.MjData(model), [np.zeros((0, 3))]
+    mujoco.mj_forward(model, data)
+    for geom in np.flatnonzero(model.geom_group < DRAWN_GROUPS).tolist():
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX:
+            local = box_corners(2 * model.geom_size[geom])
+        elif model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
+            mesh = model.geom_dataid[geom]
+            local = model.mesh_vert[model.mesh_vertadr[mesh] :][: model.mesh_vertnum[mesh]]
+        else:
+            continue
+        found.append(local @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom])
+    return np.concatenate(found)
