@@ -35,6 +35,7 @@ DECISION_DATA = {
     "resize": ("id", "scale"),
     "refit": ("id",),
     "physics": ("id", "mass", "friction"),
+    "recolour": ("id", "value"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "pin": ("round",),
@@ -62,6 +63,8 @@ object, which programs and checks use, stays. "rename", of earlier versions and 
 pose search and discards earlier moves and sizes. It starts from optional "pos", "quat_wxyz" and "scale" in addition to
 poses all around, and with "free" fits the size too; without them the automatic pose is restored. In "physics", null is
 the asset's own value; optional "source", "mass_range" and "friction_range" come from a model.
+
+"recolour" says whether the asset is tinted to the colour in the photograph.
 
 "calibrate" holds the identified parameters of the twin's robot, each with its kind, element, field, value, low and
 high in SI units; masses and frictions of objects are decisions "physics" of their own.

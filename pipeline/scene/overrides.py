@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.geometry import Pose
 from pipeline.scene.placement import Placement, Scene
 
-DECISION_KINDS = ("move", "resize", "refit", "physics", "choose_asset", "make")
+DECISION_KINDS = ("move", "resize", "refit", "physics", "recolour", "choose_asset", "make")
 """Kinds of decisions that change an override. Choosing an asset resets size and weight."""
 MIN_SCALE, MAX_SCALE = 0.05, 20.0
 """Limits to which a decided scale is clipped."""
@@ -29,6 +29,8 @@ class Override:
     """Whether a refit may change the scale."""
     method: str | None = None
     """How to reconstruct the object from the view, whatever it was matched to: a reconstruction method or None."""
+    recolour: bool | None = None
+    """Whether the asset is tinted to the colour in the photograph; None: if it clearly has another."""
     mass: float | None = None
     """In kg."""
     friction: float | None = None
@@ -78,6 +80,8 @@ def _apply(before: Override, kind: str, data: Mapping[str, Any]) -> Override:
             return replace(before, pose=pose, scale=scale, refit=True, refit_scale=bool(data.get("free")))
         case "physics":
             return _apply_physics(before, data)
+        case "recolour":
+            return replace(before, recolour=bool(data["value"]))
         case "make":
             return Override(before.fixed_pose, method=str(data["way"]))
         case _:

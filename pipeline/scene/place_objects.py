@@ -5,7 +5,7 @@ A person's override wins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from pipeline.description import Description
 from pipeline.frame import Frame, Observation, Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
+from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import MachinePose, Placement, Scene
@@ -105,7 +106,10 @@ def place_object(
 
     def placed(asset: Asset, asset_id: str | None, fit: PoseFit) -> Placement:
         final = _overridden_fit(fit, override, asset, observed, candidate_heights(observed, below), inputs.cache)
-        return _placement(observed, asset, asset_id, fit, final)
+        placement = _placement(observed, asset, asset_id, fit, final)
+        if asset_id is None or asset.model is not None:
+            return placement
+        return replace(placement, recolour=_recolour(observed, asset, override))
 
     match = observed.match
     if match is not None and match.asset_id is not None and override.method is None:
@@ -200,6 +204,12 @@ def _placement(
         provenance=asset.provenance,
         machine_pose=None if fit is machine_fit else MachinePose(machine_fit.pose, machine_fit.scale),
     )
+
+
+def _recolour(observed: ObservedObject, asset: Asset, override: Override) -> tuple[int, int, int] | None:
+    candidates = observed.match.candidates if observed.match else ()
+    agreement = next((c.scores.get("colour", 0.0) for c in candidates if c.asset_id == asset.id), 0.0)
+    return seen_colour(asset.mesh, observed.description.attributes, agreement, override.recolour)
 
 
 def _table_colour(frame: Frame, support: Support) -> tuple[int, int, int]:

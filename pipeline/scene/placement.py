@@ -74,6 +74,8 @@ class Placement:
     """The joints of `model`, by their names there."""
     machine_pose: MachinePose | None = None
     """What registration found; None if `world_from_object` is that pose."""
+    recolour: tuple[int, int, int] | None = None
+    """sRGB colour in the photograph to which the asset's main colour is tinted; None for the asset's own colours."""
     aliases: tuple[str, ...] = ()
     """Earlier names of the object: the measured one, a person's, or one from another asset."""
 

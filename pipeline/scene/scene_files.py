@@ -72,6 +72,7 @@ def _placement_to_json(p: Placement, project_dir: Path) -> dict:
             if p.machine_pose
             else None,
             "rgb": [int(c) for c in p.rgb],
+            "recolour": [int(c) for c in p.recolour] if p.recolour else None,
             "mesh": _relative(p.mesh, project_dir),
             "collision": [_relative(c, project_dir) for c in p.collision],
         }
@@ -113,6 +114,13 @@ def read_scene(project_dir: Path) -> Scene:
         raise SceneError(f"{project_dir.name}/scene.json is damaged ({reason}); build the scene again") from error
 
 
+def _rgb_from_json(data: list | None) -> tuple[int, int, int] | None:
+    if data is None:
+        return None
+    red, green, blue = (int(channel) for channel in data)
+    return red, green, blue
+
+
 def _light_from_json(data: dict | None) -> Light | None:
     """Return the light; None if it was not estimated. Raises ValueError for a direction of no length."""
     if data is None:
@@ -137,6 +145,7 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         machine_pose=MachinePose(_pose_from_json(found), float(found["scale"])) if found else None,
         aliases=tuple(aliases),
         rgb=tuple(data["rgb"]),
+        recolour=_rgb_from_json(data.get("recolour")),
         mesh=project_dir / data["mesh"],
         collision=tuple(project_dir / c for c in data["collision"]),
         model=project_dir / data["model"] if data.get("model") else None,

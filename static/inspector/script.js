@@ -16,6 +16,19 @@ export default function mount({ element, trigger }) {
     object.size ? object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, "") : object.caption;
   // An object represented by an asset: its measured caption may name something else than the asset does.
   const hasMeasuredName = (object) => object.source === "measured" && object.placed?.asset_id && object.size;
+  const colourChoice = ({ id, placed: { recolour } }) => [
+    fact(
+      "colour",
+      recolour
+        ? [h("i.swatch", { style: `background:rgb(${recolour})` }), t("recoloured to the photograph")]
+        : t("the asset's own"),
+    ),
+    h(
+      "button.studio-button.recolour",
+      { onclick: () => decide("recolour", { id, value: !recolour }) },
+      recolour ? t("Use the asset's colour") : t("Recolour to the photograph"),
+    ),
+  ];
   const toggle = collapseButton(element, panel);
   const draw = () => {
     const object = objects.find((object) => object.id === selected());
@@ -79,6 +92,7 @@ export default function mount({ element, trigger }) {
           object.placed &&
           Math.abs(object.placed.scale - 1) > 0.005 &&
           fact("size", t("{scale} % of the asset", { scale: (object.placed.scale * 100).toFixed(0) })),
+        object.placed?.can_recolour && colourChoice(object),
       ],
       object.placed && [
         fact("mass", `${(object.placed.mass * 1000).toFixed(0)} g`),

@@ -10,7 +10,7 @@ from pipeline.segmentation.coco import decode_rle
 MAX_CLICKS = 200
 OBJECT_DECISIONS = (
     "mask", "delete_segment", "merge_segments", "not_object", "rename", "display_name", "choose_asset", "make", "move",
-    "resize", "refit", "physics",
+    "resize", "refit", "physics", "recolour",
 )  # fmt: skip
 """Kinds of decisions about an object."""
 NUMBER_COUNTS = {"pos": 3, "quat_wxyz": 4, "scale": 1, "mass": 1, "friction": 1}
@@ -62,6 +62,8 @@ def parse_decision(message: dict, frame: Frame) -> tuple[str, dict]:
         raise SegmentationError(f"Objects are numbered from 1 to 65535, not {ids}; reload the page.")
     if kind == "display_name" and not isinstance(data.get("name"), str | None):
         raise SegmentationError("A name is text; reload the page.")
+    if kind == "recolour" and not isinstance(data.get("value"), bool):
+        raise SegmentationError("Recolouring is on or off; reload the page.")
     if kind == "make" and data.get("way") not in RECONSTRUCTION_METHODS:
         methods = ", ".join(RECONSTRUCTION_METHODS)
         raise SegmentationError(f"There is no such reconstruction method; there are: {methods}.")

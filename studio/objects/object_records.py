@@ -242,6 +242,8 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "scale": float(placement.scale),
         "asset_id": placement.asset_id,
         "reconstruction": _reconstruction(placement),
+        "recolour": placement.recolour,
+        "can_recolour": placement.asset_id is not None and placement.model is None,
     }
 
 

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose, quat_about_z
+from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.placement import Placement, Scene, SceneError
 
@@ -200,7 +201,7 @@ def _add_object(spec: mujoco.MjSpec, p: Placement, visuals: bool) -> None:
         )
     if not (np.isfinite(p.size).all() and (p.size > 0).all() and np.isfinite(p.world_from_object.matrix).all()):
         raise SceneError(f"{p.name} has no valid size or pose; measure or move it again")
-    visual = mesh_export.visual_mesh(p.mesh)
+    visual = recolour.visual_mesh(p.mesh, p.recolour if visuals else None)
     if visuals and p.model is not None:
         _add_articulated(spec, p, visual)
         return

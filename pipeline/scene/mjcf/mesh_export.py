@@ -58,7 +58,7 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
 
 def visual_mesh(path: Path) -> VisualMesh:
     """Return a mesh file converted for rendering, cached for each version of the file. Raises SceneError."""
-    return _visual_mesh(path, _modified_ns(path))
+    return _visual_mesh(path, modified_ns(path))
 
 
 def collider(path: Path) -> Collider:
@@ -66,10 +66,11 @@ def collider(path: Path) -> Collider:
 
     Primitives collide faster and more stably than meshes. Cached for each version of the file.
     """
-    return _collider(path, _modified_ns(path))
+    return _collider(path, modified_ns(path))
 
 
-def _modified_ns(path: Path) -> int:
+def modified_ns(path: Path) -> int:
+    """Return when a mesh file was last changed, to key what is computed from it. Raises SceneError if it is missing."""
     if not path.is_file():
         raise SceneError(f"the mesh {path.name} is missing from {path.parent.name}/; match the object again")
     return path.stat().st_mtime_ns

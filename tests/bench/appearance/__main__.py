@@ -62,7 +62,7 @@ def compare(folder: Path) -> tuple[list[Likeness], bool, np.ndarray]:
 
 def without_appearance(scene: Scene) -> Scene:
     """Return the scene with the default light and its assets in their own colours."""
-    return replace(scene, light=None)
+    return replace(scene, light=None, placements=tuple(replace(p, recolour=None) for p in scene.placements))
 
 
 def measure(folders: Iterator[Path] | list[Path], sheet: Path) -> int:
