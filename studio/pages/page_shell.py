@@ -109,10 +109,7 @@ class Shell:
         self._follow_on(event, lambda session, sent: act(session, sent.message), role=role)
 
     def refresh_on(self, event: Callable[..., Any]) -> None:
-        """At the event, update all components.
-
-        A component that is first drawn while work goes on needs this, for Gradio sends it only differences.
-        """
+        """At the event, update all components."""
         self._register(event, lambda sent: self.sessions.get(sent.token) if sent.token else None, role=Role.VISIT)
 
     def take_over_on(self, event: Callable[..., Any]) -> None:
@@ -124,6 +121,27 @@ class Shell:
             return session
 
         self._register(event, begin)
+
+    def refresh_within(self, event: Callable[..., Any], container: Block) -> None:
+        """At the event, set the components inside the container to what they show now.
+
+        A component that is first drawn while work goes on needs this, for Gradio sends it only differences. To refresh
+        all others too would take most of the time of a change of page.
+        """
+
+        def connect() -> None:
+            inside = [(component, view) for component, view in self._views if _is_inside(component, container)]
+
+            def handle(request: gr.Request, token: str) -> Any:
+                _speak_for(request)
+                session = self._find(token)
+                values = [_value(component, view, session) for component, view in inside]
+                return values if len(values) > 1 else values[0]
+
+            outputs = [component for component, _ in inside]
+            event(needs(Role.VISIT, handle), [self.token], outputs, postprocess=False, **EVENT_SETTINGS)
+
+        self._connections.append(connect)
 
     def reply_on(
         self, event: Callable[..., Any], reply: Callable[[Session, Message], Any], outputs: Sequence[Any]
@@ -265,6 +283,14 @@ class Shell:
 
     def _values(self, session: Session | None) -> list[Any]:
         return [_value(component, view, session) for component, view in self._views]
+
+
+def _is_inside(component: Block, container: Block) -> bool:
+    """Whether a component stands in a container, at any depth."""
+    parent = component.parent
+    while parent is not None and parent is not container:
+        parent = parent.parent
+    return parent is container
 
 
 def _speak_for(request: gr.Request) -> None:

@@ -35,7 +35,7 @@ def aligner_record(session: Session | None) -> dict[str, Any]:
     """Return CameraAligner's value."""
     if session is None or session.project.scene() is None:
         return {"token": "", "photo": ""}
-    return {"token": session.token, "photo": f"/project/{session.token}/colour.jpg"}
+    return {"token": session.token, "photo": f"project/{session.token}/colour.jpg"}
 
 
 def take_alignment(session: Session, message: Mapping[str, Any]) -> None:

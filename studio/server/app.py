@@ -129,7 +129,7 @@ def build_page(
                         with gr.Tab(tab_label(step, None), id=step.name) as tab:
                             STEP_BUILDERS[step.name](shell, content)
                         shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
-                        shell.refresh_on(tab.select)
+                        shell.refresh_within(tab.select, tab)
                 with gr.Column(elem_id="right"):
                     inspector = Inspector()
             with gr.Column(visible=False, elem_id="below") as below:
