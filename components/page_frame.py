@@ -54,7 +54,7 @@ class Gallery(Component):
     outdated}: the samples, and the answer to the first request "find", which is made again at once if `outdated`.
 
     Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: find {words, state, verdict, tag,
-    sort, descending, offset, limit, refresh}, answered by one page of `projects`: [{name, title, about, when, at,
+    group, sort, descending, offset, limit, refresh}, answered by a page of `projects`: [{name, title, about, when, at,
     image, state, stages, steps, objects, confidence, matched, task, solved_by, seconds, verdict, reason, by, tags}], by
     the numbers of projects found (`total`), of all, and by state, verdict and tag (`facets`), and of those still to be
     read (`unread`); queue {names} with words and filters, answered by the {names} to review in order; rename {names,
@@ -62,6 +62,7 @@ class Gallery(Component):
     {id}. Those that change projects are answered by {note, undo, problems}, or a {question} that `confirmed` answers.
 
     effort {the same words and filters} is answered by {summary, frames, looked_at, total}, agreement by {pairs, most};
+    bin, restore {ids} and empty_bin {ids} by {deleted: [{id, title, at}], note};
     sets, make_set {names, name, test, seed, by_source, about, licence} and remove_set {name} by {sets, formats, note};
     export_set {name, format} and set_export {job} by {job, done, of, running, address, left_out, more}.
 

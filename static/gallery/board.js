@@ -2,8 +2,9 @@
 // server's index.
 import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
+import { binPanel } from "/static/gallery/bin_panel.js";
 import { effortPanel } from "/static/gallery/effort_panel.js";
-import { cards, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
+import { cards, GROUPS, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
 import { setsPanel } from "/static/gallery/sets_panel.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
@@ -68,6 +69,7 @@ export class ProjectBoard {
       "aria-label": t("Sort by"),
       onchange: ({ target }) => this.sortBy(target.value),
     });
+    this.group = h("select", { "aria-label": t("Group by"), onchange: () => this.restart() });
     this.clear = h("button.studio-button.plain", { onclick: () => this.clearFilters() }, t("Clear filters"));
     const viewButton = (view, label) =>
       h("button.studio-button", { "data-view": view, onclick: () => this.setView(view) }, label);
@@ -84,7 +86,7 @@ export class ProjectBoard {
       this.words,
       Object.values(this.filters),
       this.clear,
-      h("span.right", {}, this.order, this.views),
+      h("span.right", {}, this.group, this.order, this.views),
     );
   }
 
@@ -93,6 +95,7 @@ export class ProjectBoard {
     this.review = h("button.studio-button", { onclick: () => this.startReview() });
     this.panels = {
       sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
+      bin: { title: t("Bin"), content: () => binPanel(this.ask, () => this.find({})) },
       effort: { title: t("Effort"), content: () => effortPanel(this.ask, this.search()) },
     };
     for (const [name, panel] of Object.entries(this.panels))
@@ -167,6 +170,7 @@ export class ProjectBoard {
     const answer = await this.ask({
       kind: "find",
       ...this.search(),
+      group: this.group.value,
       sort: this.sort,
       descending: this.descending,
       offset: this.offset,
@@ -251,25 +255,43 @@ export class ProjectBoard {
     const { size } = this.selected;
     this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review least sure first");
     const focused = document.activeElement?.closest?.(".projects") && focusOf(document.activeElement);
-    const actions = {
-      isSelected: (name) => this.selected.has(name),
-      onPick: (one, on, isRange) => this.pick(one, on, isRange),
-      onPickAll: (on) => this.select(on ? [...this.selected.values(), ...projects] : []),
-      onSort: (order) => this.sortBy(order),
-      onOpen: this.onOpen,
-    };
     fill(
       this.list,
       !projects.length && all
         ? h("p.muted", {}, t("No project matches."))
-        : this.view === "table"
-          ? all > 0 && table(projects, this, actions)
-          : cards(projects, actions),
+        : this.groups(projects).map(([title, group]) => [title && h("h3.group", {}, title), this.layout(group)]),
       answer.unread > 0 && h("p.muted", {}, t("Reading {n} more projects …", { n: answer.unread.toLocaleString() })),
     );
     if (focused) this.list.querySelector(focused)?.focus();
     this.drawPager(total);
     this.bar.show([...this.selected.values()], Object.keys(facets.tags));
+  }
+
+  // Returns [title, projects] of each group on the page; without a grouping there is one without a title.
+  groups(projects) {
+    const of = GROUPS()[this.group.value]?.of;
+    if (!of) return [[null, projects]];
+    const groups = [];
+    for (const one of projects) {
+      const title = of(one);
+      if (groups.at(-1)?.[0] !== title) groups.push([title, []]);
+      groups.at(-1)[1].push(one);
+    }
+    return groups;
+  }
+
+  layout(projects) {
+    const actions = {
+      isSelected: (name) => this.selected.has(name),
+      onPick: (one, on, isRange) => this.pick(one, on, isRange),
+      onPickAll: (on) => {
+        for (const one of projects) on ? this.selected.set(one.name, one) : this.selected.delete(one.name);
+        this.draw();
+      },
+      onSort: (order) => this.sortBy(order),
+      onOpen: this.onOpen,
+    };
+    return this.view === "table" ? this.answer.all > 0 && table(projects, this, actions) : cards(projects, actions);
   }
 
   drawFilters({ states, verdicts, tags }) {
@@ -295,6 +317,14 @@ export class ProjectBoard {
     this.filters.tag.hidden = !Object.keys(tags).length && !this.filters.tag.value;
     this.clear.hidden = !this.isFiltered();
     this.order.hidden = this.view === "table";
+    const grouped = this.group.value;
+    fill(
+      this.group,
+      h("option", { value: "" }, t("No groups")),
+      Object.entries(GROUPS()).map(([value, { title }]) =>
+        h("option", { value, selected: value === grouped }, t("Group by: {title}", { title })),
+      ),
+    );
     fill(
       this.order,
       Object.entries(ORDERS()).map(([order, title]) =>

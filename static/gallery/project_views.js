@@ -27,6 +27,13 @@ export const ORDERS = () => ({
   verdict: t("Verdict"),
   changed: t("Changed"),
 });
+// What projects can be grouped by: its title, and the title of a project's group.
+export const GROUPS = () => ({
+  state: { title: t("State"), of: (one) => STATES()[one.state] },
+  verdict: { title: t("Verdict"), of: (one) => VERDICTS()[one.verdict || "none"] },
+  tags: { title: t("Tags"), of: (one) => one.tags.join(", ") || t("No tag") },
+  solved_by: { title: t("Solved by"), of: (one) => one.solved_by || t("Not solved") },
+});
 const DESCENDING_FIRST = ["changed", "state", "objects", "matched", "seconds"];
 const UNKNOWN = "–";
 

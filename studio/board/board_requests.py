@@ -9,11 +9,11 @@ from urllib.parse import quote
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
 from studio.accounts.roles import Role
-from studio.board import set_requests
+from studio.board import bin_requests, set_requests
 from studio.board.board import Act, Board
 from studio.board.effort_requests import agreement_answer, effort_answer
 from studio.board.project_facts import ProjectFacts
-from studio.board.project_index import FIRST_SECONDS, NEXT_SECONDS, ORDERS, BoardQuery
+from studio.board.project_index import FIRST_SECONDS, GROUPS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
 from studio.board.set_requests import SetExports
 from studio.pages.wording import STAGE_TITLES
@@ -35,7 +35,7 @@ AGES = (
 
 def endpoint(board: Board, exports: SetExports, token: PageToken) -> Endpoint:
     """Return the endpoint of the gallery's project board."""
-    handlers = HANDLERS | set_requests.handlers(board, exports)
+    handlers = HANDLERS | bin_requests.HANDLERS | set_requests.handlers(board, exports)
     return Endpoint(handlers, token.context(board), roles=dict.fromkeys(READING, Role.LOOK))
 
 
@@ -67,13 +67,14 @@ def _find(board: Board, request: dict) -> dict:
 
 
 def _query(request: dict) -> BoardQuery:
-    sort = str(request.get("sort") or "")
+    sort, group = str(request.get("sort") or ""), str(request.get("group") or "")
     return BoardQuery(
         words=_text(request, "words")[:MAX_WORDS],
         state=_text(request, "state"),
         verdict=_text(request, "verdict"),
         tag=_text(request, "tag"),
         sort=sort if sort in ORDERS else "changed",
+        group=group if group in GROUPS else "",
         descending=request.get("descending") is not False,
         offset=min(_natural(request.get("offset"), 0), 1 << 31),
         limit=min(_natural(request.get("limit"), PAGE_SIZE), MAX_PAGE),
@@ -229,5 +230,5 @@ HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "delete": _delete,
     "undo": _undo,
 }
-READING = ("find", "effort", "agreement", "sets", "set_export")
+READING = ("find", "effort", "agreement", "sets", "set_export", "bin")
 """Requests that change nothing; the others need Role.WORK."""

@@ -40,6 +40,9 @@ _ORDERS = {
 }
 """Expressions that projects are sorted by."""
 ORDERS = tuple(_ORDERS)
+_GROUPS = {"state": "state", **{name: _ORDERS[name] for name in ("verdict", "tags", "solved_by")}}
+"""Expressions that projects are grouped by: those with the same value follow each other."""
+GROUPS = tuple(_GROUPS)
 _FACETS = {
     "states": "SELECT state, COUNT(*) FROM projects WHERE shown GROUP BY 1",
     "verdicts": "SELECT verdict, COUNT(*) FROM projects WHERE shown GROUP BY 1",
@@ -57,6 +60,8 @@ class BoardQuery:
     verdict: str = ""
     """"none" finds projects without one."""
     tag: str = ""
+    group: str = ""
+    """One of GROUPS, or empty."""
     sort: str = "changed"
     descending: bool = True
     offset: int = 0
@@ -240,7 +245,8 @@ def _find(connection: sqlite3.Connection, query: BoardQuery) -> tuple[tuple[tupl
         values.append(query.tag)
     where = " AND ".join(conditions)
     direction = "DESC" if query.descending else "ASC"
-    order = f"{_ORDERS.get(query.sort, 'changed')} {direction} NULLS LAST, changed DESC, name"
+    group = f"{_GROUPS[query.group]} NULLS LAST, " if query.group in _GROUPS else ""
+    order = group + f"{_ORDERS.get(query.sort, 'changed')} {direction} NULLS LAST, changed DESC, name"
     sorting = f"SELECT rowid FROM projects WHERE {where} ORDER BY {order}"  # not of whole rows, which takes longer
     found = [row for (row,) in connection.execute(sorting, values)]
     page = found[query.offset : query.offset + query.limit]

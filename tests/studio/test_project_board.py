@@ -1,6 +1,7 @@
 """The project board: its index says what the folders say, and every act on projects can be undone."""
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -24,11 +25,11 @@ from pipeline.project import Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import Curation, read_curation, save_curation
 from pipeline.store import LOCK_FILE
-from studio.board import board_requests
+from studio.board import bin_requests, board_requests
 from studio.board.board import Board
 from studio.board.board_requests import HANDLERS
 from studio.board.project_facts import ProjectFacts, read_facts
-from studio.board.project_index import FILE, ORDERS, BoardQuery, ProjectIndex
+from studio.board.project_index import FILE, GROUPS, ORDERS, BoardQuery, ProjectIndex
 from studio.server.current_user import current_user
 from studio.sessions.session_registry import SessionRegistry
 from tests.bench.planted_projects import plant_projects
@@ -199,6 +200,47 @@ def test_pages_follow_each_other_in_one_order_with_unknown_values_last(order: st
         values = [asdict(one)[order] for _, one in rows]
         known = [value for value in values if value not in (None, "", "[]")]
         assert known == sorted(known, reverse=descending) and values[: len(known)] == known
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_is_in_one_place_and_in_the_order_that_was_chosen(group: str, workspace: Path):
+    index = ProjectIndex(workspace)
+    index.refresh()
+    rows = index.find(replace(EVERY, group=group)).rows
+    assert sorted(name for name, _ in rows) == sorted(scanned(workspace))
+    values = [asdict(one)[group] for _, one in rows]
+    runs = [value for value, _ in itertools.groupby(values)]
+    assert len(runs) == len(set(values))
+    for value in runs:
+        titles = [one.title.lower() for _, one in rows if asdict(one)[group] == value]
+        assert titles == sorted(titles)
+
+
+def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_was_asked_to(
+    board: Board, workspace: Path
+):
+    names = ["frame_00001", "frame_00002", "frame_00003"]
+    before = {name: contents(workspace / name) for name in scanned(workspace)}
+    board.delete(names)
+    deleted = bin_requests.bin_answer(board, {})["deleted"]
+    assert [one["title"] for one in deleted] == ["Frame 00003", "Frame 00002", "Frame 00001"]
+    answer = bin_requests.restore(board, {"ids": [deleted[0]["id"]]})
+    assert len(answer["deleted"]) == 2 and contents(workspace / "frame_00003") == before["frame_00003"]
+    answer = bin_requests.empty(board, {"ids": [deleted[1]["id"], "../frame_00004", "0/frame_00005"]})
+    assert [one["id"] for one in answer["deleted"]] == [deleted[2]["id"]]
+    bin_requests.restore(board, {"ids": [deleted[2]["id"]]})
+    after = {name: contents(workspace / name) for name in scanned(workspace)}
+    assert after == {name: files for name, files in before.items() if name != "frame_00002"}
+
+
+@pytest.mark.parametrize("ids", [None, [], ["../frame_00001"], [".."], ["/"], [3], "all"], ids=str)
+@pytest.mark.parametrize("act", [bin_requests.restore, bin_requests.empty])
+def test_a_request_for_what_is_not_in_the_bin_changes_nothing(act: Any, ids: Any, board: Board, workspace: Path):
+    board.delete(["frame_00001"])
+    before = contents(workspace)
+    with pytest.raises(StudioError, match="no longer in the bin"):
+        act(board, {"ids": ids})
+    assert contents(workspace) == before
 
 
 def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(

@@ -109,6 +109,41 @@ def test_pages_and_cards_show_all_projects(studio: Studio, board: Locator):
     screenshot(board.page, "board_cards")
 
 
+def test_projects_are_grouped_and_a_deleted_one_comes_back_from_the_bin(studio: Studio, board: Locator):
+    page = board.page
+    board.get_by_label("Group by").select_option("verdict")
+    expect(board.locator("h3.group").first).to_have_text("Accepted")
+    expect(board.locator("h3.group").last).to_have_text("No verdict")
+    board.get_by_label("Group by").select_option("")
+    name = "frame_00011"
+    project(board, name).locator(".pick").check()
+    board.locator(".board-bar").get_by_role("button", name="Delete").click()
+    expect(note(board)).to_contain_text("1 project moved to the bin.")
+    page.reload()
+    board.get_by_role("button", name="Bin").click()
+    panel = board.locator(".board-panel")
+    expect(panel).to_contain_text("Frame 00011")
+    panel.get_by_role("button", name="Empty the bin …").click()
+    screenshot(page, "board_bin")
+    assert not findings(page)
+    panel.get_by_role("button", name="Cancel").click()
+    panel.get_by_role("button", name="Restore", exact=True).click()
+    expect(panel).to_contain_text("1 project restored.")
+    expect(panel).to_contain_text("The bin is empty.")
+    assert (studio.workspace / name).is_dir()
+
+
+def test_a_set_of_accepted_projects_is_made_and_removed(board: Locator):
+    board.get_by_role("button", name="Sets", exact=True).click()
+    panel = board.locator(".board-panel")
+    panel.get_by_label("Name of the set").fill("tables")
+    panel.get_by_role("button", name="Make set of all accepted").click()
+    expect(panel.locator("tbody tr")).to_contain_text("train")
+    assert not findings(board.page)
+    panel.get_by_role("button", name="Remove").click()
+    expect(panel).to_contain_text("No set yet.")
+
+
 def test_effort_shows_what_is_corrected_most_and_closes_again(board: Locator):
     board.get_by_role("button", name="Effort").click()
     panel = board.locator(".board-panel")
