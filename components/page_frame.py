@@ -38,7 +38,9 @@ class Inspector(Component):
 
 class StatusBar(Component):
     """Value: {running, message, done, of, log: [{at, text, kind, by}], protection: {state, title, question}, guide:
-    {step: {note, next, title}}, update}.
+    {step: {note, next, title}}, states: {step: text}, update}.
+
+    A message of how work ended shows once the tabs say the `states` that belong to it.
 
     `protection` says whether programs are confined on this machine: `state` is "confined", "refused" or "agreed";
     `question` is asked before `agree`. Request: {drawn} when the page has drawn the update of that name.

@@ -40,7 +40,8 @@ def viewer_value(
     "hidden", true to hide the viewer; "loads_with", a selector of what a person uses just before the viewer is needed;
     "empty", what a viewer without a token says; "cameras", a name for viewers that move theirs together; "caption",
     shown in the view; "wait", which lets the view before this one be drawn first, and held for so many seconds more;
-    "presents", true for a recording that plays in a loop while it is visible, without the selection of the other pages.
+    "presents", true for a recording that plays in a loop while it is visible, without the selection of the other pages;
+    "about", names of the only objects whose selection on other pages shows here.
 
     Args:
         token: of the view.

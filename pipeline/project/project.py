@@ -4,7 +4,7 @@ The layout of the folder is given in docs/architecture.md, "Project folder". Oth
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -136,11 +136,7 @@ class Project(ProjectFolder):
 
     def display_names(self) -> dict[int, str]:
         """Return what a person calls the objects, by segment id; objects without such a name are left out."""
-        names: dict[int, str | None] = {}
-        for decision in self.active_decisions("rename", "display_name"):
-            text = decision.data["name"] or ""
-            names[decision.data["id"]] = _beyond_id(text) if decision.kind == "rename" else text
-        return {id: name for id, name in names.items() if name}
+        return display_names(self.active_decisions("rename", "display_name"))
 
     # ------------------------------------------------------------------ results
 
@@ -298,6 +294,15 @@ def _with_camera(frame: Frame, decided: Sequence[Decision]) -> Frame:
 def safe_name(text: str) -> str:
     """Return a MuJoCo body name made from the user's text: "My Mug!" -> "my_mug"."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:40] or "object"
+
+
+def display_names(decisions: Iterable[Decision]) -> dict[int, str]:
+    """Return what a person calls the objects, by segment id, after active decisions "rename" and "display_name"."""
+    names: dict[int, str | None] = {}
+    for decision in decisions:
+        text = decision.data["name"] or ""
+        names[decision.data["id"]] = _beyond_id(text) if decision.kind == "rename" else text
+    return {id: name for id, name in names.items() if name}
 
 
 def _beyond_id(text: str) -> str | None:

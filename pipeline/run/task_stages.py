@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pipeline.feasibility import best_first, plan_candidates
 from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
+from pipeline.object_words import object_words
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
 from pipeline.run.cut_off import doubtful_objects
-from pipeline.run.object_words import object_words
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model

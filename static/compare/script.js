@@ -7,6 +7,7 @@ import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tab
 import { Viewers } from "/static/compare/viewers.js";
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { fill, h } from "/static/studio/dom.js";
+import { cover } from "/static/studio/covering.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -136,11 +137,11 @@ export default function mount({ element, server, upload }) {
     const drawTables = (name) =>
       fill(
         tablesElement,
-        h("h4", {}, t("Joints")),
+        h("h3", {}, t("Joints")),
         jointTable(comparison, name, select),
-        h("h4", {}, t("Error growth by phase")),
+        h("h3", {}, t("Error growth by phase")),
         phaseTable(comparison),
-        h("h4", {}, t("Events")),
+        h("h3", {}, t("Events")),
         eventTable(comparison, seek),
       );
     plots.element.hidden = false;
@@ -217,9 +218,10 @@ export default function mount({ element, server, upload }) {
   );
   onCompare(element, (request) => {
     root.hidden = !request;
-    if (!request) return;
+    if (!request) return cover(null);
     closeDrawer();
     closeLibrary();
+    cover(root);
     if (!job) run({ kind: "sample" });
   });
   onLibrary(element, (request) => request && closeCompare());

@@ -254,7 +254,6 @@ export class ProjectBoard {
     this.drawFilters(facets);
     const { size } = this.selected;
     this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review least sure first");
-    const focused = document.activeElement?.closest?.(".projects") && focusOf(document.activeElement);
     fill(
       this.list,
       !projects.length && all
@@ -262,7 +261,6 @@ export class ProjectBoard {
         : this.groups(projects).map(([title, group]) => [title && h("h3.group", {}, title), this.layout(group)]),
       answer.unread > 0 && h("p.muted", {}, t("Reading {n} more projects …", { n: answer.unread.toLocaleString() })),
     );
-    if (focused) this.list.querySelector(focused)?.focus();
     this.drawPager(total);
     this.bar.show([...this.selected.values()], Object.keys(facets.tags));
   }
@@ -364,14 +362,6 @@ export class ProjectBoard {
       h("button.studio-button", { disabled: last >= total, onclick: () => go(this.offset + PAGE_SIZE) }, t("Next ›")),
     );
   }
-}
-
-// Selector of a focused element of the list, to find it again after the list was drawn anew.
-function focusOf(element) {
-  const project = element.closest(".project")?.querySelector("[data-name]")?.dataset.name;
-  if (!project) return null;
-  const name = `[data-name="${CSS.escape(project)}"]`;
-  return element.matches(".pick") ? `.project:has(${name}) .pick` : name;
 }
 
 const columnsOf = (buttons) => {

@@ -45,6 +45,7 @@ export default function mount({ element, trigger }) {
     fill(
       panel,
       toggle,
+      h("h2.hidden-text", {}, t("Inspector")),
       h(
         "div.title",
         {},
@@ -77,7 +78,7 @@ export default function mount({ element, trigger }) {
       ),
       object.confidence && h("p.sure", {}, confidenceBadge(object.confidence), " ", object.confidence.reason),
       object.size && [
-        h("h4", {}, t("Measured")),
+        h("h3", {}, t("Measured")),
         fact("size", sizeText(object.size)),
         fact("shape", t(object.shape)),
         fact("colour", h("i.swatch", { style: `background:rgb(${object.rgb})` }), t(object.colour_name)),
@@ -85,7 +86,7 @@ export default function mount({ element, trigger }) {
       ],
       (object.warnings ?? []).map((text) => h("p.warning", {}, text)),
       object.match && [
-        h("h4", {}, t("In the twin")),
+        h("h3", {}, t("In the twin")),
         fact("asset", object.match.asset_id ? object.match.asset_name : t("reconstructed from the view")),
         fact("reason", object.match.reason),
         object.match.asset_id &&
@@ -96,7 +97,7 @@ export default function mount({ element, trigger }) {
       ],
       object.placed && [
         fact("mass", `${(object.placed.mass * 1000).toFixed(0)} g`),
-        h("h4", {}, t("Pose")),
+        h("h3", {}, t("Pose")),
         fact("x · y", `${(object.placed.pos[0] * 100).toFixed(1)} · ${centimetres(object.placed.pos[1])}`),
         fact("yaw", `${((object.placed.yaw * 180) / Math.PI).toFixed(0)}°`),
         object.moved && h("p.note", {}, t("moved by you")),
@@ -107,7 +108,7 @@ export default function mount({ element, trigger }) {
         ),
       ],
       object.fit && [
-        h("h4", {}, t("Compared with the photograph")),
+        h("h3", {}, t("Compared with the photograph")),
         fact("outline", t("{iou} % IoU", { iou: Math.round(object.fit.iou * 100) })),
         object.fit.depth_error !== null &&
           fact("depth", t("{depth_error} error", { depth_error: centimetres(object.fit.depth_error) })),

@@ -8,6 +8,7 @@ import { Filters } from "/static/library/filters.js";
 import { Grid } from "/static/library/grid.js";
 import { ImportJobs } from "/static/library/import_jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/library_state.js";
+import { cover } from "/static/studio/covering.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { Packs } from "/static/library/packs.js";
 import { t } from "/static/studio/texts.js";
@@ -373,7 +374,7 @@ export default function mount({ element, trigger, server, upload }) {
   root.addEventListener("keydown", stopKeys);
   onLibrary(element, (request) => {
     root.hidden = !request;
-    if (!request) return;
+    if (!request) return cover(null);
     closeDrawer();
     jobs.poll();
     draw();
@@ -382,6 +383,7 @@ export default function mount({ element, trigger, server, upload }) {
     if (request.asset) openAsset(request.asset);
     if (request.page === "packs") packs.show();
     searchInput.focus();
+    cover(root);
   });
   onSelect(element, () => libraryOpen() && draw());
   onDrawer(element, (page) => page && closeLibrary()); // drawer and library are never open together

@@ -14,7 +14,7 @@ export class MaskRenderer {
     });
   }
 
-  // `shown` is {picked, hidden, edit, hover, preview, drag, line, brush}, `view` {zoom, left, top, ratio, unit, scene,
+  // `shown` is {picked, hidden, edit, hover, preview, drag, line, brush, crosshair}, `view` {zoom, left, top, ratio, unit, scene,
   // masks}.
   draw(shown, view) {
     const { canvas, context, background } = this,
@@ -85,7 +85,7 @@ export class MaskRenderer {
     }
   }
 
-  edited({ hidden, edit, preview, drag, line, brush }, view) {
+  edited({ hidden, edit, preview, drag, line, brush, crosshair }, view) {
     const { context } = this,
       { unit } = view,
       segment = edit?.mask && view.scene.segments.find(({ id }) => id === edit.id);
@@ -111,6 +111,7 @@ export class MaskRenderer {
         context.lineTo(line[2], line[3]);
       });
     if (brush) drawDashed(context, unit, () => context.arc(brush.at[0], brush.at[1], brush.radius, 0, 2 * Math.PI));
+    if (crosshair) drawCrosshair(context, crosshair, unit);
   }
 }
 
@@ -120,12 +121,13 @@ function applyView(context, { zoom, left, top }) {
 }
 
 // Bounding rectangle of the edit in canvas pixels; null if nothing is edited.
-function bounds({ edit, preview, drag, line, brush }, { zoom, left, top, ratio }) {
+function bounds({ edit, preview, drag, line, brush, crosshair }, { zoom, left, top, ratio }) {
   const points = [];
   for (const mask of [edit?.mask, preview])
     if (mask?.box.width)
       points.push([mask.box.left, mask.box.top], [mask.box.left + mask.box.width, mask.box.top + mask.box.height]);
   for (const [x, y] of edit?.clicks ?? []) points.push([x, y]);
+  if (crosshair) points.push(crosshair);
   for (const box of [drag, edit?.box, line]) if (box) points.push([box[0], box[1]], [box[2], box[3]]);
   if (brush)
     points.push(
@@ -167,6 +169,27 @@ function drawDashed(context, unit, trace) {
     context.stroke();
   }
   context.setLineDash([]);
+}
+
+function drawCrosshair(context, [x, y], unit) {
+  for (const [colour, width] of [
+    ["#000", 4],
+    ["#fff", 1.8],
+  ]) {
+    context.beginPath();
+    for (const [dx, dy] of [
+      [1, 0],
+      [-1, 0],
+      [0, 1],
+      [0, -1],
+    ]) {
+      context.moveTo(x + 4 * dx * unit, y + 4 * dy * unit);
+      context.lineTo(x + 15 * dx * unit, y + 15 * dy * unit);
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = width * unit;
+    context.stroke();
+  }
 }
 
 function drawClick(context, x, y, sign, unit) {

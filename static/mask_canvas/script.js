@@ -1,10 +1,12 @@
 import { chip, fill, h } from "/static/studio/dom.js";
 import { alsoSelected, onSelect, select, selected, toggleSelected } from "/static/studio/selection.js";
+import { isInReach } from "/static/studio/covering.js";
 import { asker } from "/static/studio/server.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { MaskEdit } from "/static/mask_canvas/mask_edit.js";
 import { importExportMenu } from "/static/mask_canvas/import_export.js";
 import { gestures } from "/static/mask_canvas/gestures.js";
+import { KeyboardPointer } from "/static/mask_canvas/keyboard_pointer.js";
 import { SHORTCUTS, keyOf } from "/static/mask_canvas/shortcuts.js";
 import { Mask } from "/static/mask_canvas/mask.js";
 import { Viewport } from "/static/mask_canvas/viewport.js";
@@ -23,13 +25,22 @@ const SOURCES = {
 
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".mask-canvas");
-  const canvas = h("canvas", {
-    tabIndex: 0,
-    "aria-label": t("Masks: click to add, right-click to remove, drag a box"),
-  });
+  // Its children are what a screen reader finds in it.
+  const objectsElement = h("ul", { "aria-label": t("Objects") }),
+    underElement = h("p.under.hidden-text", { role: "status" }); // what the crosshair is on
+  const canvas = h(
+    "canvas",
+    {
+      tabIndex: 0,
+      role: "application",
+      "aria-label": t("Masks: arrow keys move a crosshair, Space clicks, held Space drags"),
+      "aria-describedby": "mask-hint",
+    },
+    objectsElement,
+  );
   const photo = h("img.photo", { alt: "" });
   const toolbar = h("div.tools", { role: "toolbar" }),
-    hintElement = h("div.hint", { role: "status" }),
+    hintElement = h("div.hint", { id: "mask-hint", role: "status" }),
     helpElement = h("div.help", { hidden: true }),
     candidatesElement = h("div.candidates", { hidden: true });
   const brushSize = h("input", {
@@ -146,6 +157,7 @@ export default function mount({ element, trigger, server }) {
   // Takes over the selection that all components of the page share.
   const syncSelection = () => {
     picked = new Set([selected(), ...alsoSelected()].filter((id) => id && segment(id)));
+    nameObjects();
     redraw();
   };
   const decide = (kind, data) => trigger("decide", { kind, ...data });
@@ -339,9 +351,27 @@ export default function mount({ element, trigger, server }) {
       drag,
       line,
       brush: isPainting() && pointerPixel ? { at: pointerPixel, radius: radius() } : null,
+      crosshair: keyboardPointer.pixel,
     });
     canvas.style.cursor =
       isSpaceDown || tool === "move" ? "grab" : isPainting() ? "none" : tool === "several" ? "pointer" : "crosshair";
+  };
+  const nameObjects = () => {
+    fill(
+      objectsElement,
+      value.segments.map((object) =>
+        h(
+          "li",
+          { id: `mask-${object.id}`, "aria-current": String(picked.has(object.id)) },
+          [`${object.id} ${object.words}`, !object.is_object && t("not an object"), object.review]
+            .filter(Boolean)
+            .join(", "),
+        ),
+      ),
+    );
+    const object = singlePicked();
+    if (object) canvas.setAttribute("aria-activedescendant", `mask-${object.id}`);
+    else canvas.removeAttribute("aria-activedescendant");
   };
   let drawnState = "";
   const drawToolbar = () => {
@@ -548,7 +578,7 @@ export default function mount({ element, trigger, server }) {
       rle: mask ? mask.encode() : null,
     });
   };
-  gestures(canvas, {
+  const handlers = {
     pans: () => isSpaceDown || tool === "move",
     press(start) {
       preview = null;
@@ -611,7 +641,16 @@ export default function mount({ element, trigger, server }) {
         segmenters.chosen?.state === "ready"
       )
         previewTimer = setTimeout(requestPreview, PREVIEW_DELAY_MS);
+      if (keyboardPointer.pixel) {
+        underElement.textContent = segment(id)?.words ?? t("No object here");
+        redraw();
+      }
     },
+  };
+  gestures(canvas, handlers);
+  const keyboardPointer = new KeyboardPointer(canvas, viewport, handlers, () => {
+    const object = singlePicked();
+    return object ? viewport.mask(object.id).centre : [value.width / 2, value.height / 2];
   });
 
   // Closes the open menus except the one that holds the target; returns whether any was open.
@@ -629,7 +668,7 @@ export default function mount({ element, trigger, server }) {
       document.removeEventListener("keyup", onKeyUp);
       return;
     }
-    if (!value || !root.offsetParent) return;
+    if (!value || !isInReach(root)) return;
     const key = keyOf(event);
     if (key === null) return;
     const closed = closeMenus();
@@ -648,7 +687,7 @@ export default function mount({ element, trigger, server }) {
   const onUndoKey = (event) => {
     if (
       !edit ||
-      !root.offsetParent ||
+      !isInReach(root) ||
       !(event.ctrlKey || event.metaKey) ||
       event.key.toLowerCase() !== "z" ||
       event.target.closest("input:not([type=range]), textarea, .cm-editor")
@@ -687,7 +726,7 @@ export default function mount({ element, trigger, server }) {
   fill(
     root,
     toolbar,
-    h("div.stage", {}, photo, canvas, brushSizeLabel, zoomButtons, candidatesElement, helpElement),
+    h("div.stage", {}, photo, canvas, underElement, brushSizeLabel, zoomButtons, candidatesElement, helpElement),
     h("div.foot", {}, hintElement, importExport, segmenters.element),
   );
   root.addEventListener("pointerdown", (event) => closeMenus(event.target));

@@ -28,6 +28,7 @@ export const SHORTCUTS = {
   "+": { act: "zoom_in" },
   "=": { act: "zoom_in" },
   "-": { act: "zoom_out" },
+  arrows: { name: t("Arrow keys, Space"), help: t("move a crosshair, with Shift finely; click or drag there") },
   Space: { name: t("Space-drag"), help: t("pan") },
   f: { name: "F", help: t("fit to window"), act: "fit" },
   "?": { name: "?", help: t("keyboard shortcuts"), act: "help" },

@@ -70,6 +70,16 @@ export class Viewport {
     ];
   }
 
+  // Inverse of `pixelAt`.
+  pagePoint([x, y]) {
+    const box = this.canvas.getBoundingClientRect(),
+      ratio = this.ratio;
+    return {
+      clientX: box.left + (x * this.zoom + this.left) / ratio,
+      clientY: box.top + (y * this.zoom + this.top) / ratio,
+    };
+  }
+
   zoomAt(pagePoint, factor) {
     const [x, y] = this.pixelAt(pagePoint),
       zoom = Math.min(Math.max(this.fitZoom * 16, 8), Math.max(this.fitZoom, this.zoom * factor));

@@ -147,7 +147,7 @@ export default function mount({ element, trigger, server, upload }) {
     );
     fill(
       sidebar,
-      h("h4", {}, t("Connection")),
+      h("h3", {}, t("Connection")),
       findings.length || testing
         ? h(
             "ul.findings",
@@ -185,7 +185,7 @@ export default function mount({ element, trigger, server, upload }) {
           ),
       value.token &&
         form.service === "openai" && [
-          h("h4", {}, t("Estimated cost")),
+          h("h3", {}, t("Estimated cost")),
           estimates.length
             ? h(
                 "ul.plain",
@@ -195,7 +195,7 @@ export default function mount({ element, trigger, server, upload }) {
             : h("p.hint", {}, t("No calls left for this project.")),
         ],
       value.token && [
-        h("h4", {}, t("This project")),
+        h("h3", {}, t("This project")),
         value.sending?.address &&
           h(
             "div.sending",

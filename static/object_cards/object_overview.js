@@ -29,7 +29,7 @@ export function overview(objects, others, onPick) {
     ),
     others.length
       ? [
-          h("h4", {}, t("Not objects")),
+          h("h3", {}, t("Not objects")),
           h(
             "div.all",
             {},
@@ -48,13 +48,15 @@ function reconstructionText({ match, placed }) {
 function objectCard(object, onPick) {
   const asset = object.match?.asset;
   return h(
-    "article.tile",
+    "div.tile.object",
     {
       "data-id": object.id,
+      role: "button",
       tabindex: "0",
       onclick: () => onPick(object.id),
       onkeydown: (event) => {
-        if (event.key === "Enter") {
+        if (event.key === "Enter" || event.key === " ") {
+          event.preventDefault();
           event.stopPropagation();
           onPick(object.id);
         }

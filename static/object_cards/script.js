@@ -2,6 +2,7 @@ import { LatestRequest } from "/static/studio/latest_request.js";
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
 import { orderedObjects as sortObjects, onOrder } from "/static/studio/object_order.js";
+import { isInReach } from "/static/studio/covering.js";
 import { tabPanel } from "/static/studio/gradio_tabs.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
@@ -154,7 +155,9 @@ export default function mount({ element, trigger, server }) {
         list = object ? shownOptions(object) : [],
         position = list.findIndex((option) => option.asset_id === viewedOption(object)?.asset_id);
       if (list.length) actions.look(list[(Math.max(position, 0) + offset + list.length) % list.length]);
-      root.querySelector(".asset.viewed")?.scrollIntoView({ block: "nearest" });
+      const tile = root.querySelector(".asset.viewed");
+      tile?.scrollIntoView({ block: "nearest" });
+      if (tiles.contains(document.activeElement)) tile?.focus({ preventScroll: true });
     },
   };
   const decision = (id, { asset_id }) =>
@@ -205,7 +208,7 @@ export default function mount({ element, trigger, server }) {
     fill(
       head,
       chip(object),
-      h("strong", {}, object.words),
+      h("h3.name", {}, object.words),
       confidenceBadge(object.confidence),
       h(
         "span.why",
@@ -279,7 +282,7 @@ export default function mount({ element, trigger, server }) {
     fill(
       side,
       h(
-        "h3",
+        "h3.title",
         {},
         fullName(option),
         option.score !== undefined && h("span.score", {}, `${Math.round(option.score * 100)} %`),
@@ -428,14 +431,14 @@ export default function mount({ element, trigger, server }) {
     drawMethodMenu(object);
     fill(
       overviewElement,
-      h("h4", {}, t("All objects")),
+      h("h3", {}, t("All objects")),
       overview(
         orderedObjects(),
         objects.filter((other) => !other.is_object),
         select,
       ),
     );
-    for (const card of overviewElement.querySelectorAll("article"))
+    for (const card of overviewElement.querySelectorAll(".object"))
       card.classList.toggle("selected", Number(card.dataset.id) === object.id);
   };
 
@@ -462,7 +465,7 @@ export default function mount({ element, trigger, server }) {
 
   const onKeyDown = (event) => {
     if (!element.isConnected) return document.removeEventListener("keydown", onKeyDown);
-    if (!value?.token || !root.offsetParent || event.altKey) return;
+    if (!value?.token || !isInReach(root) || event.altKey) return;
     const object = current(),
       handler = {
         ArrowUp: () => actions.step(-1),

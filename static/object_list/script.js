@@ -61,7 +61,7 @@ export default function mount({ element }) {
       );
     fill(
       list,
-      h("div.head", {}, t("Objects"), h("span.count", {}, String(ordered.length || ""))),
+      h("h2.head", {}, t("Objects"), h("span.count", {}, String(ordered.length || ""))),
       ordered.some((object) => object.confidence) &&
         h(
           "div.order",
@@ -70,7 +70,7 @@ export default function mount({ element }) {
         ),
       objects.length ? null : h("div.none", {}, value?.waiting ?? t("No objects yet")),
       ordered.map(row),
-      others.length ? h("div.head.second", {}, t("Not objects")) : null,
+      others.length ? h("h2.head.second", {}, t("Not objects")) : null,
       others.map(row),
     );
     markSelected();

@@ -25,6 +25,8 @@ function formatMenu(formats, chosen, choose) {
   );
 }
 
+const video = (src, name) => h("video", { src, "aria-label": name, controls: true, muted: true, preload: "metadata" });
+
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".results");
   let format = "",
@@ -55,7 +57,7 @@ export default function mount({ element, trigger, server }) {
       h(
         "div.panel.box.robots",
         {},
-        h("h4", {}, t("Robot")),
+        h("h3", {}, t("Robot")),
         (value.robots ?? []).map((robot) =>
           h(
             `button.robot${robot.chosen ? ".chosen" : ""}`,
@@ -78,7 +80,7 @@ export default function mount({ element, trigger, server }) {
         h(
           "div.panel.box",
           {},
-          h("h4", {}, t("Reward per seed")),
+          h("h3", {}, t("Reward per seed")),
           seeds.length
             ? [
                 h(
@@ -136,16 +138,16 @@ export default function mount({ element, trigger, server }) {
         h(
           "div.panel.box",
           {},
-          h("h4", {}, t("Export")),
+          h("h3", {}, t("Export")),
           value.video && value.solved && h("p.caption", {}, t("✓ First solved seed")),
-          value.video && h("video", { src: value.video, controls: true, muted: true, preload: "metadata" }),
+          value.video && video(value.video, t("Video of the solution")),
           value.failure?.video && [
             h(
               "p.caption",
               {},
               t("✕ First failed seed: {seed}{failure_time}", { seed: value.failure.seed, failure_time: failureTime }),
             ),
-            h("video", { src: value.failure.video, controls: true, muted: true, preload: "metadata" }),
+            video(value.failure.video, t("Video of the first failed seed")),
           ],
           h(
             "div.links",
@@ -176,7 +178,7 @@ export default function mount({ element, trigger, server }) {
       h(
         "div.panel.box.wide",
         {},
-        h("h4", {}, t("Stages")),
+        h("h3", {}, t("Stages")),
         h(
           "table",
           {},
@@ -208,7 +210,7 @@ export default function mount({ element, trigger, server }) {
             h(
               "summary",
               {},
-              h("h4", {}, t("Provenance: {n} decision|Provenance: {n} decisions", { n: value.decisions.length })),
+              h("h3", {}, t("Provenance: {n} decision|Provenance: {n} decisions", { n: value.decisions.length })),
             ),
             h(
               "table",

@@ -38,7 +38,7 @@ export class ShareLinks {
   draw() {
     fill(
       this.element,
-      h("h4", {}, t("Read-only links")),
+      h("h3", {}, t("Read-only links")),
       h("p.faint", {}, t("Whoever has a link sees this project and nothing else, without a login.")),
       h(
         "div.links",

@@ -1,5 +1,6 @@
 import { capitalised, fill, h } from "/static/studio/dom.js";
 import { diff } from "/static/studio/diff.js";
+import { focusWhenShown } from "/static/studio/keep_focus.js";
 import { openCalls } from "/static/studio/drawer.js";
 import { mutationTable } from "/static/round_timeline/mutation_table.js";
 import { checkCode, measuring } from "/static/round_timeline/check_code.js";
@@ -183,7 +184,10 @@ export default function mount({ element, trigger }) {
         "button.studio-button.edit",
         {
           title: t("Edit the task, simulation or checks and continue as a new branch"),
-          onclick: () => trigger("edit", { number: round.number }),
+          onclick: () => {
+            trigger("edit", { number: round.number });
+            focusWhenShown("#edited-task :is(input, textarea)");
+          },
         },
         t("Edit and branch"),
       ),
@@ -326,7 +330,9 @@ export default function mount({ element, trigger }) {
           {},
           value.replaying
             ? t("Replaying the round to its end …")
-            : t("Drag objects to their goal positions. Objects you do not move are free."),
+            : t(
+                "Drag objects to their goal positions, or select one and press arrow keys. Objects you do not move are free.",
+              ),
         ),
         h(
           "button.studio-button.primary",

@@ -108,9 +108,9 @@ export default function mount({ element, trigger, server }) {
         ),
       ),
       preview.error && h("p.fault", { role: "alert" }, preview.error),
-      h("h4", {}, t("Pictures")),
+      h("h3", {}, t("Pictures")),
       pictures(),
-      h("h4", {}, t("Texts")),
+      h("h3", {}, t("Texts")),
       h(
         "ul",
         {},

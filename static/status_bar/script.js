@@ -1,8 +1,9 @@
 import { fill, h } from "/static/studio/dom.js";
 import { openCalls } from "/static/studio/drawer.js";
-import { onTab, openStep, showStep } from "/static/studio/gradio_tabs.js";
+import { onTab, openStep, showStep, tabsSay } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
 
+const TABS_TIMEOUT_MS = 3000;
 const PROTECTION = {
   confined: t("Programs confined"),
   refused: t("⚠ Programs not confined: refused"),
@@ -55,11 +56,19 @@ export default function mount({ element, trigger, server }) {
   };
   onTab(guide);
 
+  // Gradio draws the tabs a moment later; the message of how work ended waits for them, so that both say the same.
+  const showMessage = (value, until = performance.now() + TABS_TIMEOUT_MS) => {
+    if (value !== last) return;
+    const waits = !value.running && !tabsSay(value.states ?? {});
+    if (waits && performance.now() < until) setTimeout(() => showMessage(value, until), 30);
+    else message.textContent = value.stopping ? t("Stopping …") : (value.message ?? "");
+  };
+
   const draw = (value) => {
     last = value ?? {};
     report(last.update);
-    const { running, stopping, message: text = "", done = 0, of = 0, log = [] } = last;
-    message.textContent = stopping ? t("Stopping …") : text;
+    const { running, stopping, done = 0, of = 0, log = [] } = last;
+    showMessage(last);
     fillElement.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";
     count.textContent = of ? t("{done} of {of}", { done, of }) : "";
     stop.disabled = Boolean(stopping);

@@ -1,11 +1,13 @@
 // Indents Python in Gradio's code editor by four columns; the editor itself uses two. Enter keeps the line's indent and
-// adds four after a colon; Tab goes to the next multiple of four.
+// adds four after a colon; Tab goes to the next multiple of four. After Esc, Tab leaves the editor.
 //
 // Needed of Gradio 6.31 and its CodeMirror 6, and checked by tests/ui/test_gradio_page.py: a gr.Code shows a
 // .cm-content[contenteditable=true], whose EditorView is the private property cmTile.view (cmView before CodeMirror
 // 6.39), with state.selection.main, state.doc.lineAt and dispatch; an open list of completions is
 // .cm-tooltip-autocomplete.
 const INDENT = 4;
+const EDITOR = "#codes .cm-content[contenteditable=true]";
+let leaves = null; // the editor in which Esc was pressed last
 
 function insertedText(key, before) {
   const indent = before.match(/^\s*/)[0];
@@ -16,7 +18,10 @@ function insertedText(key, before) {
 document.addEventListener(
   "keydown",
   (event) => {
-    const content = event.target.closest?.("#codes .cm-content[contenteditable=true]");
+    const content = event.target.closest?.(EDITOR),
+      isLeaving = content && leaves === content && event.key === "Tab";
+    if (event.key !== "Shift") leaves = event.key === "Escape" ? content : null;
+    if (isLeaving) return event.stopPropagation(); // the browser moves the focus
     if (
       !content ||
       !["Enter", "Tab"].includes(event.key) ||

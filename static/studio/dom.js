@@ -1,3 +1,4 @@
+import { keepFocus } from "./keep_focus.js";
 import { t } from "./texts.js";
 
 // Creates an element: h("button.primary", {onclick}, "Save", icon). Strings become text nodes, never markup.
@@ -18,13 +19,15 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
-// Replaces an element's children; skips null, false and "".
+// Replaces an element's children; skips null, false and "". The focus stays where it was.
 export function fill(element, ...children) {
+  const focusAgain = keepFocus(element);
   element.replaceChildren(
     ...children
       .flat(Infinity)
       .filter((child) => child !== null && child !== undefined && child !== false && child !== ""),
   );
+  focusAgain();
 }
 
 export function chip(object) {

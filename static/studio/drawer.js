@@ -1,4 +1,5 @@
 // The drawer with model settings, calls and prompts: which page is open, for every component of the page.
+import { cover } from "./covering.js";
 import { listen, notify } from "./listeners.js";
 
 const PAGES = ["model", "calls", "prompts"];
@@ -10,15 +11,23 @@ export const drawer = () => state.page;
 
 export function openDrawer(page) {
   if (!state.page) state.before = document.activeElement;
-  state.page = PAGES.includes(page) ? page : null;
-  const panel = document.querySelector("#models");
-  if (state.page) panel.dataset.page = state.page;
-  else delete panel.dataset.page;
-  if (!state.page) state.before?.focus?.();
-  notify(state.listeners, state.page);
+  show(PAGES.includes(page) ? page : null);
 }
 
-export const closeDrawer = () => openDrawer(null);
+export function closeDrawer() {
+  if (!state.page) return;
+  show(null);
+  state.before?.focus?.();
+}
+
+function show(page) {
+  state.page = page;
+  const panel = document.querySelector("#models");
+  if (page) panel.dataset.page = page;
+  else delete panel.dataset.page;
+  notify(state.listeners, page);
+  cover(page && panel);
+}
 
 // Opens the calls page: one call {id, tab}, the calls about an object or round {about}, or all.
 export function openCalls(request = {}) {

@@ -6,6 +6,12 @@ const TABS = "#steps .tab-container [role=tab]";
 // The name of the open step; "" if there is none yet.
 export const openStep = () => document.querySelector(`${TABS}[aria-selected=true]`)?.dataset.tabId ?? "";
 
+// Whether the tabs say these states, {name of the step: text}.
+export const tabsSay = (states) =>
+  Object.entries(states).every(([name, text]) =>
+    document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.textContent.includes(text),
+  );
+
 export function showStep(name) {
   document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.click();
 }

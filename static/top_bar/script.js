@@ -9,6 +9,16 @@ import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
+const PAGES = "#home, #steps > .tabitem";
+
+// Leads past the bars and the list of objects, to the page that is open.
+function skipBars(event) {
+  event.preventDefault();
+  const page = [...document.querySelectorAll(PAGES)].find((one) => one.checkVisibility());
+  if (!page) return;
+  page.tabIndex = -1;
+  page.focus({ preventScroll: true });
+}
 
 export default function mount({ element, trigger }) {
   const bar = element.querySelector(".top-bar");
@@ -113,6 +123,7 @@ export default function mount({ element, trigger }) {
     const { project, title, saved, services = [] } = current;
     fill(
       bar,
+      h("a.skip-link.studio-button", { href: "#skip", onclick: skipBars }, t("Skip to the page")),
       h("button.brand", { title: t("All projects"), onclick: () => trigger("home") }, h("span.mark"), "GRS Studio"),
       project && h("span.slash", {}, "/"),
       project && h("strong", { role: "heading", "aria-level": "1" }, title),

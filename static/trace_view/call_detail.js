@@ -77,7 +77,7 @@ function exampleList(examples) {
 function promptContent(details) {
   return details.messages.length
     ? details.messages.map((message) => [
-        details.messages.length > 1 && h("h4", {}, message.role),
+        details.messages.length > 1 && h("h3", {}, message.role),
         text(message.text, ""),
       ])
     : [h("p.muted", {}, t("No prompt; input data:")), text(details.input, t("none"))];

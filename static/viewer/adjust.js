@@ -112,7 +112,7 @@ export class Adjust {
     const forward = ["ArrowRight", "ArrowUp", "PageUp"].includes(key);
     const step = STEPS[this.mode] * (large ? 10 : 1) * (forward ? 1 : -1);
     this.#begin(this.body);
-    if (this.mode === "translate") this.trial.pos.addScaledVector(this.#axis(key), step);
+    if (this.mode === "translate") this.trial.pos.addScaledVector(this.axis(key), step);
     else if (this.mode === "rotate") this.trial.quat.premultiply(new THREE.Quaternion().setFromAxisAngle(Z, -step));
     else this.#setScale(this.trial.relativeScale + step);
     this.applyTrial();
@@ -122,8 +122,8 @@ export class Adjust {
     return true;
   }
 
-  // The table axis for an arrow key: left and right use the axis nearest to the screen's horizontal.
-  #axis(key) {
+  /** The table axis for an arrow key: left and right use the axis nearest to the screen's horizontal. */
+  axis(key) {
     if (key.startsWith("Page")) return Z;
     const right = new THREE.Vector3(1, 0, 0).applyQuaternion(this.views.camera.quaternion);
     const alignsWithX = Math.abs(right.x) >= Math.abs(right.y);

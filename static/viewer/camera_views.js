@@ -76,6 +76,17 @@ export class CameraViews {
     this.onShow?.(name);
   }
 
+  /** Turns and tilts the camera about its target by angles in radians, and scales its distance. */
+  orbit(turn, tilt = 0, distance = 1) {
+    if (this.name === "photo") return;
+    this.isMoved = true;
+    this.controls.rotateLeft(turn);
+    this.controls.rotateUp(tilt);
+    if (distance !== 1) this.controls.dollyIn(distance);
+    this.controls.update();
+    this.renderer.requestDraw();
+  }
+
   /** Moves the camera as another viewer's was moved. */
   place(position, target) {
     if (this.name === "photo") return;

@@ -2,7 +2,7 @@
 //
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, names: {name: words}, parts: {name: {joint: words}}}, {type: "measure", check: name},
-// {type: "present", on} to play in a loop without selection, {type: "camera", position, target}, also sent when a person
+// {type: "present", on, about} to play in a loop without selection, or to let only some objects be selected from outside, {type: "camera", position, target}, also sent when a person
 // moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
 // that is shown. On the Scene page also received: {type: "adjustable", on},
@@ -18,6 +18,7 @@ import { Grasps } from "./grasps.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
 import { Measures } from "./measures.js";
+import { ObjectNames } from "./object_names.js";
 import { Pointer } from "./pointer.js";
 import { Renderer } from "./renderer.js";
 import { Timeline } from "./timeline.js";
@@ -31,6 +32,7 @@ const $ = (id) => document.getElementById(id);
 const ACCENT = "#ffd24a";
 const STANDALONE = new URLSearchParams(location.search).has("standalone");
 const HEADROOM = 44; // pixels that the tools take, where the view is small
+const CARRY_M = 0.01; // per key
 let renderer,
   views,
   pointer,
@@ -53,6 +55,7 @@ let renderer,
   measuresNumber = 0,
   caption = "",
   shaded = false,
+  about = null, // names of the objects that may be selected from outside; null for all
   presents = false, // the recording plays in a loop, and nothing is selected from outside
   isVisible = false,
   latest = null, // the frame that is shown
@@ -78,6 +81,8 @@ const timeline = new Timeline(send, (check) => measures.showCheck(check));
 const measures = new Measures(timeline);
 const grasps = new Grasps($("grasp-reason"), notice);
 const joints = new Joints($("joints"), send);
+const wordsOf = (name) => labels?.names[name] ?? name.replaceAll("_", " ");
+const objectNames = new ObjectNames($("canvas"), $("objects"), $("announcement"), wordsOf);
 
 // Loading a view
 
@@ -286,12 +291,15 @@ function select(name, fromParent = false) {
   document.body.dataset.selected = selected;
   twin?.outline("selected", selected, colourOf(selected));
   labels.set("selected", selected, colourOf(selected));
+  objectNames.show(twin?.names ?? [], selected);
   adjust.select(selected);
   joints.select(selected);
   grasps.select(selected);
   offerAdjust();
   hover("");
-  if (!fromParent) postToParent({ type: "select", name: selected });
+  if (fromParent) return;
+  objectNames.announce(selected ? t("{name} selected", { name: wordsOf(selected) }) : t("Nothing selected"));
+  postToParent({ type: "select", name: selected });
 }
 
 function hover(name) {
@@ -334,10 +342,11 @@ addEventListener("message", ({ source, origin, data }) => {
     labels.names = data.names ?? {};
     select(selected, true);
   }
-  if (data?.type === "present") presents = data.on;
+  if (data?.type === "present") [presents, about] = [data.on, data.about];
   if (data?.type === "select" && data.name !== selected && !presents) {
-    if (twin) select(data.name ?? "", true);
-    else selected = data.name ?? "";
+    const name = about && !about.includes(data.name) ? "" : (data.name ?? "");
+    if (twin) select(name, true);
+    else selected = name;
   }
 });
 
@@ -363,7 +372,17 @@ function setAdjust(mode) {
 }
 
 function nudge(event) {
-  return adjust.nudge(event.key, event.shiftKey);
+  return adjust.nudge(event.key, event.shiftKey) || carry(event);
+}
+
+// Moves the selected object of a layout that is arranged by hand along the table.
+function carry({ key, shiftKey }) {
+  const body = twin?.bodyOf(selected);
+  if (!status.layout || !body || !key.startsWith("Arrow")) return false;
+  const forward = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1,
+    target = body.position.clone().addScaledVector(adjust.axis(key), forward * (shiftKey ? 10 : 1) * CARRY_M);
+  send("push", { body: body.userData.index, point: [0, 0, 0], target: target.toArray() });
+  return true;
 }
 
 // Comparing with the photograph
@@ -417,7 +436,16 @@ const blinkPhoto = () => views.name === "photo" && views.blink();
 const toggleCompare = (how) => () =>
   views.name === "photo" && !document.querySelector(`[data-compare="${how}"]`).hidden && views.setCompare(how);
 
+const TURN = Math.PI / 24; // per key
+const orbit = (turn, tilt, distance) => () => views.orbit(turn * TURN, tilt * TURN, distance);
+
 const KEYS = {
+  n: (event) => select(objectNames.next(event.shiftKey ? -1 : 1)),
+  "[": orbit(1, 0),
+  "]": orbit(-1, 0),
+  "+": orbit(0, 0, 0.9),
+  "=": orbit(0, 0, 0.9),
+  "-": orbit(0, 0, 1.1),
   m: () => setAdjust("translate"),
   t: () => setAdjust("rotate"),
   s: () => setAdjust("scale"),
@@ -438,10 +466,12 @@ const KEYS = {
   4: () => views.show("photo"),
   ArrowLeft: (event) => nudge(event) || timeline.seekBy(-0.1),
   ArrowRight: (event) => nudge(event) || timeline.seekBy(0.1),
-  ArrowUp: nudge,
-  ArrowDown: nudge,
+  ArrowUp: (event) => nudge(event) || orbit(0, 1)(),
+  ArrowDown: (event) => nudge(event) || orbit(0, -1)(),
   PageUp: nudge,
   PageDown: nudge,
+  Home: timeline.seekToBegin,
+  End: timeline.seekToEnd,
   o: () => $("turntable").hidden || $("turntable").click(),
   "?": () => toggleHelp(),
   Escape: cancel,

@@ -43,6 +43,9 @@ export class Timeline {
     this.send("seek", { time: this.time + seconds });
   }
 
+  seekToBegin = () => this.send("seek", { time: this.begin });
+  seekToEnd = () => this.send("seek", { time: this.end });
+
   #place() {
     const percent = (time) => `${Math.min(100, Math.max(0, ((time - this.begin) / (this.length || 1)) * 100))}%`;
     document.getElementById("clock").textContent = `${this.time.toFixed(2)} s`;
@@ -52,6 +55,7 @@ export class Timeline {
     this.track.setAttribute("aria-valuemin", this.begin);
     this.track.setAttribute("aria-valuemax", this.end);
     this.track.setAttribute("aria-valuenow", this.time);
+    this.track.setAttribute("aria-valuetext", `${this.time.toFixed(2)} s`);
   }
 
   #seek(event) {

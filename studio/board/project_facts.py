@@ -3,14 +3,15 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.curation.effort import working_gaps
-from pipeline.project import STAGES
+from pipeline.decisions import DecisionError, active, read_log
+from pipeline.project import STAGES, display_names
 from pipeline.project.confidence_record import FILE as CONFIDENCE_FILE
 from pipeline.project.confidence_record import least_confidence
 from pipeline.project.curation import FILE as CURATION_FILE
@@ -22,7 +23,11 @@ FACT_FILES = (
     "task.json", "solution.json", CURATION_FILE,
 )  # fmt: skip
 """Files of a project that its facts are read from."""
-_UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
+_UNREADABLE = (
+    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, DecisionError,
+)  # fmt: skip
+_NAMING = '"display_name"', '"rename"'
+"""Kinds of decisions that name an object, as a log has them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class ProjectFacts:
     tags: str
     """A JSON list."""
     words: str
-    """Everything that a search looks at, in lower case."""
+    """Everything that a search looks at, as `searchable` returns it."""
 
 
 def stamp(folder: str) -> tuple[str, float] | None:
@@ -89,7 +94,8 @@ def read_facts(folder: Path) -> ProjectFacts | None:
     failed_round = newest_round.get("number") if newest_round.get("clean") is False else None
     solved = states[-1] == "done" and _get(solution, "solved")
     title = curation.title or title_of(folder.name)
-    words = (title, folder.name, task, curation.reason, *curation.tags, *(objects or ()))
+    names = _display_names(folder / "decisions.jsonl")
+    words = (title, folder.name, task, curation.reason, *curation.tags, *(objects or ()), *names)
     return ProjectFacts(
         title=title,
         changed=changed,
@@ -107,8 +113,13 @@ def read_facts(folder: Path) -> ProjectFacts | None:
         reason=curation.reason,
         by=curation.by,
         tags=json.dumps(curation.tags, ensure_ascii=False),
-        words="\n".join(words).lower(),
+        words=searchable("\n".join(words)),
     )
+
+
+def searchable(text: str) -> str:
+    """Return a text as searches compare it: in lower case, with straight apostrophes."""
+    return text.lower().replace("’", "'")
 
 
 def title_of(name: str) -> str:
@@ -140,6 +151,16 @@ def _object_names(folder: Path) -> list[str] | None:
         described = json.loads((folder / "descriptions.json").read_bytes())
         return [str(one.get("name", "")) for one in described if one.get("is_object", True)]
     return None
+
+
+def _display_names(log: Path) -> Iterable[str]:
+    """Return what a person calls the objects."""
+    with suppress(*_UNREADABLE):
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if any(kind in text for kind in _NAMING):
+            naming = [d for d in active(read_log(log)) if d.kind in ("rename", "display_name")]
+            return display_names(naming).values()
+    return ()
 
 
 def _matched_share(folder: Path) -> float | None:

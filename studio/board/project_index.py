@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from studio.board.project_facts import ProjectFacts, read_facts, stamp
+from studio.board.project_facts import ProjectFacts, read_facts, searchable, stamp
 
 FILE = ".index.sqlite"
-VERSION = 1
+VERSION = 2
 """Rises when facts are read differently."""
 CACHE_KB = 65536
 FIRST_SECONDS, NEXT_SECONDS = 0.3, 1.0
@@ -231,7 +231,7 @@ def _row(name: str, one: str, facts: ProjectFacts | None) -> list[Any]:
 def _find(connection: sqlite3.Connection, query: BoardQuery) -> tuple[tuple[tuple[str, ProjectFacts], ...], int]:
     """Return a page of the projects found, and the number of all that were found."""
     conditions, values = ["shown"], []
-    for word in query.words.lower().split():
+    for word in searchable(query.words).split():
         conditions.append("words LIKE ? ESCAPE '\\'")
         values.append("%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%")
     if query.state:

@@ -7,9 +7,9 @@ from typing import Any
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS
 from pipeline.description import Description
 from pipeline.matching import Candidate, Match, override_match
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import safe_name
 from pipeline.run.object_confidence import measure_confidences
-from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene import Placement
 from pipeline.scene.overrides import DECISION_KINDS, overrides_from_decisions
 from pipeline.segmentation import Segment

@@ -10,7 +10,7 @@ from studio.scene.frame_record import frame_record, point_cloud_address
 
 def build(shell: Shell) -> None:
     view = FrameView()
-    gr.HTML('<h4 class="section">Point cloud in world axes, table at z = 0</h4>', padding=False)
+    gr.HTML('<h3 class="section">Point cloud in world axes, table at z = 0</h3>', padding=False)
     cloud = PointCloud()
     shell.on_message(view.camera, correct_camera)
     shell.show(view, frame_record)

@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from gradio.blocks import Block
 
 from pipeline.errors import StudioError
-from pipeline.run.object_words import object_words
+from pipeline.object_words import object_words
 from studio.accounts.links import Links
 from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role, current_role

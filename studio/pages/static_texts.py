@@ -15,9 +15,9 @@ from studio.texts import t, translated
 PROPERTIES: dict[type, tuple[str, ...]] = {
     gr.Button: ("value",),
     gr.HTML: ("value",),
-    gr.Textbox: ("placeholder",),
+    gr.Textbox: ("placeholder", "label"),
     gr.File: ("label",),
-    gr.Dropdown: ("choices",),
+    gr.Dropdown: ("choices", "label"),
 }
 """Properties with a text that a person reads, of every kind of component that the pages use."""
 

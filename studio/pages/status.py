@@ -5,15 +5,15 @@ from typing import Any
 
 from pipeline.assets import Library
 from pipeline.models import label_of
+from pipeline.object_words import object_words
 from pipeline.project.curation import FILE as CURATION
 from pipeline.project.curation import read_curation
 from pipeline.run import Services
-from pipeline.run.object_words import object_words
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.masks.segmenter_catalogue import catalogue
 from studio.models import cost_estimates
 from studio.pages.step_guide import step_guide
-from studio.pages.steps import furthest_step
+from studio.pages.steps import STATE_LABELS, STEPS, furthest_step, step_state
 from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
 from studio.sessions.session import Session
 from studio.task.round_outcome import outcome_line
@@ -126,6 +126,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         "protection": _protection_record(session.services.sandbox),
         "message": _capitalised(_idle_message(session)),
         "guide": step_guide(session),
+        "states": {step.name: t(STATE_LABELS[step_state(step, session)]) for step in STEPS},
     }
     if work:
         record |= {"stopping": work.stopping, "message": _work_message(session)}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from studio.masks.mask_requests import canvas_record
 from studio.objects.object_records import object_records
 from studio.pages.steps import STEPS, step_state
 from studio.scene.frame_record import depth_coverage
@@ -21,7 +22,7 @@ def step_guide(session: Session) -> dict[str, dict[str, str]]:
     records = [record for record in object_records(session) if record["is_object"]]
     notes = {
         "frame": _frame_note(session),
-        "masks": _masks_note(records),
+        "masks": _masks_note(session, records),
         "objects": _objects_note(records),
         "scene": _scene_note(records),
         "task": "",
@@ -52,8 +53,8 @@ def _frame_note(session: Session) -> str:
     return t("The outline should follow the table.")
 
 
-def _masks_note(records: list[dict[str, Any]]) -> str:
-    if doubtful := sum(bool(record.get("warnings")) for record in records):
+def _masks_note(session: Session, records: list[dict[str, Any]]) -> str:
+    if doubtful := sum(bool(mask["review"]) for mask in canvas_record(session)["segments"]):
         return t("{n} mask is worth a look: see !|{n} masks are worth a look: see !", n=doubtful)
     return t("{n} object. Click one to correct its mask.|{n} objects. Click one to correct its mask.", n=len(records))
 

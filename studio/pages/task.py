@@ -7,7 +7,7 @@ import gradio as gr
 
 from components.steps import RoundTimeline, TaskCards, TaskClarification
 from components.viewer import Viewer, viewer_value
-from pipeline.run.object_words import object_words
+from pipeline.object_words import object_words
 from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
@@ -27,12 +27,13 @@ MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No
 def build(shell: Shell, content: ViewerContent) -> None:
     with gr.Row(elem_id="ask"):
         text = gr.Textbox(
-            show_label=False, container=False, max_lines=1, placeholder="Write a task, or choose one below",
-            elem_id="task-text", scale=6,
+            label="Task", show_label=False, container=False, max_lines=1, elem_id="task-text", scale=6,
+            placeholder="Write a task, or choose one below",
         )  # fmt: skip
         mode = gr.Dropdown(
-            MODES, value="route", show_label=False, container=False, elem_id="mode", scale=0, min_width=168
-        )
+            MODES, value="route", label="Repair", show_label=False, container=False, elem_id="mode", scale=0,
+            min_width=168,
+        )  # fmt: skip
         generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
         stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
     clarification = TaskClarification()
@@ -85,7 +86,7 @@ class RoundEditor:
                 self.heading = gr.HTML(padding=False)
                 self.run = gr.Button("Run from here", variant="primary", size="sm", scale=0, min_width=120)
                 close = gr.Button("Close", size="sm", scale=0, min_width=80)
-            self.task = gr.Textbox(show_label=False, container=False, max_lines=2, elem_id="edited-task")
+            self.task = gr.Textbox(label="Task", show_label=False, container=False, max_lines=2, elem_id="edited-task")
             with gr.Row(elem_id="codes"):
                 self.simulation = gr.Code(language="python", label="simulation.py", lines=12, max_lines=28)
                 self.checks = gr.Code(language="python", label="checks.py", lines=12, max_lines=28)
@@ -103,7 +104,7 @@ def edit_round(session: Session, message: Mapping[str, Any]) -> list:
     edited = round_records.find_round(session, message.get("number"))
     number, program = edited.number, edited.program
     title = t("Continue from round {number} in a new branch; round {number} stays", number=number)
-    heading = f'<h4 class="section">{title}</h4>'
+    heading = f'<h3 class="section">{title} · {t("Esc, then Tab, leaves the code")}</h3>'
     task = object_words(session.project).with_display_names(edited.task)
     return [gr.Column(visible=True), heading, number, task, program.simulation, program.checks]
 
@@ -178,4 +179,6 @@ def _compared_value(session: Session, token: str, side: int) -> dict:
 def _round_value(session: Session | None, token: str) -> dict:
     """Return a Viewer's value, hidden without a token."""
     labels = viewer_labels(session) if session and token else {}
-    return viewer_value(token, **labels) | {"hidden": not token, "loads_with": "#ask, .task-cards"}
+    task = session.project.task() if session else None
+    about = {"about": list(task.objects)} if task else {}
+    return viewer_value(token, **labels) | about | {"hidden": not token, "loads_with": "#ask, .task-cards"}

@@ -11,8 +11,8 @@ from pipeline.geometry import Pose
 from pipeline.models import AnswerOverride, label_of
 from pipeline.models.model import has_language
 from pipeline.models.trace.recorder import TracingModel
+from pipeline.object_words import object_words
 from pipeline.run import tracing_model
-from pipeline.run.object_words import object_words
 from pipeline.scene.fidelity import ObjectFidelity
 from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
 from pipeline.scene.placement import Placement, SceneError

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from pipeline.run.object_words import ObjectWords, object_words
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.scene import Placement, Scene
 from pipeline.scene.articulation import moving_parts
 from studio.objects.object_records import object_records

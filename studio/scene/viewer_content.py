@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.run import project_robot
-from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.scene.fidelity import depth_difference
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord

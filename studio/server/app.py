@@ -127,6 +127,7 @@ def build_page(
                 with gr.Column(elem_id="centre"), gr.Tabs(elem_id="steps"):
                     for step in STEPS:
                         with gr.Tab(tab_label(step, None), id=step.name) as tab:
+                            gr.HTML(f"<h2>{step.title}</h2>", padding=False, elem_classes="hidden-text")
                             STEP_BUILDERS[step.name](shell, content)
                         shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
                         shell.refresh_within(tab.select, tab)

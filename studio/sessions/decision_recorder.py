@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pipeline.decisions import Decision, clean_display_name
+from pipeline.object_words import object_words
 from pipeline.project import Project, safe_name
-from pipeline.run.object_words import object_words
 from studio.accounts.roles import Role, require
 from studio.pages.wording import describe_decision
 from studio.server.errors import RequestError

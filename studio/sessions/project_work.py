@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipeline.decisions import Decision
+from pipeline.object_words import object_words
 from pipeline.project import Stage
 from pipeline.router import write_program
 from pipeline.run import Progress, Services, find_segments, run_stage, run_stages, tracing_model
-from pipeline.run.object_words import object_words
 from pipeline.segmentation import Segment, SegmentationError, encode_rle
 from pipeline.segmentation.automatic import assign_ids
 from pipeline.segmentation.sam2 import AutomaticSettings

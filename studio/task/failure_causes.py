@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.rehearsal import read_rehearsal
 from pipeline.router import Round
-from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.tasks import Task
 from studio.server.errors import RequestError
 from studio.sessions.project_work import EditedRound

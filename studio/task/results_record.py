@@ -5,9 +5,9 @@ from typing import Any
 
 from pipeline.decisions import UNNAMED
 from pipeline.export import export_formats
+from pipeline.object_words import object_words
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
-from pipeline.run.object_words import object_words
 from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_decision, describe_source

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pipeline.object_words import object_words
 from pipeline.router import Round
-from pipeline.run.object_words import object_words
 from studio.sessions.session import Session
 from studio.texts import current_language, t
 

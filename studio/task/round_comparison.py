@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.router import Round
-from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.simulation.run_record import RunRecord
 from studio.sessions.round_replay import PHOTOGRAPHED_LAYOUT, RoundLayout
 from studio.sessions.session import Session

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.router import Round
 from pipeline.router.judging import SEEDS
-from pipeline.run.object_words import ObjectWords, object_words
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.task.failure_causes import failure_causes

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.object_words import ObjectWords
 from pipeline.router import Round
 from pipeline.router.failure_moment import check_instant
-from pipeline.run.object_words import ObjectWords
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.run_record import RunRecord
 from studio.texts import t

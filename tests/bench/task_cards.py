@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pipeline.errors import StudioError
+from pipeline.object_words import object_words
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.run.cut_off import cut_off_objects, doubtful_objects
-from pipeline.run.object_words import object_words
 from pipeline.scene.confidence import identity_doubts
 from pipeline.simulation import kit
 from pipeline.simulation.rollout import SOLVED

@@ -9,9 +9,17 @@ import tabletop
 
 from pipeline.export.export_format import ExportError
 from pipeline.export.film import html_page, mp4
-from pipeline.export.film.chapters import Chapter
+from pipeline.export.film.chapters import Chapter, _labelled, chapters
 from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
+from pipeline.frame import Frame, Intrinsics
+from pipeline.project import Project
+from pipeline.router import Round, write_round
+from pipeline.segmentation import Segment
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.store import write_json
+from pipeline.tasks import Task, task_to_json
 
+CAMERA = Intrinsics(32, 24, 40, 40, 16, 12)
 FRAMES = tuple(np.full((120, 160, 3), shade, np.uint8) for shade in (0, 80, 160, 240))
 PARTS = [
     Chapter("Photograph", ("put <the> cube & bowl",), FRAMES[:1]),
@@ -73,3 +81,29 @@ def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
     frames = play_rollout(xml.read_text(), np.linspace(0, 1, 20), qpos, project)
     assert len(frames) == FPS and not np.array_equal(frames[0], frames[-1])
     assert set((project / "scene").iterdir()) == before
+
+
+def test_a_film_calls_objects_as_a_person_does_and_shows_no_id(tmp_path):
+    project = Project.create(tmp_path / "one", Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32)), CAMERA))
+    tabletop.write(project.folder)
+    scene = project.scene()
+    assert scene
+    first, second = scene.placements[:2]
+    project.decide("display_name", id=first.segment_id, name="Grandma's mug")
+    mask = np.zeros((24, 32), bool)
+    mask[4:12, 4:12] = True
+    project.save_segments((Segment(first.segment_id, mask, 1.0, "human"),))
+    write_json(project.folder / "task.json", task_to_json(Task("t", f"Lift {first.name}.", (first.name,), ())))
+    failed = Report((CheckResult("a", False, f"{first.name} fell on {second.name}"),), (0.0,))
+    write_round(Round(0, None, Program("", ""), failed, "done", f"{first.name} fell", 0.0), project.folder)
+    parts = list(chapters(Project.open(project.folder)))
+    texts = [text for part in parts for text in (part.title, part.caption, *part.lines)]
+    assert parts[0].lines == ("Lift Grandma's mug.",)
+    assert next(part for part in parts if part.title.startswith("Objects")).lines == ("Grandma's mug",)
+    assert "Grandma's mug fell on" in parts[-1].caption and "Grandma's mug fell" in parts[-1].lines
+    assert not [text for text in texts if first.name in text or second.name in text]
+
+
+def test_words_in_other_alphabets_are_drawn_and_differ():
+    strips = [_labelled(np.zeros((10, 200, 3), np.uint8), words)[10:] for words in ("Tasse", "Größe", "", "чашка")]
+    assert len({strip.tobytes() for strip in strips}) == len(strips) and (strips[2] == 255).all()

@@ -11,11 +11,11 @@ from pipeline.assets import Library
 from pipeline.decisions import DecisionError, clean_display_name
 from pipeline.description import Attributes, Description
 from pipeline.frame import Frame, Intrinsics
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import proposals
 from pipeline.project import STAGES, Project
 from pipeline.run import Services, perception_stages, run_stage
-from pipeline.run.object_words import ObjectWords, object_words
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import scene_to_json

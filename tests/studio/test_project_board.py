@@ -188,6 +188,17 @@ def test_search_and_filters_find_what_a_look_at_every_project_finds(query: Board
     assert {name for name, _ in found.rows} == wanted and found.total == len(wanted) and found.all == 30
 
 
+def test_a_search_finds_an_object_by_the_name_a_person_gave_it_until_it_is_undone(workspace: Path):
+    index, project = ProjectIndex(workspace), Project.open(workspace / "frame_00004")
+    for words, name in (("grandma's mug", "Grandma’s Mug"), ("杯子", "杯子")):
+        project.decide("display_name", id=1, name=name)
+        index.refresh()
+        assert [found for found, _ in index.find(BoardQuery(words)).rows] == ["frame_00004"]
+        project.undo()
+        index.refresh()
+        assert not index.find(BoardQuery(words)).total
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("order", sorted(ORDERS))
 def test_pages_follow_each_other_in_one_order_with_unknown_values_last(order: str, descending: bool, workspace: Path):

@@ -82,7 +82,7 @@ def test_a_candidate_is_compared_with_the_photograph_by_a_slider(objects: OpenPr
 
 def test_keys_go_through_objects_and_candidates_and_choose(objects: OpenProject):
     page, selected = objects.page, objects.page.locator(".object-list .row.selected")
-    cards(page).locator(".current .head strong").click()
+    cards(page).locator(".current .head .name").click()
     first = selected.get_attribute("data-id") or ""
     page.keyboard.press("ArrowDown")
     expect(selected).not_to_have_attribute("data-id", first)

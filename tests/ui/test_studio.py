@@ -24,6 +24,15 @@ from watched_page import close_app
 SCENE = "stack"
 
 
+RECORD_STATUS = """() => {
+  window.saidStatus = [];
+  const text = (selector) => document.querySelector(selector)?.textContent ?? "";
+  new MutationObserver(() => window.saidStatus.push([text(".status-bar .message"), text("#steps .tab-container")]))
+    .observe(document.body, { subtree: true, childList: true, characterData: true });
+}"""
+"""Records what the status bar and the tabs say, at every change of the page."""
+
+
 def instruction(page: Page) -> Locator:
     return page.locator("#task-text textarea, #task-text input")
 
@@ -110,7 +119,7 @@ def test_an_object_is_renamed_and_given_another_asset(project: OpenProject):
     name.fill("my thing")
     name.press("Enter")
     expect(row).to_contain_text("my thing")
-    expect(cards.locator(".current .head strong")).to_have_text("my thing")
+    expect(cards.locator(".current .head .name")).to_have_text("my thing")
     screenshot(page, "3_objects")
     wait_until_idle(page)  # the cards are drawn again after a rename
     second = cards.locator(".asset").nth(1)
@@ -145,6 +154,7 @@ def test_a_task_is_generated_solved_and_exported(studio: Studio, project: OpenPr
     open_tab(page, "Task")
     page.locator(".task-cards .task").first.click(timeout=LONG)
     expect(instruction(page)).not_to_have_value("")
+    page.evaluate(RECORD_STATUS)
     page.locator("#generate").click()
     timeline = page.locator(".round-timeline")
     expect(timeline.locator(".round", has_text="Round 0")).to_be_visible(timeout=LONG)
@@ -162,6 +172,9 @@ def test_a_task_is_generated_solved_and_exported(studio: Studio, project: OpenPr
     open_tab(page, "Review")
     expect(page.locator(".results .verdict")).to_contain_text("Solved")
     expect(page.locator(".results .seed")).to_have_count(8)
+    said = page.evaluate("window.saidStatus")
+    assert any("Solved" in message for message, _ in said)
+    assert not [one for one in said if "Solved" in one[0] and "Running" in one[1]]
     expect(page.frame_locator("#replay iframe").get_by_text("recording")).to_be_visible(timeout=LONG)
     screenshot(page, "6_review")
     with page.expect_download() as download:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image, ImageDraw
 
+from pipeline.export.film.lettering import font
 from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, play_rollout, turn_model
 from pipeline.geometry import bounding_box
+from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.router import Round, first_failure, read_record
 from pipeline.router.failure_moment import check_instant
@@ -46,21 +49,21 @@ class Chapter:
 def chapters(project: Project) -> Iterator[Chapter]:
     """Yield the chapters that the project's stages allow; motions have no frames where OpenGL is not available."""
     frame, segments = project.frame, project.segments() or ()
-    task = project.task()
-    yield Chapter("Photograph", (task.instruction,) if task else (), (_fit(frame.rgb),))
+    task, words = project.task(), object_words(project)
+    yield Chapter("Photograph", (words.in_words(task.instruction),) if task else (), (_fit(frame.rgb),))
     if segments:
         yield Chapter("Masks", (f"{len(segments)} segments",), (_fit(tinted_masks(frame.rgb, segments)),))
     scene = project.scene()
     if scene is None:
         return
-    yield from _objects(project, segments)
+    yield from _objects(project, segments, words)
     turning = _try(lambda: turn_model(project.folder / "scene" / "scene.xml"))
     yield Chapter("Twin", (f"{len(scene.placements)} objects in MuJoCo",), turning)
     rounds = project.rounds()
     by_number = {one.number: one for one in rounds}
     shown = rounds if len(rounds) <= MAX_ROUNDS else (*rounds[: MAX_ROUNDS - 1], rounds[-1])
     for one in shown:
-        yield _round(project, one, None if one.parent is None else by_number.get(one.parent))
+        yield _round(project, one, None if one.parent is None else by_number.get(one.parent), words)
     solution = project.solution()
     if solution is not None and len(solution.times):
         frames = _try(lambda: play_rollout(solution.xml, solution.times, solution.qpos, project.folder))
@@ -68,14 +71,15 @@ def chapters(project: Project) -> Iterator[Chapter]:
         yield Chapter("Solution", (solved, solution.source), frames)
 
 
-def _round(project: Project, shown: Round, parent: Round | None) -> Chapter:
+def _round(project: Project, shown: Round, parent: Round | None, words: ObjectWords) -> Chapter:
     records = read_record(project.folder / "rounds" / f"{shown.number:03d}")
-    lines = [shown.reason[:1].upper() + shown.reason[1:]] if shown.reason else []
-    if shown.change:
-        lines.insert(0, f"Change: {shown.change}")
+    reason, change = words.in_words(shown.reason), words.in_words(shown.change)
+    lines = [reason[:1].upper() + reason[1:]] if reason else []
+    if change:
+        lines.insert(0, f"Change: {change}")
     verdict = "passed" if shown.report.clean else "failed"
     title, diff = f"Round {shown.number}: {verdict}", tuple(_diff(parent, shown)) if parent else ()
-    failure = "" if shown.report.clean else first_failure(shown.report)
+    failure = "" if shown.report.clean else words.in_words(first_failure(shown.report))
     if not records:
         return Chapter(title, tuple(lines), diff=diff, caption=failure)
     record = records[0]
@@ -96,33 +100,34 @@ def _diff(before: Round, after: Round) -> Iterator[str]:
         yield from difflib.unified_diff(a.splitlines(), b.splitlines(), file, file, lineterm="", n=2)
 
 
-def _objects(project: Project, segments: tuple[Segment, ...]) -> Iterator[Chapter]:
+def _objects(project: Project, segments: tuple[Segment, ...], words: ObjectWords) -> Iterator[Chapter]:
     """Yield the crop of each object beside its asset as placed in the twin, seen by the photograph's camera."""
     frame, scene = project.frame, project.scene()
     rows, columns = frame.rgb.shape[:2]
     drawn = _try(lambda: (render_twin(project.folder / "scene", (columns, rows)).rgb,))
     by_id = {segment.id: segment for segment in segments}
-    pairs = []
+    pairs, names = [], []
     for placement in scene.placements if scene else ():
         segment = by_id.get(placement.segment_id)
         if segment is None:
             continue
         box = bounding_box(segment.mask)
         pictures = [_cell(picture[box.top : box.bottom, box.left : box.right]) for picture in (frame.rgb, *drawn)]
-        words = f"{placement.name}: {placement.asset_id or 'reconstructed'}".replace("_", " ")
-        pairs.append(_labelled(np.concatenate(pictures, 1), words))
+        names.append(words.of(placement.name))
+        asset = (placement.asset_id or "reconstructed").replace("_", " ")
+        pairs.append(_labelled(np.concatenate(pictures, 1), f"{names[-1]}: {asset}"))
     if pairs:
         per_row = max(1, WIDTH_PX // pairs[0].shape[1])
         pairs += [np.full_like(pairs[0], 255)] * (-len(pairs) % per_row)
         grid = [np.concatenate(pairs[i : i + per_row], 1) for i in range(0, len(pairs), per_row)]
-        yield Chapter("Objects and their assets", (), (_even(np.concatenate(grid)),))
+        yield Chapter("Objects and their assets", (", ".join(names),), (_even(np.concatenate(grid)),))
 
 
 def _labelled(picture: np.ndarray, words: str) -> np.ndarray:
     """Return a picture (H, W, 3) with words in small letters on a white strip below it."""
-    strip = np.full((LABEL_PX, picture.shape[1], 3), 255, np.uint8)
-    cv2.putText(strip, words, (4, LABEL_PX - 8), cv2.FONT_HERSHEY_SIMPLEX, 0.36, (70, 70, 70), 1, cv2.LINE_AA)
-    return np.concatenate([picture, strip])
+    strip = Image.new("RGB", (picture.shape[1], LABEL_PX), (255, 255, 255))
+    ImageDraw.Draw(strip).text((4, 4), words, (70, 70, 70), font(LABEL_PX - 10))
+    return np.concatenate([picture, np.asarray(strip)])
 
 
 def _cell(picture: np.ndarray) -> np.ndarray:

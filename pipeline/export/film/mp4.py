@@ -7,10 +7,11 @@ from pathlib import Path
 
 import imageio.v2 as imageio
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.export.film.chapters import Chapter, chapters, project_of
+from pipeline.export.film.lettering import font
 from pipeline.export.film.motion_pictures import FPS, WIDTH_PX
 from pipeline.store import temporary_beside
 
@@ -78,35 +79,31 @@ def _canvas(chapter: Chapter, frame: np.ndarray) -> np.ndarray:
     picture.thumbnail((WIDTH_PX, _height()))
     canvas.paste(picture, ((WIDTH_PX - picture.width) // 2, (_height() - picture.height) // 2))
     draw = ImageDraw.Draw(canvas)
-    draw.text((10, _height() + 6), chapter.title, TITLE, _font(17))
-    draw.text((10, _height() + 31), textwrap.shorten(" · ".join(chapter.lines), 74), TEXT, _font(13))
+    draw.text((10, _height() + 6), chapter.title, TITLE, font(17))
+    draw.text((10, _height() + 31), textwrap.shorten(" · ".join(chapter.lines), 60), TEXT, font(13))
     return np.asarray(canvas)
 
 
 def _diff_card(chapter: Chapter) -> np.ndarray:
     canvas = Image.new("RGB", (WIDTH_PX, _height() + BAND_PX), (24, 26, 30))
     draw = ImageDraw.Draw(canvas)
-    draw.text((10, 8), f"{chapter.title.split(':')[0]}: changes", TITLE, _font(17))
+    draw.text((10, 8), f"{chapter.title.split(':')[0]}: changes", TITLE, font(17))
     lines = [line for line in chapter.diff if not line.startswith(("---", "+++"))]
     for number, line in enumerate(lines[:MAX_DIFF_LINES]):
-        draw.text((10, 40 + 19 * number), line[:66], DIFF_COLOURS.get(line[:1], TEXT), _font(12))
+        draw.text((10, 40 + 19 * number), line[:62], DIFF_COLOURS.get(line[:1], TEXT), font(12))
     return np.asarray(canvas)
 
 
 def _captioned(frame: np.ndarray, caption: str) -> np.ndarray:
     """Return a frame with the failed check's words on it."""
     picture = Image.fromarray(frame)
-    lines = textwrap.wrap(f"Failed: {caption}", 62)[:3]
+    lines = textwrap.wrap(f"Failed: {caption}", 54)[:3]
     draw = ImageDraw.Draw(picture)
     draw.rectangle((0, 0, picture.width, 10 + 19 * len(lines)), fill=(60, 22, 16))
     for number, line in enumerate(lines):
-        draw.text((10, 5 + 19 * number), line, FAULT, _font(14))
+        draw.text((10, 5 + 19 * number), line, FAULT, font(14))
     return np.asarray(picture)
 
 
 def _height() -> int:
     return WIDTH_PX * 3 // 4
-
-
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size)

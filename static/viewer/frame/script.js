@@ -18,7 +18,7 @@ export default function ({ element, trigger }) {
 
   function sendAll() {
     if (!ready) return;
-    postToViewer({ type: "present", on: Boolean(shown.presents) });
+    postToViewer({ type: "present", on: Boolean(shown.presents), about: shown.about ?? null });
     postToViewer({ type: "palette", colours: shown.palette ?? {}, names: shown.names ?? {}, parts: shown.parts ?? {} });
     const wanted = `${shown.token} ${shown.selected}`;
     if (wanted !== asked) postToViewer({ type: "select", name: shown.selected ?? "" });

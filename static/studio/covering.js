@@ -1,0 +1,21 @@
+// Pages over the page, such as the library: what lies below one is out of reach of keys and pointer, and keys go to it.
+const PARTS = "#home, #left, #centre, #right, #below";
+const FOCUSABLE = "input:not([type=file]), button, select, textarea, a[href], [tabindex='0']";
+
+const isCovered = (part, panel) => {
+  const box = part.getBoundingClientRect(),
+    over = panel.getBoundingClientRect(),
+    [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  return box.width > 0 && x >= over.left && x <= over.right && y >= over.top && y <= over.bottom;
+};
+
+/** Puts the parts of the page that `panel` covers out of reach and focuses the panel; null ends it. */
+export function cover(panel) {
+  for (const part of document.querySelectorAll(PARTS)) part.inert = Boolean(panel) && isCovered(part, panel);
+  if (!panel || panel.contains(document.activeElement)) return;
+  const first = [...panel.querySelectorAll(FOCUSABLE)].find((one) => !one.disabled && one.checkVisibility());
+  first?.focus({ preventScroll: true });
+}
+
+/** Whether a person can use an element now: it is shown, and nothing covers it. */
+export const isInReach = (element) => Boolean(element.offsetParent) && !element.closest("[inert]");
