@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 
 from pipeline.frame import Frame
+from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.geometry.rays import cast_at_geoms
 from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Light, Scene
@@ -176,15 +177,13 @@ def _regions(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the region of each sample (-1: not used) and its standardised brightness, both of shape (N,)."""
     rows, columns, geoms, points = sampled
-    linear = _linear_luminance(frame.rgb)
-    smooth = cv2.GaussianBlur(linear, (0, 0), 1.5)
-    objects = np.any([s.mask for s in segments.values()], axis=0) if segments else np.zeros(linear.shape, bool)
+    smooth, lab = _smooth_luminance(frame), _lab(frame)
+    objects = np.any([s.mask for s in segments.values()], axis=0) if segments else np.zeros(smooth.shape, bool)
     near = cv2.dilate(objects.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     on_table = (geoms == model.geom("table").id) & ~near[rows, columns] & _within(scene.table, points[:, :2])
     region, brightness = np.full(len(rows), -1), np.zeros(len(rows))
     region[on_table] = 0
     brightness[on_table] = _standardised(_table_residual(smooth, ~near, rows, columns)[on_table])
-    lab = cv2.cvtColor((frame.rgb / 255).astype(np.float32), cv2.COLOR_RGB2LAB)
     roots = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], -1)
     for number, p in enumerate(scene.placements, 1):
         if p.segment_id not in segments:
@@ -203,11 +202,19 @@ def _regions(
     return region, brightness
 
 
-def _linear_luminance(rgb: np.ndarray) -> np.ndarray:
-    """Return the luminance (H, W), float32, of an sRGB image, proportional to the light that the camera saw."""
-    value = rgb.astype(np.float32) / 255
+@once_per_frame
+def _smooth_luminance(frame: Frame) -> np.ndarray:
+    """Return the smoothed luminance (H, W), float32, proportional to the light that the camera saw."""
+    value = np.arange(256, dtype=np.float32) / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    return linear @ np.array([0.2126, 0.7152, 0.0722], np.float32)
+    luminance = linear[frame.rgb] @ np.array([0.2126, 0.7152, 0.0722], np.float32)
+    return cv2.GaussianBlur(luminance, (0, 0), 1.5)
+
+
+@once_per_frame
+def _lab(frame: Frame) -> np.ndarray:
+    """Return the colours in CIELAB, of shape (H, W, 3), float32."""
+    return cv2.cvtColor(frame.rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
 
 
 def _table_residual(luminance: np.ndarray, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
