@@ -15,7 +15,7 @@ from pipeline.project import Project
 from studio.accounts.user_file import UserFile
 
 PASSWORD = "correct horse"
-BLOCKS = Path(__file__).parents[2] / "sample_scenes" / "blocks"
+BLOCKS = Path(__file__).parents[3] / "sample_scenes" / "blocks"
 
 
 @pytest.fixture(scope="module")
