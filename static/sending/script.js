@@ -1,3 +1,4 @@
+import { showDialog } from "/static/studio/covering.js";
 import { fill, h } from "/static/studio/dom.js";
 import { drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
@@ -45,7 +46,7 @@ export default function mount({ element, trigger, server }) {
     if (!value.address || dialog.open) return;
     preview = { loading: true };
     draw();
-    dialog.showModal();
+    showDialog(dialog);
     body.focus();
     preview = await ask({ kind: "preview" });
     draw();

@@ -17,5 +17,15 @@ export function cover(panel) {
   first?.focus({ preventScroll: true });
 }
 
+/** Shows a dialog that may stand in a part that a panel covers; until it is closed, that part is in reach for it. */
+export function showDialog(dialog) {
+  const covered = dialog.closest("[inert]");
+  if (covered) {
+    covered.inert = false;
+    dialog.addEventListener("close", () => (covered.inert = true), { once: true });
+  }
+  dialog.showModal();
+}
+
 /** Whether a person can use an element now: it is shown, and nothing covers it. */
 export const isInReach = (element) => Boolean(element.offsetParent) && !element.closest("[inert]");

@@ -124,6 +124,7 @@ def test_the_command_refuses_in_one_line_and_runs_when_told_to(lacking, project,
 
 def test_the_status_bar_says_whether_programs_are_confined(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("studio.pages.status.step_guide", lambda session: {})
+    monkeypatch.setattr("studio.pages.status.step_state", lambda step, session: "todo")
     sandbox = SimpleNamespace(unprotected=False, known_protection=None)
     session = SimpleNamespace(
         project=SimpleNamespace(folder=Path("/nowhere")),

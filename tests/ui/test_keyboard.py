@@ -15,9 +15,7 @@ from app_page import (
     wait_until_idle,
 )
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
 
-SCENE = "blocks"
 MAX_TABS = 150
 """Presses of Tab within which every page comes round to its first element again."""
 OPENERS = {
@@ -65,10 +63,12 @@ def press(page: Page, element: Locator, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-def test_a_task_is_solved_by_keyboard_alone_from_the_gallery_on(studio: Studio, page: Page):
-    page.goto(studio.address)
-    expect(page.locator(".gallery .tile").first).to_be_visible()
-    press(page, page.locator(f".gallery [data-name={SCENE}]"))
+def test_a_task_is_solved_by_keyboard_alone_from_the_gallery_on(project: OpenProject):
+    page = project.page
+    page.goto(project.studio.address)
+    card = page.locator(f".gallery [data-name={project.name}]").first
+    expect(card).to_be_visible()
+    press(page, card)
     expect(tab(page, "Scene")).to_contain_text("Done", timeout=LONG)
     wait_until_idle(page)
     press(page, tab(page, "Masks"))

@@ -39,7 +39,11 @@ def error_histograms(comparison: Comparison) -> dict[str, dict[str, list[float]]
     """Return {"edges": (BINS + 1,), "share": (BINS,)} of each arm's RMSE_norm over the samples (Figures 7d and 8d)."""
     found = {}
     for arm in comparison.arms:
-        counts, edges = np.histogram(comparison.column(f"rmse_{arm}"), bins=BINS)
+        errors = comparison.column(f"rmse_{arm}")
+        low, high = float(errors.min()), float(errors.max())
+        if high - low < 1e-9 * max(1.0, abs(high)):  # the same error throughout leaves no room for bins
+            low, high = low - 1e-6 * max(1.0, abs(low)), high + 1e-6 * max(1.0, abs(high))
+        counts, edges = np.histogram(errors, bins=BINS, range=(low, high))
         found[arm] = {"edges": edges.tolist(), "share": (counts / counts.sum()).tolist()}
     return found
 

@@ -63,5 +63,6 @@ def run(steps: Coroutine[Any, Any, None]) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Return the bytes of every file below a folder, but for the confidences, which are measured in the background."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "confidence.json"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
