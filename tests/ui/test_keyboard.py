@@ -16,6 +16,7 @@ from app_page import (
 )
 from playwright.sync_api import Locator, Page, expect
 
+SCENE = "blocks"
 MAX_TABS = 150
 """Presses of Tab within which every page comes round to its first element again."""
 OPENERS = {
