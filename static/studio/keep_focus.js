@@ -2,7 +2,7 @@
 // took its place, gets it again.
 const DATA = ["id", "act", "name", "asset", "round", "page", "view", "step"];
 
-// What tells an element from its neighbours, by the most stable sign that it has.
+// Returns a text that identifies an element among its neighbours: its data attributes, else id, label, title or text.
 function signOf(element) {
   const data = DATA.filter((name) => element.dataset[name] !== undefined).map(
     (name) => `${name}=${element.dataset[name]}`,

@@ -160,7 +160,7 @@ class ProjectIndex:
             (self.workspace / FILE).unlink()
 
     def _facets(self, connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
-        """Return the facets, counted anew if rows have changed."""
+        """Return how many projects have each value, per filter; counted again only if rows have changed."""
         version = connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes, id(connection)
         if self._counted[0] != version:
             self._counted = version, {name: dict(connection.execute(question)) for name, question in _FACETS.items()}

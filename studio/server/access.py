@@ -73,7 +73,7 @@ class Access:
         return bool(self.logins) or self.users is not None
 
     def role_of(self, user: str | None) -> Role | None:
-        """Return what a person who logged in may do now; None if nobody did, or they may not any more."""
+        """Return the current role of the person logged in as `user`; None without a login, or if the login has ended."""
         if not self.needs_login:
             return Role.ADMINISTER
         if user is None or user in self.logins:

@@ -22,7 +22,7 @@ class Editor:
             return self._name if self._name and self._is_present(self._name) else ""
 
     def claim(self) -> bool:
-        """Let the current person edit if nobody else does; return whether they do."""
+        """Make the current user the editor if nobody else is; return whether they now edit."""
         user = current_user.get()
         with self._lock:
             if self._name in ("", user) or not self._is_present(self._name):

@@ -110,6 +110,8 @@ def stop_work(page: Page) -> None:
 
 # ---------------------------------------------------------------------- the mask canvas
 
+NEXT_DRAWN_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 
 def canvas(page: Page) -> Locator:
     """The mask canvas."""
@@ -172,9 +174,10 @@ def click(page: Page, pixel: tuple[float, float], shape: tuple[int, ...], **how:
 
 
 def resting_box(page: Page) -> FloatRect:
-    """Return where the canvas is, once it is the same at two readings 150 ms apart. Fails after ten seconds."""
+    """Return where the canvas is, once two drawn frames at least 150 ms apart leave it there. Fails after 70 readings."""
     before = None
     for _ in range(70):
+        page.evaluate(NEXT_DRAWN_FRAME)  # the page moves what it redraws only in its next frame
         box = canvas(page).bounding_box()
         if box and box == before:
             return box

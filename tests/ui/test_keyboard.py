@@ -15,6 +15,7 @@ from app_page import (
     wait_until_idle,
 )
 from playwright.sync_api import Locator, Page, expect
+from watched_page import close_app
 
 SCENE = "blocks"
 MAX_TABS = 150
@@ -66,6 +67,7 @@ def press(page: Page, element: Locator, key: str = "Enter") -> None:
 
 def test_a_task_is_solved_by_keyboard_alone_from_the_gallery_on(project: OpenProject):
     page = project.page
+    close_app(page)
     page.goto(project.studio.address)
     card = page.locator(f".gallery [data-name={project.name}]").first
     expect(card).to_be_visible()

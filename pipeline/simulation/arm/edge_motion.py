@@ -22,9 +22,9 @@ BACK_M = 0.015
 """How far the fingers move back from the object after a push."""
 PUSH_SPEED_M_S = 0.06
 PUSH_ERROR_M = 0.01
-"""Distance from its planned end at which an object is to be within reach after a push."""
+"""A push is planned so that the object is still within reach if it ends this far from its planned place."""
 NUDGE_M = 0.008
-"""An object that was laid down farther than this from its place is pushed there."""
+"""An object laid down farther than this from its goal is pushed there."""
 MAX_PUSHES = 2
 """Pushes of one object before one pick."""
 
