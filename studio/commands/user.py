@@ -52,7 +52,7 @@ def add_user(arguments: argparse.Namespace) -> int:
     users.add(arguments.name, arguments.role, _read_password(), arguments.replace)
     print(f"{arguments.name} can log in with the role {arguments.role} ({users.path})")
     if not any(user.role.title == "administer" for user in users.users().values()):
-        print("grs-studio: no user has the role administer yet; only that role can change the model (grs-studio user add NAME --role administer)", file=sys.stderr)
+        print("grs-studio: no user has the role administer yet; only that role can change the model", file=sys.stderr)
     return DONE
 
 

@@ -73,7 +73,7 @@ class Access:
         return bool(self.logins) or self.users is not None
 
     def role_of(self, user: str | None) -> Role | None:
-        """Return the current role of the person logged in as `user`; None without a login, or if the login has ended."""
+        """Return the current role of the person logged in as `user`; None without a login or after it has ended."""
         if not self.needs_login:
             return Role.ADMINISTER
         if user is None or user in self.logins:

@@ -174,7 +174,7 @@ def click(page: Page, pixel: tuple[float, float], shape: tuple[int, ...], **how:
 
 
 def resting_box(page: Page) -> FloatRect:
-    """Return where the canvas is, once two drawn frames at least 150 ms apart leave it there. Fails after 70 readings."""
+    """Return where the canvas is, once two frames drawn 150 ms apart leave it there. Fails after 70 readings."""
     before = None
     for _ in range(70):
         page.evaluate(NEXT_DRAWN_FRAME)  # the page moves what it redraws only in its next frame

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 APPROACH_M = 0.10
 """Length of the approach, and of the retreat."""
 LAY_TILTS = np.radians(np.arange(0, 46, 4))
-"""Tilts at which an object held from above and below may be laid down: its far edge first; the smallest feasible tilt is used."""
+"""Tilts (rad) at which an object held from above and below may be laid down, far edge first; least first."""
 LAY_ROOM_M = 0.012
 """Gap between the fingers and the object when they let it go."""
 
