@@ -1,6 +1,6 @@
 """Closed loop: a policy controls the twin's robot; success and divergence are measured as for the oracle.
 
-`episodes` needs gymnasium.
+`episodes` and `conditions` need gymnasium; `learned` needs stable-baselines3, too.
 """
 
 from pipeline.closed_loop.policies import Policy, PolicyError, open_policy

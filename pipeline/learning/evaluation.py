@@ -30,6 +30,8 @@ class ChainEpisode:
     """Of the subtasks that were begun."""
     solved: bool
     """Whether the task's own goals hold at the end, at rest and with nothing held."""
+    share: float
+    """Of the task's goals met at the end, in [0, 1]."""
 
 
 class Chain:
@@ -52,7 +54,7 @@ class Chain:
 
     def play(self, start: StartState) -> ChainEpisode:
         """Play the subtasks in order from a settled layout."""
-        control, episodes = self._control, []
+        control, episodes, share = self._control, [], 0.0
         (layout,) = self._learner.layouts.get([start.layout])
         control.stages, control.reached = layout.stages, 1
         for number, (env, policy) in enumerate(zip(self._envs, self._policies, strict=True)):
@@ -61,11 +63,10 @@ class Chain:
                 episodes.append(finish(env, policy, env.resume()))
             else:
                 episodes.append(next(play(env, policy, (start,))))
-            control.measure()
+            share = control.share(control.measure())
             if not episodes[-1].success:
-                return ChainEpisode(start.layout, tuple(episodes), False)
-        solved = control.share(control.measure()) > SOLVED and control.is_at_rest()
-        return ChainEpisode(start.layout, tuple(episodes), solved)
+                return ChainEpisode(start.layout, tuple(episodes), False, share)
+        return ChainEpisode(start.layout, tuple(episodes), share > SOLVED and control.is_at_rest(), share)
 
 
 def evaluate(learner: TaskLearner, layouts: int, seed: int = 0) -> Iterator[ChainEpisode]:

@@ -4,7 +4,7 @@ learning/subtasks.json holds a list of them, in order.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +37,16 @@ class WeightedTerm:
     term: RewardTerm
     weight: float = 1.0
 
+    def bound_to(self, goals: Mapping[Goal, Goal]) -> "WeightedTerm":
+        """Return the term with its goal replaced, where the mapping has it."""
+        term: Any = self.term
+        goal = getattr(term, "goal", None)
+        return (
+            self
+            if goal is None or goals.get(goal, goal) == goal
+            else replace(self, term=replace(term, goal=goals[goal]))
+        )
+
 
 @dataclass(frozen=True)
 class Subtask:
@@ -52,6 +62,11 @@ class Subtask:
     reward: tuple[WeightedTerm, ...]
     source: str = "rules"
     """"rules", a model's name, or "human"."""
+
+    def bound_to(self, goals: Mapping[Goal, Goal]) -> "Subtask":
+        """Return the subtask with each goal as another layout has it; goals that the mapping lacks stay."""
+        success = tuple(goals.get(goal, goal) for goal in self.success)
+        return replace(self, success=success, reward=tuple(one.bound_to(goals) for one in self.reward))
 
     @property
     def needs_rest(self) -> bool:

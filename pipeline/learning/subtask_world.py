@@ -3,16 +3,14 @@
 Success is measured by goals on the physics alone; the reward has no part in it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import mujoco
 import numpy as np
 
 from pipeline.learning.layouts import Layout, Layouts
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm
+from pipeline.learning.subtask import LearningError, Subtask
 from pipeline.learning.terms.term import Moment
 from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.goals.goal import Goal
@@ -102,8 +100,8 @@ class SubtaskWorld:
         """Begin an episode at the present state: a chain goes on with its next subtask."""
         self.layout = layout or self.layout
         self.bound = dict(zip(self.layouts.base.goals, self.layout.goals, strict=True))
-        self._success = tuple(self.bound.get(goal, goal) for goal in self.subtask.success)
-        self._reward = tuple(_bind(one, self.bound) for one in self.subtask.reward)
+        bound = self.subtask.bound_to(self.bound)
+        self._success, self._reward = bound.success, bound.reward
         self._calm, self._effort = 0, 0.0
         self._places = self.data.xpos[self._bodies].copy()
         self._start = self._measure()
@@ -180,10 +178,3 @@ class SubtaskWorld:
         tip = points[0].position + CUP_RADIUS * points[0].outwards - [0, 0, CUP_MIDDLE_M]
         body = self.physics.parts[name, part].body
         return _GraspPoint(body, self.data.xmat[body].reshape(3, 3).T @ (tip - self.data.xpos[body]))
-
-
-def _bind(one: WeightedTerm, bound: Mapping[Goal, Goal]) -> WeightedTerm:
-    """Return a term with its goal as the layout has it."""
-    term: Any = one.term
-    goal = getattr(term, "goal", None)
-    return one if goal is None or bound.get(goal, goal) == goal else replace(one, term=replace(term, goal=bound[goal]))

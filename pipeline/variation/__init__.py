@@ -2,16 +2,18 @@
 
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw, parse_id
 from pipeline.variation.sensitivity import Effect, Share, effects, wilson
-from pipeline.variation.study import Outcome, Start, VariationStudy
+from pipeline.variation.study import Outcome, Perform, Start, VariationStudy, by_oracle
 
 __all__ = [
     "Condition",
     "Effect",
     "Outcome",
+    "Perform",
     "Share",
     "Start",
     "VariationError",
     "VariationStudy",
+    "by_oracle",
     "condition_id",
     "draw",
     "effects",

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,21 @@ class Outcome:
     reward: float
     reason: str
     """Why it was not solved; empty if it was."""
+
+
+Perform = Callable[[str, Path], Outcome]
+"""Lets a robot try the condition of an id, whose start is in a folder that it may write to."""
+
+
+def by_oracle(program: Program, sandbox: ProgramRunner, robot: str) -> Perform:
+    """Return a function that lets the scripted robot of that name try a condition."""
+
+    def perform(id: str, start: Path) -> Outcome:
+        attempt = next(one for one in solve(program, start, sandbox, (0,), robot))
+        assert isinstance(attempt, Attempt)
+        return Outcome(id, attempt.solved, attempt.reward, attempt.reason)
+
+    return perform
 
 
 class VariationStudy:
@@ -76,32 +91,28 @@ class VariationStudy:
             with tempfile.TemporaryDirectory(prefix="grs-") as folder:
                 yield self.write(id, Path(folder) / "start")
 
-    def run(
-        self, program: Program, sandbox: ProgramRunner, robot: str, ids: Sequence[str], jobs: int = 0
-    ) -> Iterator[Outcome]:
-        """Yield the outcome of each condition as it is known; one condition a core at a time.
+    def run(self, perform: Perform, ids: Sequence[str], jobs: int = 0) -> Iterator[Outcome]:
+        """Yield the outcome of each condition as it is known, `jobs` conditions at a time; 0 for one a core.
 
-        Closing the generator cancels those that run. Raises SandboxError.
+        Closing the generator cancels those that have not begun. Raises what `perform` raises, but SceneError.
         """
         cancel = threading.Event()
         pool = ThreadPoolExecutor(jobs or os.cpu_count() or 1)
         try:
-            running = [pool.submit(self._run, program, sandbox, robot, id, cancel) for id in ids]
+            running = [pool.submit(self._run, perform, id, cancel) for id in ids]
             for future in running:
                 yield future.result()
         finally:
             cancel.set()
             pool.shutdown(cancel_futures=True)
 
-    def _run(self, program: Program, sandbox: ProgramRunner, robot: str, id: str, cancel: threading.Event) -> Outcome:
+    def _run(self, perform: Perform, id: str, cancel: threading.Event) -> Outcome:
         if cancel.is_set():
             return Outcome(id, False, 0.0, "stopped")
         folder = Path(tempfile.mkdtemp(prefix="grs-"))
         try:
             self.write(id, folder / "start")
-            attempt = next(one for one in solve(program, folder / "start", sandbox, (0,), robot))
-            assert isinstance(attempt, Attempt)
-            return Outcome(id, attempt.solved, attempt.reward, attempt.reason)
+            return perform(id, folder / "start")
         except SceneError as error:  # one condition that MuJoCo rejects is no reason to lose the others
             return Outcome(id, False, 0.0, str(error))
         finally:

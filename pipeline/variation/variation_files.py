@@ -18,8 +18,6 @@ from pipeline.variation.study import Outcome, Start
 SCHEMA = 1
 """Version of variation.json."""
 CONDITIONS = "conditions.jsonl"
-UNSEEN = ("light", "camera.x", "camera.y", "camera.z", "camera.tilt", "camera.pan", "camera.roll", "table")
-"""Factors that a robot without a camera cannot see."""
 MAX_ROWS = 200
 """Of the table of failures."""
 
@@ -40,9 +38,12 @@ def read_conditions(folder: Path) -> list[dict[str, Any]]:
     return _read_lines(Path(folder) / CONDITIONS, ("id", "start", "values"))
 
 
-def read_outcomes(folder: Path, robot: str) -> dict[str, Outcome]:
-    """Return a robot's outcomes by id; {} without any. Raises VariationError."""
-    rows = _read_lines(outcomes_path(folder, robot), ("id", "success", "reward", "reason"))
+def read_outcomes(folder: Path, robot: str, policy: str = "") -> dict[str, Outcome]:
+    """Return a robot's outcomes by id; {} without any. Raises VariationError, also for those of another policy."""
+    path = outcomes_path(folder, robot)
+    rows = _read_lines(path, ("id", "success", "reward", "reason", *(["policy"] if policy else [])))
+    if others := {row["policy"] for row in rows if policy} - {policy}:
+        raise VariationError(f"{path} holds outcomes of {others.pop()}; choose another --out folder")
     return {row["id"]: Outcome(row["id"], row["success"], row["reward"], row["reason"]) for row in rows}
 
 
@@ -132,8 +133,8 @@ def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) ->
         f"<p>{success['successes']} of {success['count']} conditions solved by {html.escape(data['robot'])}: "
         f"{success['low']:.0%} to {success['high']:.0%} (95 %, Wilson).</p>",
         '<p class="note">Effects: logistic regression on one factor each, which are drawn independently; p is '
-        "adjusted for the number of factors by permutations (Westfall and Young). The scripted robots know every pose, "
-        f"so {html.escape(', '.join(UNSEEN[:2]))} and the like cannot change what they do.</p>",
+        "adjusted for the number of factors by permutations (Westfall and Young). Scripted robots and learned "
+        "policies know every pose, so light, camera and table texture cannot change what they do.</p>",
     ]
     if data["effects"]:
         head = ("Factor", "Low", "Success", "High", "Success", "Change", "From", "To", "p", "")

@@ -2,13 +2,19 @@
 
 import argparse
 import contextlib
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+from studio.commands.options import (
+    DONE,
+    add_model,
+    add_unprotected,
+    announce_sending,
+    model_setting,
+    require_packages,
+)
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import TaskLearner
@@ -60,7 +66,7 @@ def _positive(text: str) -> int:
 
 def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
-    _require_packages()
+    require_packages("learn", "gymnasium", "stable_baselines3")
     from pipeline.project import Project
     from studio.server.services import Settings, open_services
 
@@ -73,15 +79,6 @@ def learn(arguments: argparse.Namespace) -> int:
             _train(learner, arguments)
         _evaluate(learner, arguments)
     return DONE
-
-
-def _require_packages() -> None:
-    from pipeline.learning.subtask import LearningError
-
-    if missing := [name for name in ("gymnasium", "stable_baselines3") if importlib.util.find_spec(name) is None]:
-        raise LearningError(
-            f'{missing[0]} is missing, which learning needs; install it by: pip install "grs-studio[learn]"'
-        )
 
 
 def _learner(project: "Project", services: "Services") -> "TaskLearner":

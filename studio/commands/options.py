@@ -1,6 +1,7 @@
 """Exit codes, and options that several commands take."""
 
 import argparse
+import importlib.util
 import os
 import sys
 from dataclasses import replace
@@ -43,6 +44,12 @@ def add_unprotected(command: argparse.ArgumentParser) -> None:
         "--unprotected", action="store_true",
         help="run programs even where this machine cannot confine them (docs/sandbox.md)",
     )  # fmt: skip
+
+
+def require_packages(extra: str, *modules: str) -> None:
+    """Raise StudioError that names the extra of this project to install if one of the modules is missing."""
+    if missing := [name for name in modules if importlib.util.find_spec(name) is None]:
+        raise StudioError(f'{missing[0]} is missing; install it by: pip install "grs-studio[{extra}]"')
 
 
 def model_setting(flag: str | None, default: str = "offline") -> str:

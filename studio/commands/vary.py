@@ -4,8 +4,17 @@ import argparse
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from studio.commands.options import DONE, add_library, add_unprotected
+from studio.commands.options import DONE, add_library, add_unprotected, require_packages
+
+if TYPE_CHECKING:
+    from pipeline.project import Project
+    from pipeline.simulation.sandbox.sandbox import Sandbox
+    from pipeline.variation import Perform
+
+LEARNED = "learned"
+"""Policy: those of `grs-studio learn`, one subtask after the other."""
 
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
@@ -15,6 +24,14 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--count", type=int, default=50, help="number of conditions (default %(default)s)")
     command.add_argument("--seed", type=int, default=0, help="of the conditions (default %(default)s)")
     command.add_argument("--robot", default="gripper", choices=("gripper", "arm", "arm-suction", "policy"))
+    command.add_argument(
+        "--policy", default="", metavar="POLICY",
+        help="of --robot policy: learned (by grs-studio learn; default), http://HOST:PORT/PATH, FILE.py:FUNCTION, hold",
+    )  # fmt: skip
+    command.add_argument(
+        "--seconds", type=float, default=30.0, help="simulated, of a policy's trial (default %(default)s)"
+    )
+    command.add_argument("--images", action="store_true", help="send a policy the picture of the varied camera, too")
     command.add_argument("--out", type=Path, required=True, help="folder for conditions.jsonl, outcomes, report.html")
     command.add_argument(
         "--condition", metavar="ID", help="only write the start of this condition to --out: scene.json and scene/"
@@ -37,27 +54,71 @@ def vary(arguments: argparse.Namespace) -> int:
     task, chosen = project.task(), project.best_round()
     if project.scene() is None or task is None or chosen is None:
         raise VariationError(f"{arguments.project} has no round of a task; run grs-studio run first")
-    if arguments.robot == "policy":
-        raise VariationError("--robot policy needs a policy of grs-studio learn, which this version cannot run here")
+    policy = _policy(arguments)
     library = Library.open(arguments.library or [BUILTIN_LIBRARY])
     study = VariationStudy(project.folder, task.objects, library, arguments.seed, arguments.count)
     if arguments.condition:
         start = study.write(arguments.condition, arguments.out)
         print(f"{start.condition.id}: start {start.digest} written to {arguments.out}", file=sys.stderr)
         return DONE
-    conditions = _conditions(study, arguments.out)
-    outcomes = files.read_outcomes(arguments.out, arguments.robot)
-    left = [id for id in study.ids if id not in outcomes]
-    program = project.program_in_current_names(chosen.program)
+    outcomes = files.read_outcomes(arguments.out, arguments.robot, policy)
     with Sandbox(arguments.unprotected) as sandbox:
-        for outcome in study.run(program, sandbox, arguments.robot, left):
-            append_lines(files.outcomes_path(arguments.out, arguments.robot), [asdict(outcome)])
+        perform = _perform(arguments, policy, project, sandbox)
+        conditions = _conditions(study, arguments.out)
+        left = [id for id in study.ids if id not in outcomes]
+        for outcome in study.run(perform, left, jobs=1 if policy else 0):  # a server keeps one episode in mind
+            row = asdict(outcome) | ({"policy": policy} if policy else {})
+            append_lines(files.outcomes_path(arguments.out, arguments.robot), [row])
             outcomes[outcome.id] = outcome
             print(f"{outcome.id}: {'solved' if outcome.success else outcome.reason or 'not solved'}", file=sys.stderr)
-    data = files.summarise(conditions, {id: outcomes[id] for id in study.ids}, arguments.robot)
+    name = f"policy {policy}" if policy else arguments.robot
+    data = files.summarise(conditions, {id: outcomes[id] for id in study.ids}, name)
     files.write_variation(data, conditions, arguments.out)
     print("\n".join(files.summary_lines(data)), file=sys.stderr)
     return DONE
+
+
+def _policy(arguments: argparse.Namespace) -> str:
+    """Return the policy that is tried; "" for a scripted robot. Raises VariationError."""
+    from pipeline.variation import VariationError
+
+    if arguments.robot != "policy":
+        if arguments.policy or arguments.images:
+            raise VariationError("--policy and --images belong to --robot policy")
+        return ""
+    policy = arguments.policy or LEARNED
+    if policy == "demonstration":
+        raise VariationError(
+            f"a varied start has no demonstration; --policy is {LEARNED}, an address, or FILE.py:FUNCTION"
+        )
+    if policy == LEARNED and arguments.images:
+        raise VariationError("learned policies see no pictures; leave out --images")
+    if not 0 < arguments.seconds <= 3600:
+        raise VariationError(f"--seconds {arguments.seconds:g} is not between 0 and 3600")
+    require_packages(*(("learn", "gymnasium", "stable_baselines3") if policy == LEARNED else ("gymnasium",) * 2))
+    return policy
+
+
+def _perform(arguments: argparse.Namespace, policy: str, project: "Project", sandbox: "Sandbox") -> "Perform":
+    """Return what lets the chosen robot try a condition. Raises PolicyError, LearningError."""
+    from pipeline.variation import by_oracle
+
+    chosen = project.best_round()
+    assert chosen is not None
+    program = project.program_in_current_names(chosen.program)
+    if not policy:
+        return by_oracle(program, sandbox, arguments.robot)
+    if policy == LEARNED:
+        from pipeline.closed_loop.learned import by_learned_policies
+
+        return by_learned_policies(project.folder, program, sandbox)
+    from pipeline.closed_loop.conditions import PolicyTrials, by_policy
+    from pipeline.export.rollouts import robot_of
+
+    solution = project.solution()
+    robot = robot_of(solution) if solution else "gripper"
+    trials = PolicyTrials(policy, robot, arguments.seconds, arguments.images)
+    return by_policy(trials, project.folder, program, sandbox)
 
 
 def _conditions(study, folder: Path) -> list[dict]:

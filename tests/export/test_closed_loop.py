@@ -1,16 +1,13 @@
 """A policy over HTTP or as a function controls the exported twin, and is measured as the oracle is."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import exported_twin
 import numpy as np
 import pytest
 import solved_twin
+from served_policy import serving
 
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
 from pipeline.export import export_project
@@ -31,27 +28,6 @@ def environment(solved: Path, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("environment") / "task"
     export_project(solved, "gymnasium", folder)
     return folder
-
-
-@contextmanager
-def serving(answer: Callable[[dict], tuple[int, bytes]]) -> Iterator[str]:
-    """Serve a policy on this machine; yield its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            status, body = answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/act"
-    server.shutdown()
-    server.server_close()
 
 
 def summary(out: Path) -> dict:

@@ -85,6 +85,16 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert report == json.loads((twin / "learning" / "report.json").read_text())
     assert [row["name"] for row in report["subtasks"]] == ["reach_red_cube"]
     assert report["subtasks"][0]["steps"] == 32 and report["chain"]["layouts"] == 2
+    out = twin.parent / "varied"
+    arguments = ["vary", str(twin), "--robot", "policy", "--count", "2", "--out", str(out)]
+    assert main(arguments) == 0
+    varied = json.loads((out / "variation.json").read_text())
+    assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
+    assert "success" in capsys.readouterr().err
+    conditions = (out / "conditions.jsonl").read_bytes()
+    assert main(["vary", str(twin), "--count", "2", "--out", str(out)]) == 0
+    assert (out / "conditions.jsonl").read_bytes() == conditions, "every robot runs under the same conditions"
+    capsys.readouterr()
     rows[0]["reward"][0]["term"] = "joy"
     write_json(twin / "learning" / "subtasks.json", rows)
     assert "there is no reward term 'joy'" in refused(capsys, twin)

@@ -18,7 +18,7 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.program import Program, Report
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.world import set_robot
-from pipeline.variation import VariationError, VariationStudy, parse_id
+from pipeline.variation import VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
 from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
 from studio.__main__ import main
@@ -131,7 +131,7 @@ def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_
             mass = next(row["mass"] for row in rows if row["name"] == "red_cube")
             return Report(reward=(float(mass < middle),), evidence={"why": "too heavy"}), None
 
-    outcomes = {one.id: one for one in chosen.run(Program("", ""), HeavyFails(), "gripper", chosen.ids)}
+    outcomes = {one.id: one for one in chosen.run(by_oracle(Program("", ""), HeavyFails(), "gripper"), chosen.ids)}
     rows = [{"id": id, "start": "", "values": dict(chosen.condition(id).values)} for id in chosen.ids]
     data = files.summarise(rows, outcomes, "gripper")
     files.write_variation(data, rows, tmp_path)

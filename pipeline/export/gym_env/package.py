@@ -15,6 +15,7 @@ from pipeline.export.gym_env.twin_world import TwinWorld, to_json
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, meshes_of, solved_rollouts
 from pipeline.project import Project
+from pipeline.simulation.kit import Simulation
 from pipeline.simulation.recipe import to_json as goal_to_json
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
@@ -64,24 +65,37 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
 
 def _write_layout(rollout: SolvedRollout, folder: Path) -> str:
     """Write the model, the goals and the demonstration of a seed; return why it has no demonstration."""
-    simulation, record = rollout.simulation, rollout.record
-    save_model(record.xml, folder, f"layout_{rollout.seed:03d}")
-    world = simulation.bench()
-    write_json(
-        folder / "layouts" / f"{rollout.seed:03d}.json",
-        {
-            "objects": [to_json(o) for o in world.objects.values()],
-            "zones": [to_json(zone) for zone in world.zones.values()],
-            "stages": [[name, [goal_to_json(goal) for goal in goals]] for name, goals in simulation.stages],
-            "table": world.table.polygon.tolist(), "right": world.right.tolist(), "away": world.away.tolist(),
-            "home": world.home.tolist(), "qpos": record.qpos[0].tolist(), "ctrl": record.actions[0].tolist(),
-        },
-    )  # fmt: skip
+    record = rollout.record
+    write_layout(rollout.simulation, record.xml, record.qpos[0], record.actions[0], folder)
     actions, share = demonstrate(TwinWorld(folder, rollout.seed), record)
     if share < 1:
         return f"seed {rollout.seed}: the oracle's actions, replayed at 31 Hz, do not solve it; no demonstration"
     np.save(folder / "layouts" / f"{rollout.seed:03d}.npy", actions)
     return ""
+
+
+def write_layout(simulation: Simulation, xml: str, qpos: np.ndarray, ctrl: np.ndarray, folder: Path) -> None:
+    """Write the model and the goals of a layout, as `TwinWorld` reads them.
+
+    Args:
+        simulation: the layout and its goals.
+        xml: its model with the robot.
+        qpos: the model's start, of shape (nq,).
+        ctrl: commands of the robot at the start, of shape (nu,).
+        folder: of the environment; holds scene/ with the meshes, and layouts/.
+    """
+    save_model(xml, folder, f"layout_{simulation.seed:03d}")
+    world = simulation.bench()
+    write_json(
+        folder / "layouts" / f"{simulation.seed:03d}.json",
+        {
+            "objects": [to_json(o) for o in world.objects.values()],
+            "zones": [to_json(zone) for zone in world.zones.values()],
+            "stages": [[name, [goal_to_json(goal) for goal in goals]] for name, goals in simulation.stages],
+            "table": world.table.polygon.tolist(), "right": world.right.tolist(), "away": world.away.tolist(),
+            "home": world.home.tolist(), "qpos": qpos.tolist(), "ctrl": ctrl.tolist(),
+        },
+    )  # fmt: skip
 
 
 def demonstrate(world: TwinWorld, record: RunRecord) -> tuple[np.ndarray, float]:

@@ -1,13 +1,12 @@
 """`grs-studio evaluate-policy`: let a policy control the twin's robot, and measure its success and divergence."""
 
 import argparse
-import importlib.util
 import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from studio.commands.options import DONE
+from studio.commands.options import DONE, require_packages
 
 OUTCOMES, SUMMARY, ENVIRONMENT = "outcomes.jsonl", "policy.json", "environment"
 
@@ -34,8 +33,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     """Write each outcome as it is known, then the summary; a repeated command goes on where it was stopped."""
     from pipeline.closed_loop import PolicyError
 
-    if importlib.util.find_spec("gymnasium") is None:
-        raise PolicyError('gymnasium is missing; install it by: pip install "grs-studio[gymnasium]"')
+    require_packages("gymnasium", "gymnasium")
     if not 0 < arguments.seconds <= 3600:
         raise PolicyError(f"--seconds {arguments.seconds:g} is not between 0 and 3600")
     from pipeline.closed_loop import open_policy

@@ -1,0 +1,46 @@
+"""The policies of `grs-studio learn` under the conditions of a variation study."""
+
+from pathlib import Path
+
+from pipeline.learning.chain import TaskLearner
+from pipeline.learning.evaluation import Chain
+from pipeline.learning.layouts import Layouts, arranged_by
+from pipeline.learning.learning_files import FOLDER
+from pipeline.learning.subtask import LearningError, read_subtasks
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.physics import UnstableError
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.variation import Outcome, Perform
+
+
+def by_learned_policies(project_dir: Path, program: Program, sandbox: Sandbox) -> Perform:
+    """Return a function that lets the learned policies of all subtasks, one after the other, try a condition.
+
+    Raises LearningError if the project has none, or if they were learned for another twin.
+    """
+    subtasks = read_subtasks(project_dir / FOLDER / "subtasks.json")
+    if subtasks is None:
+        raise LearningError(f"{project_dir} has no learned policies; run grs-studio learn {project_dir} first")
+    usual = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
+    Chain(TaskLearner(project_dir, usual, subtasks))  # reads every policy, so that a missing one is found now
+
+    def perform(id: str, start: Path) -> Outcome:
+        recipes, fault = sandbox.arrange(program, start, [0])
+        if fault:
+            return Outcome(id, False, 0.0, fault)
+        try:
+            layouts = Layouts(Scene.load(start), lambda _: recipes)
+            goals = dict(zip(usual.base.goals, layouts.base.goals, strict=True))
+            learner = TaskLearner(project_dir, layouts, [one.bound_to(goals) for one in subtasks])
+            settled = learner.settled(range(1))
+            if not settled:
+                return Outcome(id, False, 0.0, "the physics of this start is unstable")
+            played = Chain(learner).play(settled[0])
+        except (LearningError, UnstableError) as error:  # such as a handle that the hand does not get to
+            return Outcome(id, False, 0.0, str(error))
+        failed = subtasks[len(played.episodes) - 1]
+        reason = f"{failed.name} failed" if not played.episodes[-1].success else "the goals did not hold at the end"
+        return Outcome(id, played.solved, played.share, "" if played.solved else reason)
+
+    return perform
