@@ -20,7 +20,7 @@ from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, Epis
 from pipeline.divergence.lerobot import is_lerobot, read_lerobot
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
-from pipeline.divergence.robot_logs import LOG_SUFFIXES, is_log_folder, read_log, split_topics
+from pipeline.divergence.robot_logs import is_log, read_log, split_topics
 from pipeline.divergence.table import Table
 from pipeline.store import atomic_write
 
@@ -38,11 +38,10 @@ def read_episode(path: Path) -> Episode:
     going back, nothing in it.
     """
     path, topics = split_topics(Path(path))
-    is_log = is_log_folder(path) or path.suffix.lower() in LOG_SUFFIXES
-    if topics and not is_log:
+    if topics and not is_log(path):
         raise EpisodeError(f"{path.name} is no log (.bag, .mcap, a ROS 2 folder); only a log has topics to choose")
     if path.is_dir():
-        if is_log:
+        if is_log(path):
             return read_log(path, topics)
         if is_lerobot(path):
             return read_lerobot(path)
@@ -54,7 +53,7 @@ def read_episode(path: Path) -> Episode:
         raise EpisodeError(f"there is no episode {path}")
     if not path.stat().st_size:
         raise EpisodeError(f"{path.name} is empty")
-    if is_log:
+    if is_log(path):
         return read_log(path, topics)
     readers = {".csv": _read_csv, ".npz": _read_npz}
     if path.suffix.lower() not in readers:

@@ -45,6 +45,7 @@ export default function mount({ element, server, upload }) {
       showError(answer.error);
     } else {
       job = answer;
+      if (job.state !== "running") sources.offerTopics(job.topics);
       if (job.state === "failed") showError(job.message);
       if (job.state === "done") showResult();
       if (job.state === "running")
@@ -73,7 +74,10 @@ export default function mount({ element, server, upload }) {
 
   // Components
 
-  const sources = new Sources(() => drawState());
+  const sources = new Sources(
+    () => drawState(),
+    (topics) => job?.job && job.state !== "running" && run({ kind: "again", job: job.job, topics }),
+  );
   const menu = alignmentMenu("clock", () => canRepeat() && run({ kind: "again", job: job.job }));
   const seek = (time) => {
     plots.setTime(time);

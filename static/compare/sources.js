@@ -11,9 +11,11 @@ const SLOTS = [
 ];
 
 export class Sources {
-  /** `onChange` is called when files were chosen. */
-  constructor(onChange) {
+  /** `onChange` is called when files were chosen, `onTopics` with {real, sim: [topic]} when topics were. */
+  constructor(onChange, onTopics) {
     this.onChange = onChange;
+    this.onTopics = onTopics;
+    this.topicMenus = { real: h("div.topics"), sim: h("div.topics") };
     this.files = { real: [], sim: [], robot: [] };
     this.element = h(
       "div.slots",
@@ -41,6 +43,42 @@ export class Sources {
     }
   }
 
+  /** Shows a menu for each choice {real, sim: {choices: {joints, commands: [topic]}, chosen: [topic]}} of the logs. */
+  offerTopics(topics) {
+    for (const [side, element] of Object.entries(this.topicMenus)) {
+      const { choices = {}, chosen = [] } = topics?.[side] ?? {};
+      fill(
+        element,
+        Object.entries(choices).map(([kind, names]) => this.#topicMenu(kind, names, chosen)),
+      );
+    }
+  }
+
+  #topicMenu(kind, names, chosen) {
+    const title = { joints: t("Joint positions"), commands: t("Commands") }[kind];
+    const all = { joints: t("All topics"), commands: t("None") }[kind];
+    const changed = () =>
+      this.onTopics(
+        Object.fromEntries(
+          Object.entries(this.topicMenus).map(([side, element]) => [
+            side,
+            [...element.querySelectorAll("select")].map((menu) => menu.value).filter(Boolean),
+          ]),
+        ),
+      );
+    const options = [["", all], ...names.map((name) => [name, name])];
+    return h(
+      "label.topic",
+      {},
+      title,
+      h(
+        "select",
+        { "data-topics": kind, onchange: changed },
+        options.map(([value, text]) => h("option", { value, selected: chosen.includes(value) }, text)),
+      ),
+    );
+  }
+
   /** Uploads all files; returns {real, sim, robot: [{path, name}] each}. Throws an Error for the person. */
   async upload(upload) {
     const sent = {};
@@ -59,6 +97,7 @@ export class Sources {
       shown.textContent = files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length });
       shown.classList.add("chosen");
       if (menu) menu.value = "";
+      fill(this.topicMenus[name] ?? h("div"));
       this.onChange();
     };
     const menu =
@@ -72,6 +111,7 @@ export class Sources {
           this.files[name] = { project: option.dataset.project, source: option.value };
           shown.textContent = option.textContent;
           shown.classList.add("chosen");
+          fill(this.topicMenus[name]);
           this.onChange();
         },
       });
@@ -97,6 +137,7 @@ export class Sources {
       h("span.choosers", {}, input(t("File …"), { multiple: true }), input(t("Folder …"), { webkitdirectory: true })),
       menu,
       shown,
+      this.topicMenus[name],
     );
     const setDropping = (on) => element.classList.toggle("dropping", on);
     element.addEventListener("dragover", (event) => {

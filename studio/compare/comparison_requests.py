@@ -34,7 +34,9 @@ def _compare(comparisons: Comparisons, request: dict) -> dict:
 
 
 def _again(comparisons: Comparisons, request: dict) -> dict:
-    return _answer(comparisons, comparisons.start_again(request.get("job"), request.get("align")))
+    return _answer(
+        comparisons, comparisons.start_again(request.get("job"), request.get("align"), request.get("topics"))
+    )
 
 
 def _status(comparisons: Comparisons, request: dict) -> dict:

@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ SAMPLE = SAMPLE_SCENES / "episodes"
 ROBOT_SUFFIXES = (".xml", ".mjcf", ".urdf", ".json")
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
 """As in pipeline.divergence.report.video, which takes a second to import."""
+SIDES = ("real", "sim")
 VIEWS = ("real", "sim", "ghost")
 
 
@@ -51,6 +52,8 @@ class ComparisonJob:
     views: dict[str, str] = field(default_factory=dict)
     """Token of each view of VIEWS; empty without a robot model."""
     note: str = ""
+    topics: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """{"real", "sim"}: topics of "joints" and of "commands" among which a log leaves a choice."""
     pictures: "list[EventPicture] | None" = None
     """Of the result's events; None while they are drawn."""
     stop: threading.Event = field(default_factory=threading.Event)
@@ -111,11 +114,16 @@ class Comparisons:
         model = self._sessions.get(given.get("project")).project.folder / "scene" / "solution.xml"
         return model if model.is_file() else None
 
-    def start_again(self, token: object, method: object) -> str:
-        """Compare the same files with another alignment and return the new token. Raises RequestError."""
+    def start_again(self, token: object, method: object, topics: object = None) -> str:
+        """Compare the same files with another alignment or other topics and return the new token. Raises RequestError.
+
+        Args:
+            topics: {"real", "sim"}, each a list; None for those of the former comparison.
+        """
         old = self.get(token)
-        sources = _sources(old.sources.real, old.sources.sim, old.sources.robot, _checked_method(method))
-        return self._start(ComparisonJob(sources, old.titles))
+        chosen = {} if topics is None else {f"{side}_topics": _checked_topics(topics, side) for side in SIDES}
+        sources = replace(old.sources, method=_checked_method(method), **chosen)
+        return self._start(ComparisonJob(sources, old.titles, topics=old.topics))
 
     def get(self, token: object) -> ComparisonJob:
         """Return a comparison. Raises RequestError if it was forgotten."""
@@ -157,7 +165,8 @@ class Comparisons:
         with self._turn:
             try:
                 for step in compare_isolated(job.sources, job.stop):
-                    job.message = step.message
+                    job.message = step.message or job.message
+                    job.topics = step.topics or job.topics
                     if step.result is not None:
                         self._finish(job, step)
             except Exception as error:
@@ -196,6 +205,9 @@ class Comparisons:
 def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
     """Return what the page shows of a comparison; its result only when it is done."""
     record: dict[str, Any] = {"job": token, "state": job.state, "message": translated(job.message)}
+    if any(job.topics.values()):
+        chosen = {"real": job.sources.real_topics, "sim": job.sources.sim_topics}
+        record["topics"] = {side: {"choices": job.topics[side], "chosen": chosen[side]} for side in SIDES}
     if job.state == "done" and job.result is not None:
         record |= {"titles": list(job.titles), "views": job.views, "note": translated(job.note), "result": job.result}
         record["has_robot"] = job.sources.robot is not None
@@ -227,6 +239,13 @@ def _checked_method(method: object) -> Any:
     if method not in METHODS:
         raise RequestError(f"There is no alignment {str(method)[:20]}; choose {', '.join(METHODS)}.")
     return method
+
+
+def _checked_topics(topics: object, side: str) -> tuple[str, ...]:
+    chosen = topics.get(side, []) if isinstance(topics, dict) else None
+    if not isinstance(chosen, list) or not all(isinstance(topic, str) for topic in chosen):
+        raise RequestError("Topics are a list of names for each of the two episodes.")
+    return tuple(chosen)
 
 
 def _title_of(given: Any, path: Path) -> str:

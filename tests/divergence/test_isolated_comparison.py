@@ -2,11 +2,13 @@
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
+import written_logs
 
 from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json
 from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_isolated, isolated_comparison
@@ -68,6 +70,28 @@ def test_meshes_beside_the_robots_model_are_drawn(tmp_path: Path):
     drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
     assert drawn is not None and not drawn.note
     assert len(drawn.meshes) == 1 and sum(shape.kind == "mesh" for shape in drawn.shapes) == 2
+
+
+def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_path: Path):
+    with written_logs.log(tmp_path, "mcap") as log:
+        for row in range(50):
+            time = written_logs.nanoseconds(row / 25)
+            log.joints("/arm", time, ("a",), (0.1 * row,))
+            log.joints("/copy", time, ("a",), (0.2 * row,))
+            log.numbers("/first", time, (1.0,))
+            log.numbers("/second", time, (2.0,))
+    sim = tmp_path / "sim.csv"
+    sim.write_text("t,a\n" + "".join(f"{row / 25},{0.2 * row}\n" for row in range(50)))
+    sources = ComparisonSources(tmp_path / "mcap", sim)
+    seen: list[ComparisonProgress] = []
+    with pytest.raises(EpisodeError, match="joint a is on /arm and on /copy; choose a topic"):
+        seen.extend(compare_isolated(sources, threading.Event()))
+    seen += [step for step in compare_isolated(replace(sources, real_topics=("/copy", "/second")), threading.Event())]
+    topics = {"real": {"joints": ["/arm", "/copy"], "commands": ["/first", "/second"]}, "sim": {}}
+    assert [step.topics for step in seen if step.topics] == [topics] * 2
+    result = seen[-1].result
+    assert result is not None and max(result["curves"]["rmse_overall"]["y"]) < 1e-9
+    assert "joints from /copy; commands from /second" in result["notes"][0]
 
 
 def test_without_a_robot_there_is_nothing_to_draw():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import written_logs
 from app_page import LONG, screenshot
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
@@ -100,3 +101,28 @@ def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
     expect(fault).to_be_hidden()
     expect(pane(page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw
     expect(compare.locator(".note")).to_contain_text("MJCF or URDF")
+
+
+def test_a_log_with_several_topics_shows_a_menu_and_compares_the_chosen_one(
+    compare: Locator, page: Page, tmp_path: Path
+):
+    with written_logs.log(tmp_path, "mcap/mcap.mcap") as log:
+        for row in range(60):
+            time = written_logs.nanoseconds(row / 25)
+            log.joints("/arm", time, ("a", "b"), np.sin(row / 9) * np.array([1, 2]))
+            log.joints("/copy", time, ("a", "b"), np.cos(row / 9) * np.array([1, 2]))
+    rows = (f"{row / 25},{np.sin(row / 9)},{2 * np.sin(row / 9)}\n" for row in range(60))
+    (tmp_path / "sim.csv").write_text("t,a,b\n" + "".join(rows))
+    give(compare, "real", tmp_path / "mcap" / "mcap.mcap")
+    give(compare, "sim", tmp_path / "sim.csv")
+    compare.get_by_role("button", name="Compare", exact=True).click()
+    expect(compare.get_by_role("alert")).to_contain_text("on /arm and on /copy", timeout=LONG)
+    menu = compare.locator("[data-slot=real]").get_by_label("Joint positions")
+    expect(menu.locator("option")).to_have_text(["All topics", "/arm", "/copy"])
+    screenshot(page, "compare_topics")
+    menu.select_option("/arm")
+    expect(compare.locator(".note")).to_contain_text("joints from /arm", timeout=LONG)
+    expect(compare.get_by_role("alert")).to_be_hidden()
+    expect(menu).to_have_value("/arm")
+    give(compare, "real", tmp_path / "sim.csv")
+    expect(menu).to_have_count(0)

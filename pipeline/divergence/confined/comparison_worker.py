@@ -19,6 +19,7 @@ from pipeline.divergence.episode_files import read_episode
 from pipeline.divergence.report import error_curves, error_histograms, joint_curves
 from pipeline.divergence.report.video import event_frames
 from pipeline.divergence.robot_kinematics import load_robot
+from pipeline.divergence.robot_logs import topic_choices, with_topics
 from pipeline.errors import StudioError
 from pipeline.untrusted.worker_input import read_request, watch_parent
 
@@ -55,9 +56,10 @@ def main() -> None:
 
 def _compare(request: dict[str, Any], send: Send) -> None:
     send({"message": "Reading the real episode"})
-    real = read_episode(Path(request["real"]))
+    send({"topics": {side: topic_choices(Path(request[side])) for side in ("real", "sim")}})
+    real = read_episode(with_topics(Path(request["real"]), request["real_topics"]))
     send({"message": "Reading the simulated episode"})
-    sim = read_episode(Path(request["sim"]))
+    sim = read_episode(with_topics(Path(request["sim"]), request["sim_topics"]))
     robot_file = Path(request["robot"]) if request["robot"] else None
     robot = load_robot(robot_file) if robot_file else None
     send({"message": "Comparing"})

@@ -28,6 +28,9 @@ MODULE = "pipeline.divergence.confined.comparison_worker"
 JPEG = b"\xff\xd8"
 """First bytes of the format."""
 ARRAY_TYPES = ("<f4", "<i4")
+TOPIC_KINDS = ("joints", "commands")
+MAX_TOPICS, MAX_TOPIC = 100, 300
+"""Topics of a log, and characters of each, that are shown."""
 Mesh = tuple[np.ndarray, np.ndarray]
 SOLIDS = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 """Shapes of a drawing, by MuJoCo's names."""
@@ -41,6 +44,9 @@ class ComparisonSources:
     sim: Path
     robot: Path | None = None
     method: Method = "clock"
+    real_topics: tuple[str, ...] = ()
+    """Topics of a log that are taken where it leaves a choice; empty for those that are plain."""
+    sim_topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +90,8 @@ class ComparisonProgress:
     result: dict[str, Any] | None = None
     """{"comparison": contents of comparison.json, "curves", "histograms" and "joints" as from report.curves, "notes":
     lines about logs}: seconds on REAL's clock, radians, metres."""
+    topics: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """{"real", "sim"}: topics of "joints" and of "commands" among which a log leaves a choice."""
     playback: Playback | None = None
     """None without a robot model that can be drawn."""
     frames: dict[str, list[bytes | None]] = field(default_factory=dict)
@@ -98,7 +106,8 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
     paths = {"real": sources.real, "sim": sources.sim, "robot": sources.robot}
     paths |= {f"{side}_video": find_video(paths[side]) for side in ("real", "sim")}
     request: dict[str, Any] = {name: path and str(path.absolute()) for name, path in paths.items()}
-    request |= {"method": sources.method, "memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
+    request |= {"real_topics": sources.real_topics, "sim_topics": sources.sim_topics, "method": sources.method}
+    request |= {"memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
     meshes: list[Mesh] = []
     with tempfile.TemporaryDirectory(prefix="grs-compare-") as scratch:
         environment = worker_process.ENVIRONMENT | {"TMPDIR": scratch, "HOME": scratch}
@@ -109,10 +118,12 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
                     raise EpisodeError(" ".join(str(event["error"]).split())[:600])
                 if "mesh" in event:
                     meshes.append(mesh_of(event["mesh"]))
+                elif "topics" in event:
+                    yield ComparisonProgress(topics={side: _topics(event["topics"][side]) for side in ("real", "sim")})
                 elif "result" in event:
                     result = dict(event["result"])
                     frames = {side: _frames(result["frames"][side]) for side in ("real", "sim")}
-                    yield ComparisonProgress("", result, playback_of(event["playback"], meshes), frames)
+                    yield ComparisonProgress("", result, {}, playback_of(event["playback"], meshes), frames)
                 else:
                     yield ComparisonProgress(str(event["message"])[:200])
         except WorkerCrashedError:
@@ -139,6 +150,12 @@ def unpacked(value: dict[str, Any]) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ValueError
     return array
+
+
+def _topics(value: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {
+        kind: [str(topic)[:MAX_TOPIC] for topic in value[kind]][:MAX_TOPICS] for kind in TOPIC_KINDS if kind in value
+    }
 
 
 def _frames(values: list[str | None]) -> list[bytes | None]:

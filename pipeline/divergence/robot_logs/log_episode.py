@@ -34,9 +34,9 @@ class _Taken:
     poses: tuple[str, ...]
 
 
-def is_log_folder(folder: Path) -> bool:
-    """Whether a folder is a bag of ROS 2."""
-    return (folder / "metadata.yaml").is_file()
+def is_log(path: Path) -> bool:
+    """Whether a path is a robot's log: a folder of ROS 2, or a file with one of the suffixes."""
+    return (path / "metadata.yaml").is_file() or path.suffix.lower() in LOG_SUFFIXES
 
 
 def split_topics(path: Path) -> tuple[Path, tuple[str, ...]]:
@@ -45,6 +45,28 @@ def split_topics(path: Path) -> tuple[Path, tuple[str, ...]]:
     if not separator or path.exists():
         return path, ()
     return Path(name), tuple(re.split(",(?=/)", "/" + topics))
+
+
+def topic_choices(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the topics of "joints" and of "commands" among which a log leaves a choice; {} without any, and for files
+    of other kinds.
+
+    Raises EpisodeError for a damaged log.
+    """
+    if not is_log(path):
+        return {}
+    with open_bag(path) as bag:
+        found = {"joints": _topics_of(bag, JOINT_STATE), "commands": _topics_of(bag, TRAJECTORY, NUMBERS)}
+    return {name: topics for name, topics in found.items() if len(topics) > 1}
+
+
+def _topics_of(bag: Bag, *kinds: str) -> tuple[str, ...]:
+    return tuple(topic for topic, kind in bag.topics.items() if kind in kinds)
+
+
+def with_topics(path: Path, topics: Sequence[str]) -> Path:
+    """Return FILE#/topic,/topic. Inverse of `split_topics`."""
+    return Path(f"{path}#{','.join('/' + topic.removeprefix('/') for topic in topics)}") if topics else path
 
 
 def read_log(path: Path, topics: Sequence[str] = ()) -> Episode:
@@ -81,7 +103,7 @@ def _taken(bag: Bag, chosen: Sequence[str]) -> _Taken:
         )
 
     def of(*kinds: str) -> tuple[str, ...]:
-        every = tuple(topic for topic in readable if bag.topics[topic] in kinds)
+        every = _topics_of(bag, *kinds)
         return tuple(topic for topic in every if topic in wanted) or every
 
     joints, commands = of(JOINT_STATE), of(TRAJECTORY, NUMBERS)
