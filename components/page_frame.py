@@ -53,7 +53,8 @@ class StatusBar(Component):
 
 class Gallery(Component):
     """Value: {page_token, samples: [{name, title, about, image}], projects, total, all, offset, facets, unread,
-    outdated}: the samples, and the answer to the first request "find", which is made again at once if `outdated`.
+    outdated, batches, stages, offline}: the samples, and the answers to the first requests "batches" and "find"; the
+    latter is made again at once if `outdated`.
 
     Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: find {words, state, verdict, tag,
     group, sort, descending, offset, limit, refresh}, answered by a page of `projects`: [{name, title, about, when, at,
@@ -67,12 +68,16 @@ class Gallery(Component):
     bin, restore {ids} and empty_bin {ids} by {deleted: [{id, title, at}], note};
     sets, make_set {names, name, test, seed, by_source, about, licence} and remove_set {name} by {sets, formats, note};
     export_set {name, format} and set_export {job} by {job, done, of, running, address, left_out, more}.
+    batches, start_batch {files: [{path, name}], until, task}, and resume_batch, stop_batch and remove_batch {batch} by
+    {batches: [{id, title, until, state, error, done, failed, of, share, seconds_left, frames: [{name, state, stage,
+    seconds, message, project}], more}], stages: [{name, title}], offline}. A batch is "waiting", "running", "stopping",
+    "stopped" or "ended"; `offline` if frames are not sent to the studio's model.
 
     Event: `open` {kind, name}.
     """
 
     folder, event_names = "gallery", ("open",)
-    patterns = ("form_field", "select", "tile")
+    patterns = ("form_field", "progress", "select", "spinner", "tile")
 
 
 class ReviewQueue(Component):

@@ -1,6 +1,6 @@
 // The files of a comparison: a real episode, a simulated one, and the robot's model, each dropped or chosen.
 import { fill, h } from "/static/studio/dom.js";
-import { filesOfDrop, filesOfInput } from "/static/library/uploads.js";
+import { filesOfDrop, filesOfInput } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
 
 const MAX_FILE_BYTES = 400 * 2 ** 20;

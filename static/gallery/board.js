@@ -2,10 +2,12 @@
 // server's index.
 import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
+import { Batches } from "/static/gallery/batches.js";
 import { binPanel } from "/static/gallery/bin_panel.js";
 import { effortPanel } from "/static/gallery/effort_panel.js";
 import { cards, GROUPS, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
 import { setsPanel } from "/static/gallery/sets_panel.js";
+import { mayWork } from "/static/studio/account.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
 
@@ -17,8 +19,8 @@ const NEWEST_FIRST = { sort: "changed", descending: true };
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
 
 export class ProjectBoard {
-  // `ask(request)` asks the server, `onOpen(name, button)` opens a project.
-  constructor({ ask, onOpen }) {
+  // `ask(request)` asks the server, `upload(file)` uploads a file, `onOpen(name, button)` opens a project.
+  constructor({ ask, upload, onOpen }) {
     Object.assign(this, { ask, onOpen, ...NEWEST_FIRST, offset: 0, number: 0, answer: null, selected: new Map() });
     this.view = localStorage.getItem(VIEW_KEY) === "table" ? "table" : "cards";
     this.bar = new ActionBar({
@@ -26,19 +28,52 @@ export class ProjectBoard {
       undo: (id) => this.send({ kind: "undo", id }),
       deselect: () => this.select([]),
     });
+    this.batches = new Batches({ ask, upload, onOpen, onDone: () => this.find({ refresh: true }) });
     this.buildHead();
     this.buildTools();
     this.list = h("div.projects", { onkeydown: (event) => this.onKeyDown(event), onkeyup: keepSpace });
     this.pager = h("nav.pager", { "aria-label": t("Pages of projects") });
-    this.element = h("section.board", {}, this.head, this.tools, this.panel, this.list, this.pager, this.bar.element);
+    this.element = h(
+      "section.board",
+      {},
+      this.head,
+      this.tools,
+      this.panel,
+      this.batches.element,
+      this.list,
+      this.pager,
+      this.bar.element,
+    );
+    if (mayWork) this.acceptDrops();
     addEventListener("focus", () => this.isShown() && this.find({ refresh: true }));
   }
 
   isShown = () => Boolean(this.answer) && this.element.isConnected && this.element.checkVisibility();
 
+  // Frames that are dropped anywhere on the board begin a batch.
+  acceptDrops() {
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+    const mark = (isOver) => this.element.classList.toggle("dropping", isOver);
+    this.element.addEventListener("dragover", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      mark(true);
+    });
+    this.element.addEventListener("dragleave", (event) => !this.element.contains(event.relatedTarget) && mark(false));
+    this.element.addEventListener("drop", async (event) => {
+      mark(false);
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      const dropped = this.batches.drop(event.dataTransfer); // at once: the browser forgets the files after the event
+      if (this.opened !== "batch") await this.openPanel("batch");
+      await dropped;
+    });
+  }
+
   // Shows the gallery's value, or finds again what a person had searched for.
   show(value) {
     this.bar.tell({});
+    this.batches.take(value);
     if (this.answer && (this.isFiltered() || this.offset || this.sort !== "changed" || !this.descending)) {
       this.answer = value;
       this.find({ refresh: true });
@@ -93,7 +128,9 @@ export class ProjectBoard {
   // What can be done with the workspace as a whole.
   buildTools() {
     this.review = h("button.studio-button", { onclick: () => this.startReview() });
+    const batchForm = () => this.batches.form(() => this.openPanel(null));
     this.panels = {
+      ...(mayWork && { batch: { title: t("New batch"), content: batchForm } }),
       sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
       bin: { title: t("Bin"), content: () => binPanel(this.ask, () => this.find({})) },
       effort: { title: t("Effort"), content: () => effortPanel(this.ask, this.search()) },
@@ -246,7 +283,8 @@ export class ProjectBoard {
     const { answer } = this;
     if (!answer) return;
     const { projects, total, all, facets } = answer;
-    this.element.hidden = !all && !answer.unread && this.bar.note.hidden;
+    const isEmpty = !all && !answer.unread;
+    this.head.hidden = this.review.hidden = isEmpty;
     this.count.textContent =
       total === all
         ? t("{n} project|{n} projects", { n: all === 1 ? 1 : all.toLocaleString() })

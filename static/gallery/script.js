@@ -8,7 +8,7 @@ import { t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // milliseconds
 
-export default function mount({ element, trigger, server }) {
+export default function mount({ element, trigger, server, upload }) {
   const gallery = element.querySelector(".gallery"),
     samplesElement = h("section");
   let pageToken = "";
@@ -20,6 +20,7 @@ export default function mount({ element, trigger, server }) {
   };
   const board = new ProjectBoard({
     ask: asker(server, () => ({ page_token: pageToken })),
+    upload,
     onOpen: (name, button) => open("project", name, button),
   });
   fill(gallery, board.element, samplesElement);

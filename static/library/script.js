@@ -3,7 +3,8 @@ import { chip, fill, h } from "/static/studio/dom.js";
 import { asker } from "/static/studio/server.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 import { AssetPanel } from "/static/library/asset_panel.js";
-import { filesOfInput, filesOfDrop, singlePicture, uploadFiles } from "/static/library/uploads.js";
+import { filesOfDrop, filesOfInput } from "/static/studio/dropped_files.js";
+import { singlePicture, uploadModels } from "/static/library/uploads.js";
 import { Filters } from "/static/library/filters.js";
 import { Grid } from "/static/library/grid.js";
 import { ImportJobs } from "/static/library/import_jobs.js";
@@ -80,7 +81,7 @@ export default function mount({ element, trigger, server, upload }) {
     if (picture) return searchLikePicture(picture);
     isUploading = true;
     try {
-      const uploaded = await uploadFiles(files, upload, (done, of) =>
+      const uploaded = await uploadModels(files, upload, (done, of) =>
         showNote(t("Uploading {done} of {of} files …", { done, of })),
       );
       showNote("");

@@ -1,52 +1,18 @@
-// Collects files from a drop (folders included) or a file dialogue, and uploads them.
+// What may be dropped on the library: models, or a picture to search by.
+import { uploadFiles } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
 
-const MAX_FILE_BYTES = 400 * 2 ** 20,
-  PICTURE = /\.(png|jpe?g|webp)$/i,
+const PICTURE = /\.(png|jpe?g|webp)$/i,
   MODEL = /\.(glb|gltf|obj|stl|ply|urdf|xml|mjcf|zip)$/i;
-
-// Returns [{file, name}] of everything dropped; names are relative to the dropped folder.
-export async function filesOfDrop(transfer) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  if (!entries.length) return filesOfInput(transfer.files);
-  return (await Promise.all(entries.map((entry) => filesOfEntry(entry)))).flat();
-}
-
-export const filesOfInput = (files) => [...files].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
-
-async function filesOfEntry(entry, folder = "") {
-  const name = folder + entry.name;
-  if (entry.isFile) return [{ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), name }];
-  const reader = entry.createReader(),
-    entries = [];
-  for (;;) {
-    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (!batch.length) return (await Promise.all(entries.map((child) => filesOfEntry(child, `${name}/`)))).flat();
-    entries.push(...batch);
-  }
-}
 
 // The picture to search by if exactly one picture was given, else null.
 export const singlePicture = (files) => (files.length === 1 && PICTURE.test(files[0].name) ? files[0].file : null);
 
-// Uploads the files and calls onProgress(uploaded, total). Throws an Error whose message is shown to the user.
-export async function uploadFiles(files, upload, onProgress) {
+// Uploads files with a model among them, as uploadFiles.
+export async function uploadModels(files, upload, onProgress) {
   if (!files.some(({ name }) => MODEL.test(name)))
     throw new Error(
       t("None of these files is a model. Drop .glb, .obj, .stl, .ply, .urdf, MJCF .xml, a folder or a .zip of them."),
     );
-  const tooLarge = files.find(({ file }) => file.size > MAX_FILE_BYTES);
-  if (tooLarge)
-    throw new Error(
-      t("{name} is larger than 0.4 GB. Reduce it, or run: grs-studio library add", { name: tooLarge.name }),
-    );
-  const uploaded = [];
-  for (const { file, name } of files) {
-    onProgress(uploaded.length, files.length);
-    const { path } = await upload(file).catch(() => {
-      throw new Error(t("{name} could not be uploaded. Try again.", { name }));
-    });
-    uploaded.push({ path, name });
-  }
-  return uploaded;
+  return uploadFiles(files, upload, onProgress, "grs-studio library add");
 }

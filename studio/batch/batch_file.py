@@ -29,6 +29,10 @@ class BatchItem:
     """Wall-clock time of all its runs together."""
     message: str = ""
     """Why it failed; empty if it did not."""
+    usd: float = 0.0
+    """What the models' calls of its project have cost."""
+    moved_to: str = ""
+    """Name of its project in the studio's workspace, where a batch of the board moves it; empty before."""
 
 
 class BatchFile:

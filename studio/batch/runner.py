@@ -1,34 +1,18 @@
 """Runs the frames of a batch, several at a time, each in a process that may crash, hang or be killed."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.models.costs.budget import spent_usd
 from pipeline.project import STAGES
 from studio.batch.batch_file import BatchFile, BatchItem
-
-PREFIX = "grs-studio: "
-"""Begins the one line that a command prints when it fails."""
-GRACE_SECONDS = 3.0
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Limits of one frame's process."""
-
-    seconds: float = 1800.0
-    memory_gb: float = 8.0
+from studio.batch.frame_process import Bounds, FrameProcess, FrameTask, RunningFrame, StageReport
 
 
 class CostShares:
@@ -60,62 +44,100 @@ class CostShares:
 class BatchRunner:
     """Runs a batch's frames and keeps its record."""
 
-    def __init__(self, batch: BatchFile, arguments: Sequence[str], bounds: Bounds, say: Callable[[str], None]):
+    def __init__(
+        self,
+        batch: BatchFile,
+        options: Sequence[str],
+        bounds: Bounds,
+        say: Callable[[str], object] = lambda _: None,
+        environment: Mapping[str, str] | None = None,
+        make: Callable[[FrameTask, StageReport], RunningFrame] = FrameProcess,
+    ):
         """Args:
         batch: The record.
-        arguments: Options of `grs-studio run` for every frame.
+        options: Options of `grs-studio run` for every frame.
         bounds: Limits of each process.
-        say: Prints one line of progress.
+        say: Is called with each line of progress.
+        environment: Variables that every process has besides those of this one.
+        make: Makes what runs a frame: a process here, or a task of a cluster.
         """
-        self.batch, self.arguments, self.bounds, self._say = batch, list(arguments), bounds, say
-        self._running: dict[str, subprocess.Popen] = {}
+        self.batch, self.options, self.bounds, self._say = batch, tuple(options), bounds, say
+        self.on_end: Callable[[BatchItem], object] = lambda _: None
+        """Is called, in one of several threads, with each frame that is done or has failed."""
+        self._environment, self._make = dict(environment or {}), make
+        self._running: dict[str, RunningFrame] = {}
+        self._stages: dict[str, str] = {}
+        self._began: dict[str, float] = {}
         self._stopped = threading.Event()
         self._took: list[float] = []
+        self._jobs, self._left = 1, 0
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """The stage that each running frame is at, by its project; empty before the first one."""
+        return dict(self._stages)
 
     def run(self, jobs: int, ceiling_usd: float | None = None) -> None:
         """Run every frame that is not done, `jobs` at a time. What runs is stopped if this is interrupted."""
         todo = [item for item in self.batch.items if item.state != "done"]
         spent = sum(self._spent(item) for item in self.batch.items)
         shares = CostShares(ceiling_usd, len(todo), spent)
+        self._jobs, self._left = jobs, len(todo)
         pool = ThreadPoolExecutor(jobs, thread_name_prefix="batch")
         try:
-            futures = [pool.submit(self._run_item, item, shares, jobs) for item in todo]
+            futures = [pool.submit(self._run_item, item, shares) for item in todo]
             for future in futures:
                 future.result()
         except BaseException:
-            self._stopped.set()
-            for process in list(self._running.values()):
-                _kill(process)
+            self.stop()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run_item(self, item: BatchItem, shares: CostShares, jobs: int) -> None:
-        if self._stopped.is_set():
-            return
-        before, share, start = self._spent(item), shares.take(), time.monotonic()
-        self._remove_unfinished_project(item)
-        message = self._perform(item, None if share is None else before + share)
-        shares.settle(share, self._spent(item) - before)
-        if self._stopped.is_set():
-            return
-        seconds = time.monotonic() - start
-        self._took.append(seconds)
-        self.batch.update(
-            item.project, state="failed" if message else "done", stage=last_stage(self.batch.folder / item.project),
-            seconds=round(item.seconds + seconds, 1), message=message,
-        )  # fmt: skip
-        self._say(
-            f"{item.project}: {'failed: ' + message if message else 'done'} ({seconds:.0f} s). {self._overall(jobs)}"
-        )
+    def stop(self) -> None:
+        """End the frames that run and begin no other; `run` then returns. Finished stages stay."""
+        self._stopped.set()
+        for running in list(self._running.values()):
+            running.kill()
 
-    def _overall(self, jobs: int) -> str:
+    def seconds_left(self) -> float | None:
+        """Return about how long the rest takes, in seconds; None before the first frame has ended."""
+        if not self._took:
+            return None
+        now, mean = time.monotonic(), sum(self._took) / len(self._took)
+        elapsed = sum(min(mean, now - began) for began in list(self._began.values()))
+        return max(0.0, self._left * mean - elapsed) / self._jobs
+
+    def _run_item(self, item: BatchItem, shares: CostShares) -> None:
+        if self._stopped.is_set():
+            return
+        project, start = item.project, time.monotonic()
+        before, share = self._spent(item), shares.take()
+        self._remove_unfinished_project(item)
+        self._stages[project], self._began[project] = "", start
+        try:
+            message = self._perform(item, None if share is None else before + share)
+        finally:
+            self._stages.pop(project, None)
+            self._began.pop(project, None)
+        spent, seconds = self._spent(item), time.monotonic() - start
+        shares.settle(share, spent - before)
+        if self._stopped.is_set():
+            return
+        self._took.append(seconds)
+        self._left -= 1
+        ended = self.batch.update(
+            project, state="failed" if message else "done", stage=last_stage(self.batch.folder / project),
+            seconds=round(item.seconds + seconds, 1), message=message, usd=round(spent, 6),
+        )  # fmt: skip
+        self.on_end(ended)
+        self._say(f"{project}: {'failed: ' + message if message else 'done'} ({seconds:.0f} s). {self._overall()}")
+
+    def _overall(self) -> str:
         items = self.batch.items
         done, failed = (sum(item.state == state for item in items) for state in ("done", "failed"))
-        left = len(items) - done - failed
         text = f"{done} of {len(items)} done" + (f", {failed} failed" if failed else "")
-        if left:
-            seconds = left * sum(self._took) / len(self._took) / jobs
+        if self._left and (seconds := self.seconds_left()) is not None:
             text += f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
         return text
 
@@ -126,58 +148,32 @@ class BatchRunner:
             shutil.rmtree(folder)
 
     def _perform(self, item: BatchItem, ceiling_usd: float | None) -> str:
-        """Run one frame's process to its end; return why it failed, empty if it did not."""
-        memory = int(self.bounds.memory_gb * 1e9)
-        command = [sys.executable, "-m", "studio.batch.bounded", str(memory), str(os.getpid()), "run", item.frame]
-        command += ["--out", str(self.batch.folder / item.project), *self.arguments]
-        limit = {} if ceiling_usd is None else {"GRS_CEILING_USD": f"{ceiling_usd:.6f}"}
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            errors="replace", start_new_session=True, env=os.environ | limit,
-        )  # fmt: skip
-        self._running[item.project] = process
-        if self._stopped.is_set():
-            _kill(process)
-        late = threading.Event()
-        timer = threading.Timer(self.bounds.seconds, lambda: (late.set(), _kill(process)))
-        timer.start()
-        try:
-            last = self._follow(item, process)
-        finally:
-            timer.cancel()
-            _kill(process)  # whatever it started ends with it
-            self._running.pop(item.project, None)
-        if late.is_set():
-            return f"it took longer than {self.bounds.seconds:g} s; --timeout gives it more"
-        if process.returncode == 0:
-            return ""
-        if process.returncode < 0:
-            reason = signal.Signals(-process.returncode).name
-            return f"its process was ended by {reason}; it may need more memory than --memory {self.bounds.memory_gb:g}"
-        return last.removeprefix(PREFIX) or f"its process ended with code {process.returncode}"
+        """Run one frame to its end; return why it failed, empty if it did not."""
 
-    def _follow(self, item: BatchItem, process: subprocess.Popen) -> str:
-        """Report each new stage; return the last line that the process printed."""
-        last, stage = "", ""
-        assert process.stderr is not None
-        for line in process.stderr:
-            line = line.strip()
-            last = line or last
-            now = line.partition(":")[0]
-            if now in STAGES and now != stage:
-                stage = now
-                self._say(f"{item.project}: {stage}")
-        process.wait()
-        return last
+        def report(stage: str) -> None:
+            self._stages[item.project] = stage
+            self._say(f"{item.project}: {stage}")
+
+        limit = {} if ceiling_usd is None else {"GRS_CEILING_USD": f"{ceiling_usd:.6f}"}
+        out = str((self.batch.folder / item.project).absolute())
+        task = FrameTask(item.frame, out, self.options, self.bounds, self._environment | limit)
+        running = self._running[item.project] = self._make(task, report)
+        if self._stopped.is_set():
+            running.kill()
+        try:
+            return running.run()
+        finally:
+            self._running.pop(item.project, None)
 
     def _spent(self, item: BatchItem) -> float:
         """Return what the models' calls of a project have cost so far, in USD."""
         trace = self.batch.folder / item.project / "trace.jsonl"
+        if not trace.is_file():
+            return item.usd
         rows = []
-        if trace.is_file():
-            for line in trace.read_text("utf-8", "replace").splitlines():
-                with suppress(ValueError):
-                    rows.append(json.loads(line))
+        for line in trace.read_text("utf-8", "replace").splitlines():
+            with suppress(ValueError):
+                rows.append(json.loads(line))
         return spent_usd(row for row in rows if isinstance(row, dict))
 
 
@@ -192,9 +188,3 @@ def last_stage(project: Path) -> str:
 
 def _state(value: object) -> object:
     return value.get("state") if isinstance(value, dict) else value
-
-
-def _kill(process: subprocess.Popen) -> None:
-    """Kill a process and those of its session."""
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)

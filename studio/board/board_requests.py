@@ -9,7 +9,8 @@ from urllib.parse import quote
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
 from studio.accounts.roles import Role
-from studio.board import bin_requests, set_requests
+from studio.board import batch_requests, bin_requests, set_requests
+from studio.board.batches import Batches
 from studio.board.board import Act, Board
 from studio.board.effort_requests import agreement_answer, effort_answer
 from studio.board.project_facts import ProjectFacts
@@ -33,9 +34,11 @@ AGES = (
 """How an age is written, with the seconds of its unit."""
 
 
-def endpoint(board: Board, exports: SetExports, token: PageToken) -> Endpoint:
+def endpoint(board: Board, exports: SetExports, batches: Batches, token: PageToken) -> Endpoint:
     """Return the endpoint of the gallery's project board."""
-    handlers = HANDLERS | bin_requests.HANDLERS | set_requests.handlers(board, exports)
+    handlers = (
+        HANDLERS | bin_requests.HANDLERS | set_requests.handlers(board, exports) | batch_requests.handlers(batches)
+    )
     return Endpoint(handlers, token.context(board), roles=dict.fromkeys(READING, Role.LOOK))
 
 
@@ -230,5 +233,5 @@ HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "delete": _delete,
     "undo": _undo,
 }
-READING = ("find", "effort", "agreement", "sets", "set_export", "bin")
+READING = ("find", "effort", "agreement", "sets", "set_export", "bin", "batches")
 """Requests that change nothing; the others need Role.WORK."""

@@ -37,7 +37,8 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 
 
 def batch(arguments: argparse.Namespace) -> int:
-    from studio.batch.runner import BatchRunner, Bounds
+    from studio.batch.frame_process import Bounds
+    from studio.batch.runner import BatchRunner
 
     if arguments.jobs < 1 or arguments.timeout <= 0 or arguments.memory <= 0:
         raise StudioError("--jobs, --timeout and --memory take numbers above 0")

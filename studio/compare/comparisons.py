@@ -15,11 +15,11 @@ from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
 from studio.commands.robot_episodes.compare import METHODS
 from studio.compare.project_sources import episode_title, project_episode
-from studio.library.import_jobs import collect_uploads
 from studio.server.background import BackgroundTask
 from studio.server.endpoints import PageToken
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
+from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 

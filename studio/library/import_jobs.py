@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from pipeline.assets.importers.asset_import import MESH_SUFFIXES
@@ -19,10 +19,9 @@ from pipeline.assets.packs.objaverse import parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from studio.server.background import BackgroundTask
 from studio.server.errors import RequestError
-from studio.server.gradio_internals import uploaded_file
 from studio.server.notices import error_message
+from studio.server.upload_folder import collect_uploads
 
-MAX_FILES, MAX_PATH_LENGTH = 4000, 240
 MAX_LIKELY_LENGTH_M = 0.6
 """Longest side of an object that a person usually puts on a table."""
 MAX_TITLES = 12
@@ -248,39 +247,6 @@ def _question(question: dict[str, Any]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------- files
-
-
-def collect_uploads(files: object, folder: Path) -> list[str]:
-    """Move uploads [{path, name}] into `folder` by their relative names; return the names at its top level.
-
-    Raises RequestError.
-    """
-    if not isinstance(files, list) or not 0 < len(files) <= MAX_FILES:
-        raise RequestError(f"Drop a model or a mesh, a folder or a zip of them, of at most {MAX_FILES:,} files.")
-    for file in files:
-        path = uploaded_file(file.get("path") if isinstance(file, dict) else "")
-        if path is None:
-            raise RequestError("A file did not arrive; drop it again.")
-        target = folder / safe_relative_path(file.get("name") or path.name)
-        if target.exists():
-            raise RequestError(f"Two files are called {target.name}; drop the folder that contains them.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, target)
-    return sorted(entry.name for entry in folder.iterdir())
-
-
-def safe_relative_path(name: object) -> Path:
-    """Return a relative path that cannot leave its folder. Raises RequestError."""
-    path = PurePosixPath(str(name).replace("\\", "/"))
-    parts = [part for part in path.parts if part not in (".", "/")]
-    if (
-        not parts
-        or ".." in parts
-        or len(str(path)) > MAX_PATH_LENGTH
-        or any("\0" in part or ":" in part for part in parts)
-    ):
-        raise RequestError("The name of a file cannot be used; rename the file and drop it again.")
-    return Path(*parts)
 
 
 def import_sources(folder: Path) -> list[Path]:

@@ -6,6 +6,7 @@ import gradio as gr
 
 from components.page_frame import FramePicker, Gallery
 from studio.accounts.roles import Role
+from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.board.board_requests import endpoint
 from studio.board.set_requests import SetExports
@@ -26,8 +27,11 @@ def build(shell: Shell, board: Board, exports: SetExports) -> None:
     drop = gr.File(label=f"A frame of your own: {ACCEPTED}", file_count="multiple", elem_id="drop", height=118)
     picker = FramePicker(answer=Endpoint({"preview": frame_preview}, lambda _: (uploads,), default_kind="preview"))
     token = PageToken()
-    gallery = Gallery(answer=endpoint(board, exports, token))
-    shell.show(gallery, lambda session: gallery_record(board, token.value) if session is None else None, Role.LOOK)
+    batches = Batches(sessions)
+    gallery = Gallery(answer=endpoint(board, exports, batches, token))
+    shell.show(
+        gallery, lambda session: gallery_record(board, batches, token.value) if session is None else None, Role.LOOK
+    )
     shell.open_on_message(gallery.open, partial(open_gallery_item, sessions), Role.LOOK)
     shell.open_on_message(picker.open, partial(open_uploaded_frame, sessions, uploads))
     shell.show_on_open(picker, lambda session: {})

@@ -9,6 +9,8 @@ from pipeline.errors import StudioError
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
+from studio.board.batch_requests import batches_answer
+from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.board.board_requests import first_page
 from studio.board.project_facts import title_of
@@ -18,9 +20,9 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t
 
 
-def gallery_record(board: Board, page_token: str) -> dict[str, Any]:
-    """Return Gallery's value: the samples, and the first page of the projects."""
-    return {"page_token": page_token, "samples": samples(), **first_page(board)}
+def gallery_record(board: Board, batches: Batches, page_token: str) -> dict[str, Any]:
+    """Return Gallery's value: the samples, the batches, and the first page of the projects."""
+    return {"page_token": page_token, "samples": samples(), **batches_answer(batches, board), **first_page(board)}
 
 
 def open_gallery_item(sessions: SessionRegistry, message: Mapping[str, Any]) -> Session:

@@ -100,6 +100,12 @@ class SessionRegistry:
                     self._open.pop(token).close()
             move()
 
+    def adopt(self, folder: Path) -> Path:
+        """Move a project that was made elsewhere on the workspace's disk into the workspace; return its new folder."""
+        require(Role.WORK)
+        with self._lock:
+            return folder.rename(self.free_folder(folder.name))
+
     def free_folder(self, name: str) -> Path:
         """Return the first folder of `name`, `name_2`, `name_3` ... of the workspace in which there is nothing."""
         stem, number = name, 2

@@ -15,9 +15,10 @@ import pytest
 from pipeline.curation.effort import FrameEffort
 from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
+from studio.batch.frame_process import Bounds
 from studio.batch.frames import BatchError, find_frames, project_names
 from studio.batch.report import FrameReport, report_page
-from studio.batch.runner import BatchRunner, Bounds, CostShares
+from studio.batch.runner import BatchRunner, CostShares
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_scenes"
@@ -119,13 +120,13 @@ def test_a_project_that_was_killed_while_it_was_made_is_made_again(tmp_path):
     (tmp_path / "blocks" / "frame").mkdir(parents=True)
     record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
     record.write()
-    BatchRunner(record, ["--until=frame"], Bounds(), lambda line: None).run(1)
+    BatchRunner(record, ["--until=frame"], Bounds()).run(1)
     assert only_item(tmp_path).state == "done" and (tmp_path / "blocks" / "project.json").is_file()
 
 
 def test_a_frame_that_takes_too_long_is_ended_with_the_reason(tmp_path):
     record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
-    BatchRunner(record, [], Bounds(seconds=0.3), lambda line: None).run(1)
+    BatchRunner(record, [], Bounds(seconds=0.3)).run(1)
     item = only_item(tmp_path)
     assert item.state == "failed" and item.message == "it took longer than 0.3 s; --timeout gives it more"
 

@@ -15,10 +15,11 @@ from offline_studio import offline_services, wait_until
 from pipeline.assets.asset_descriptions import FILE, MEASURED, AssetDescriptions
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from studio import viewer
-from studio.library.import_jobs import collect_uploads, import_sources
+from studio.library.import_jobs import import_sources
 from studio.library.library_requests import HANDLERS, endpoint
 from studio.library.shared_library import SharedLibrary
 from studio.server.errors import RequestError
+from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
 
 JUNK: list[dict[str, Any]] = [
@@ -72,6 +73,15 @@ def test_only_uploads_are_imported_and_none_leaves_its_folder(tmp_path):
     with pytest.raises(RequestError):
         collect_uploads([{"path": "/etc/hostname", "name": "a.obj"}], tmp_path / "files")
     assert not (tmp_path / "out.obj").exists() and not (tmp_path / "b.obj").exists()
+
+
+def test_files_of_the_same_content_which_gradio_keeps_once_all_arrive(tmp_path):
+    upload = Path(get_upload_folder()) / "camera.json"
+    upload.parent.mkdir(parents=True, exist_ok=True)
+    upload.write_text("{}")
+    names = [f"tables/{frame}/camera.json" for frame in "abc"]
+    assert collect_uploads([{"path": str(upload), "name": name} for name in names], tmp_path / "files") == ["tables"]
+    assert [(tmp_path / "files" / name).read_text() for name in names] == ["{}"] * 3 and not upload.exists()
 
 
 def test_dropped_files_are_grouped_by_folder_and_zip(tmp_path):

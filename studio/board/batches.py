@@ -1,0 +1,208 @@
+"""Batches that are started on the board: the dropped frames, each run in a process of its own, become projects.
+
+`.batches/<id>/` in the workspace holds the dropped files and `batch.json`, so that a batch is there again after the
+page or the studio was restarted. A project moves to the workspace when its frame is done.
+"""
+
+import os
+import secrets
+import shutil
+import threading
+import time
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import StudioError
+from pipeline.frame.formats.folder import is_frame_folder
+from pipeline.models.destination import destination_of
+from pipeline.models.settings import SETTINGS_FILE, ModelSettings
+from pipeline.project import STAGES
+from pipeline.run import Services
+from studio.accounts.roles import Role, require
+from studio.batch.batch_file import FILE, BatchFile, BatchItem, read_batch
+from studio.batch.frame_process import Bounds
+from studio.batch.frames import find_frames, project_names
+from studio.batch.runner import BatchRunner
+from studio.server.background import BackgroundTask
+from studio.server.errors import RequestError
+from studio.server.notices import error_message
+from studio.server.upload_folder import collect_uploads
+from studio.sessions.session_registry import SessionRegistry
+
+FOLDER, FRAMES = ".batches", "frames"
+MAX_TITLE, MAX_TASK = 80, 400
+JOBS = max(1, min(4, (os.cpu_count() or 1) // 2))
+"""Frames at the same time, so that the studio still answers."""
+
+
+@dataclass(eq=False)
+class RunningBatch:
+    """A batch that waits or runs in this studio."""
+
+    runner: BatchRunner
+    task: BackgroundTask | None = None
+    has_begun: bool = False
+    """Whether it no longer waits for another batch."""
+    context: Context = field(default_factory=copy_context)
+    """Who started it, for the threads that work for it."""
+
+
+class Batches:
+    """The batches of all workspaces; one runs at a time. May be used from any thread."""
+
+    def __init__(self, sessions: SessionRegistry, jobs: int = JOBS):
+        self._sessions, self._jobs = sessions, jobs
+        self._running: dict[Path, RunningBatch] = {}
+        """By the batch's folder."""
+        self._errors: dict[Path, str] = {}
+        self._turn, self._lock = threading.Lock(), threading.Lock()
+
+    def start(self, files: object, until: str, task: str) -> str:
+        """Start a batch of uploads [{path, name}]; return its id. Raises StudioError if no frame is among them."""
+        require(Role.WORK)
+        if until not in STAGES:
+            raise RequestError("The studio does not know this stage; reload the page.")
+        folder = self._home / f"{time.time_ns()}-{secrets.token_hex(4)}"
+        frames = folder / FRAMES
+        frames.mkdir(parents=True)
+        try:
+            names = collect_uploads(files, frames)
+            found = find_frames([frames] if is_frame_folder(frames) else sorted(frames.iterdir()))
+        except (StudioError, OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        settings = {"title": ", ".join(names)[:MAX_TITLE], "until": until, "task": " ".join(task.split())[:MAX_TASK]}
+        projects = project_names(found, {})
+        record = BatchFile(folder, settings, [BatchItem(str(frame), projects[frame]) for frame in found])
+        record.write()
+        self._begin(record)
+        return folder.name
+
+    def resume(self, id: object) -> None:
+        """Run the frames of a batch that are not done. Raises RequestError if it is running."""
+        require(Role.WORK)
+        folder = self._folder(id)
+        record = read_batch(folder)
+        if record is None or folder in self._running:
+            raise RequestError("This batch is running already.")
+        self._begin(record)
+
+    def stop(self, id: object) -> None:
+        """Stop a batch; finished frames and finished stages stay."""
+        require(Role.WORK)
+        if running := self._running.get(self._folder(id)):
+            assert running.task
+            running.task.stop()
+
+    def remove(self, id: object) -> None:
+        """Remove a batch with its dropped files; its finished projects stay. Raises RequestError if it is running."""
+        require(Role.WORK)
+        folder = self._folder(id)
+        if folder in self._running:
+            raise RequestError("Stop the batch first.")
+        shutil.rmtree(folder, ignore_errors=True)
+        self._errors.pop(folder, None)
+
+    def all(self) -> list[tuple[BatchFile, RunningBatch | None, str]]:
+        """Return each batch of the current workspace, the newest first, how it runs, and why it ended early."""
+        folders = sorted((path.parent for path in self._home.glob(f"*/{FILE}")), reverse=True)
+        found: list[tuple[BatchFile, RunningBatch | None, str]] = []
+        for folder in folders:
+            running = self._running.get(folder)
+            try:
+                record = running.runner.batch if running else read_batch(folder)
+            except StudioError:  # damaged: it can be removed
+                record = BatchFile(folder, {}, [])
+            if record is not None:
+                found.append((record, running, self._errors.get(folder, "")))
+        return found
+
+    @property
+    def _home(self) -> Path:
+        return self._sessions.workspace / FOLDER
+
+    def _folder(self, id: object) -> Path:
+        folder = self._home / str(id)
+        if folder.parent != self._home or not (folder / FILE).is_file():
+            raise RequestError("This batch is no longer there.")
+        return folder
+
+    def _begin(self, record: BatchFile) -> None:
+        folder, services = record.folder, self._sessions.services
+        options = run_options(services, str(record.settings.get("until")), str(record.settings.get("task") or ""))
+        environment = {"GRS_WORKSPACE": str(services.workspace)} if services.workspace else {}
+        running = RunningBatch(BatchRunner(record, options, Bounds(), environment=environment))
+        running.runner.on_end = lambda item: running.context.copy().run(self._adopt, record, item)
+        ceiling = getattr(getattr(services.model, "settings", None), "ceiling_usd", None)
+
+        def failed(error: Exception) -> None:
+            self._errors[folder] = error_message(error)
+
+        running.task = BackgroundTask(
+            f"batch {folder.name}", lambda stop: self._run(running, stop, ceiling), failed, running.runner.stop
+        )
+        with self._lock:
+            if folder in self._running:
+                raise RequestError("This batch is running already.")
+            self._running[folder] = running
+        self._errors.pop(folder, None)
+        running.task.start()
+
+    def _run(self, running: RunningBatch, stop: threading.Event, ceiling_usd: float | None) -> None:
+        record = running.runner.batch
+        try:
+            while not self._turn.acquire(timeout=0.2):
+                if stop.is_set():
+                    return
+            try:
+                running.has_begun = True
+                for item in record.items:  # done when the studio ended
+                    if item.state == "done":
+                        running.context.copy().run(self._adopt, record, item)
+                running.runner.run(self._jobs, ceiling_usd)
+            finally:
+                self._turn.release()
+        finally:
+            with self._lock:
+                self._running.pop(record.folder, None)
+
+    def _adopt(self, record: BatchFile, item: BatchItem) -> None:
+        """Move the project of a frame that is done to the workspace."""
+        made = record.folder / item.project
+        if item.state == "done" and made.is_dir():
+            moved = self._sessions.adopt(made)
+            record.update(item.project, moved_to=moved.name)
+
+
+def run_options(services: Services, until: str, task: str) -> list[str]:
+    """Return the options of `grs-studio run` that make a frame into what the studio itself would make of it."""
+    options = {
+        "until": until,
+        "task": task,
+        "model": _model(services),
+        "segmenter": services.segmenter.name,
+        "matcher": services.matcher,
+        "robot": services.robot,
+        "seed": str(services.seeds[0]),
+    }
+    libraries = [f"--library={path.absolute()}" for path in services.library.paths]
+    unprotected = ["--unprotected"] if services.sandbox.unprotected else []
+    return [*(f"--{name}={value}" for name, value in options.items() if value), *libraries, *unprotected]
+
+
+def _model(services: Services) -> str:
+    """Return the model of a batch: the studio's, or the offline rules where each project would have to be asked for."""
+    settings, destination = getattr(services.model, "settings", None), destination_of(services.model)
+    if not isinstance(settings, ModelSettings) or settings.service == "offline":
+        return "offline"
+    if settings.service == "replay":
+        return f"replay:{settings.trace}"
+    if destination and not destination.is_this_machine and services.send not in ("allow", "always"):
+        return "offline"
+    return "kept" if services.workspace and (services.workspace / SETTINGS_FILE).is_file() else "openai"
+
+
+def sends_nothing(services: Services) -> bool:
+    """Whether a batch uses the offline rules although the studio has a model on another machine."""
+    return destination_of(services.model) is not None and _model(services) == "offline"

@@ -1,0 +1,166 @@
+"""Batches of the board: dropped frames become projects, each in a process of its own."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gradio.utils import get_upload_folder
+from offline_studio import offline_services, wait_until
+
+from pipeline.assets.library import Library
+from pipeline.models.settings import ModelSettings
+from studio.accounts.roles import Role, RoleError, current_role
+from studio.batch.frame_process import FrameProcess
+from studio.board import batches as batches_module
+from studio.board.batch_requests import batch_record, handlers
+from studio.board.batches import Batches, run_options
+from studio.board.board import Board
+from studio.server.errors import RequestError
+from studio.sessions.session_registry import SessionRegistry
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_scenes"
+FILES = ("rgb.png", "depth.png", "camera.json")
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> SessionRegistry:
+    return SessionRegistry(tmp_path / "work", offline_services(Library(())))
+
+
+@pytest.fixture
+def batches(sessions: SessionRegistry) -> Iterator[Batches]:
+    made = Batches(sessions, jobs=2)
+    yield made
+    for record, running, _ in made.all():
+        if running:
+            made.stop(record.folder.name)
+    wait_until(lambda: not any(running for _, running, _ in made.all()), "the end of the batches")
+
+
+def uploads(*names: str) -> list[dict[str, str]]:
+    """Return uploads [{path, name}] of a folder with frames of those names; of "broken", only a false picture."""
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name in names:
+        for file in FILES:
+            path = folder / f"{name}-{file}"
+            if name == "broken":
+                path.write_bytes(b"no picture")
+            else:
+                shutil.copy(SAMPLES / name.partition("-")[0] / file, path)
+            files.append({"path": str(path), "name": f"tables/{name}/{file}"})
+    return files
+
+
+def ended(batches: Batches) -> dict[str, Any]:
+    """Wait for the end of the newest batch, and return its record for the page."""
+    wait_until(lambda: batches.all()[0][1] is None, "the end of the batch")
+    return batch_record(*batches.all()[0])
+
+
+def test_each_good_frame_becomes_a_project_and_a_broken_one_says_why(sessions: SessionRegistry, batches: Batches):
+    sessions.workspace.mkdir()
+    shutil.copytree(SAMPLES / "blocks", sessions.workspace / "blocks")  # the name is taken
+    batches.start(uploads("blocks", "broken", "stack"), "segments", "")
+    record = ended(batches)
+    assert (record["state"], record["done"], record["failed"], record["of"]) == ("ended", 2, 1, 3)
+    by_name = {frame["name"]: frame for frame in record["frames"]}
+    assert by_name["blocks"]["project"] == "blocks_2" and by_name["stack"]["project"] == "stack"
+    assert (
+        by_name["broken"]["message"] and "\n" not in by_name["broken"]["message"] and not by_name["broken"]["project"]
+    )
+    for name in ("blocks_2", "stack"):
+        assert json.loads((sessions.workspace / name / "project.json").read_text())["stages"]["segments"] == "done"
+    sessions.open("stack").close()
+
+
+def test_a_batch_that_is_stopped_is_still_there_after_a_restart_and_goes_on(
+    sessions: SessionRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    run, first = FrameProcess.run, Batches(sessions, jobs=1)
+
+    def stop_at_the_second(self: FrameProcess) -> str:
+        if self.task.out.endswith("stack"):
+            first.stop(id)
+        return run(self)
+
+    monkeypatch.setattr(FrameProcess, "run", stop_at_the_second)
+    id = first.start(uploads("blocks", "stack"), "frame", "")
+    assert ended(first)["state"] == "stopped"
+    monkeypatch.undo()
+    again = Batches(sessions)
+    record = batch_record(*again.all()[0])
+    assert (record["id"], record["state"], record["done"], record["of"]) == (id, "stopped", 1, 2)
+    again.resume(id)
+    assert ended(again)["done"] == 2
+    assert sorted(path.name for path in sessions.workspace.iterdir() if path.name[0] != ".") == ["blocks", "stack"]
+
+
+def test_only_one_batch_runs_at_a_time_and_one_that_runs_is_not_removed(batches: Batches, monkeypatch: Any):
+    began: list[str] = []
+    monkeypatch.setattr(FrameProcess, "run", lambda self: began.append(self.task.out) or _wait_for_kill(self))
+    first = batches.start(uploads("blocks"), "frame", "")
+    wait_until(lambda: bool(began), "the first frame")
+    second = batches.start(uploads("stack"), "frame", "")
+    states = {one[0].folder.name: batch_record(*one)["state"] for one in batches.all()}
+    assert states == {first: "running", second: "waiting"} and len(began) == 1
+    with pytest.raises(RequestError, match="Stop the batch first"):
+        batches.remove(first)
+    with pytest.raises(RequestError, match="running already"):
+        batches.resume(second)
+    batches.stop(second)
+    batches.stop(first)
+    wait_until(lambda: not any(running for _, running, _ in batches.all()), "the end of both")
+    batches.remove(first)
+    assert [record.folder.name for record, *_ in batches.all()] == [second] and len(began) == 1
+
+
+def _wait_for_kill(process: FrameProcess) -> str:
+    wait_until(lambda: process._killed, "the stop")
+    return "it was stopped"
+
+
+@pytest.mark.parametrize("files", [None, [], [{"path": "/etc/hostname", "name": "a.zip"}], [{"name": "../x"}]])
+def test_what_is_no_upload_starts_nothing_and_leaves_nothing(files: Any, sessions: SessionRegistry, batches: Batches):
+    with pytest.raises(RequestError):
+        batches.start(files, "frame", "")
+    assert not batches.all() and not any((sessions.workspace / ".batches").iterdir())
+
+
+@pytest.mark.parametrize("id", ["", "..", "../..", "x", "../.bin", None])
+def test_a_guessed_batch_is_not_found(id: Any, batches: Batches):
+    for act in (batches.resume, batches.stop, batches.remove):
+        with pytest.raises(RequestError, match="no longer there"):
+            act(id)
+
+
+def test_who_may_only_look_sees_batches_and_starts_none(sessions: SessionRegistry, batches: Batches):
+    token = current_role.set(Role.LOOK)
+    try:
+        assert handlers(batches)["batches"](Board(sessions), {})["batches"] == []
+        with pytest.raises(RoleError):
+            batches.start(uploads("blocks"), "frame", "")
+    finally:
+        current_role.reset(token)
+
+
+@pytest.mark.parametrize(
+    ("address", "send", "model"),
+    [
+        ("https://example.org/v1", "ask", "offline"), ("https://example.org/v1", "never", "offline"),
+        ("https://example.org/v1", "allow", "openai"), ("http://127.0.0.1:1/v1", "ask", "openai"),
+    ],
+)  # fmt: skip
+def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(
+    address: str, send: Any, model: str, sessions: SessionRegistry
+):
+    asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
+    services = sessions.services
+    services = type(services)(**{**vars(services), "model": asked, "send": send})
+    assert f"--model={model}" in run_options(services, "solution", "")
+    assert batches_module.sends_nothing(services) == (model == "offline")
