@@ -1,6 +1,7 @@
 """`grs-studio batch`: many frames, each to its own project folder, in processes of their own."""
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command = commands.add_parser("batch", help="many frames, each to a project folder of its own")
     command.add_argument("frames", type=Path, nargs="+", help="frames; a folder of frames counts as its frames")
     command.add_argument("--out", type=Path, required=True, help="folder of the projects, to create or to continue")
-    command.add_argument("--jobs", type=int, default=1, help="frames at the same time (default %(default)s)")
+    command.add_argument("--jobs", type=int, help="frames at the same time (default 1; with --ray, a frame a core)")
     command.add_argument("--until", default="solution", choices=STAGES, help="last stage to run (default %(default)s)")
     command.add_argument("--task", help="the task in plain words (default: the first proposed task of each)")
     command.add_argument("--seed", type=int, default=0, help="first of the seeds to solve (default %(default)s)")
@@ -29,6 +30,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--memory", type=float, default=8.0, help="GB of memory for one frame (default %(default)g)")
     command.add_argument("--robot", choices=tuple(ROBOTS), help="robot that performs the tasks (default gripper)")
     command.add_argument("--matcher", choices=tuple(plugins.entries("matchers")), help="what chooses the assets")
+    command.add_argument("--ray", metavar="ADDRESS", help="Ray cluster to run on, HOST:PORT or auto (docs/batch.md)")
     add_model(command)
     add_segmenter(command)
     add_library(command)
@@ -37,16 +39,25 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 
 
 def batch(arguments: argparse.Namespace) -> int:
-    from studio.batch.frame_process import Bounds
+    from studio.batch.frame_process import Bounds, FrameProcess
+    from studio.batch.ray_cluster import RayCluster
     from studio.batch.runner import BatchRunner
 
-    if arguments.jobs < 1 or arguments.timeout <= 0 or arguments.memory <= 0:
+    jobs: int | None = arguments.jobs
+    if (jobs is not None and jobs < 1) or arguments.timeout <= 0 or arguments.memory <= 0:
         raise StudioError("--jobs, --timeout and --memory take numbers above 0")
-    record = _open(arguments)
+    ceiling, options = _ceiling(), run_options(arguments)
     bounds = Bounds(arguments.timeout, arguments.memory)
-    runner = BatchRunner(record, run_options(arguments), bounds, lambda line: print(line, file=sys.stderr, flush=True))
-    runner.run(arguments.jobs, _ceiling())
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(contextlib.closing(RayCluster(arguments.ray))) if arguments.ray else None
+        make = cluster.make if cluster else FrameProcess
+        record = _open(arguments)
+        BatchRunner(record, options, bounds, _print, make=make).run(jobs or (cluster.cores if cluster else 1), ceiling)
     return _summary(record)
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _open(arguments: argparse.Namespace) -> "BatchFile":
