@@ -107,6 +107,10 @@ class Object:
         """Radius of the ground circle about the centre that holds the object at any yaw."""
         return float(np.linalg.norm(self.outline - self.position[:2], axis=1).max())
 
+    def distance_outside(self, xy: np.ndarray) -> float:
+        """Return how far a point on the ground (2,) lies outside the outline, in metres; zero inside."""
+        return max(0.0, float(Region(self.outline).distance(xy)))
+
     def moved(self, xy: Any = None, z: float | None = None, yaw: float | None = None) -> "Object":
         """Return the object with its centre at xy, its lowest point at z and turned about the vertical to yaw."""
         centre = self.position[:2] if xy is None else np.asarray(xy, float).reshape(2)

@@ -1,5 +1,6 @@
 """A goal is met exactly where its miss is zero, and its value grows with nearness."""
 
+import contextlib
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from pipeline.planner.scene_objects import RAINBOW
 from pipeline.simulation import kit
 from pipeline.simulation.goals import sort_keys
+from pipeline.simulation.goals.spec import PlannedGoal
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,31 @@ def test_a_goal_is_met_where_it_should_be(scene, goal, poses, met):
     assert goal.met(state) is met
     assert (goal.miss(state) == 0) is met
     assert (goal.value(state) == 1) is met and 0 <= goal.value(state) <= 1
+
+
+class Ended:
+    """A simulation whose only rollout ended in a state."""
+
+    def __init__(self, state):
+        self.end, self.touching = state.__getitem__, state.touches
+
+    def rollout(self):
+        return self
+
+
+@pytest.mark.parametrize("sideways", [0, 0.03, 0.08, 0.15, 0.3])
+@pytest.mark.parametrize("higher", [0, 0.007, 0.03, 0.06, 0.09])
+@pytest.mark.parametrize("kind, lower", [("on", "blue_cube"), ("on", "white_bowl"), ("inside", "white_bowl")])
+def test_a_written_check_fails_where_its_goal_is_missed_by_four_centimetres(scene, kind, lower, sideways, higher):
+    state = placed(scene, **{"green_cube": (sideways, 0, higher), lower: (0, 0, 0)})
+    planned = PlannedGoal(kind, ("green_cube", lower))
+    names: dict = {}
+    exec(planned.spec.checks(planned)[0], names)
+    check = next(value for name, value in names.items() if name.startswith("check_"))
+    miss = planned.spec.function("green_cube", lower).miss(state)
+    with pytest.raises(AssertionError) if miss > 0.04 else contextlib.nullcontext():
+        if miss == 0 or miss > 0.04:
+            check(Ended(state))
 
 
 ROW = {"red_cube": (-0.1, 0, 0), "green_cube": (0, 0.01, 0), "blue_cube": (0.1, -0.01, 0)}

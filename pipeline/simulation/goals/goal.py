@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from pipeline.simulation.objects import KitError, Object, Region
+from pipeline.simulation.objects import KitError, Object
 from pipeline.simulation.state import State, Zone
 
 if TYPE_CHECKING:
@@ -195,11 +195,6 @@ def find_zone(state: State, name: str) -> Zone:
     if name not in state.zones:
         raise KitError(f"there is no zone {name!r}; there are: {', '.join(state.zones) or 'none'}")
     return state.zones[name]
-
-
-def distance_outside(xy: np.ndarray, outline: np.ndarray) -> float:
-    """Return how far a point lies outside an outline (N, 2), in metres; zero inside."""
-    return max(0.0, float(Region(outline).distance(xy)))
 
 
 def height_off_table(state: State, name: str) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.simulation.goals.goal import Goal, distance_outside
+from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import GoalSpec
 from pipeline.simulation.objects import KitError
 from pipeline.simulation.state import HandState, State
@@ -50,7 +50,7 @@ class HandNear(HandGoal):
         if self.part:
             return max(0.0, float(np.linalg.norm(tip - grasp_point(state, self.a, self.part))) - self.tolerance)
         a = state[self.a]
-        return max(0.0, distance_outside(tip[:2], a.outline), abs(float(tip[2] - a.top)) - self.tolerance)
+        return max(0.0, a.distance_outside(tip[:2]), abs(float(tip[2] - a.top)) - self.tolerance)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, Phase, RestingGoal, distance_outside, length, two_objects
+from pipeline.simulation.goals.goal import Goal, Phase, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
@@ -37,7 +37,7 @@ class Inside(RestingGoal):
         If a also stands on the table it misses by at least the container's height.
         """
         a, b = state[self.a], state[self.container]
-        sideways = distance_outside(a.position[:2], b.outline) - self.tolerance + 0.01
+        sideways = b.distance_outside(a.position[:2]) - self.tolerance + 0.01
         above = a.bottom - (b.top - min(0.01, b.height / 4))
         below = b.bottom - 0.01 - a.bottom
         grounded = b.height if state.touches(a.name, "table") else 0.0
@@ -62,9 +62,8 @@ def _checks(goal: PlannedGoal) -> tuple[str, ...]:
 def check_{a}_ends_inside_{b}(sim):
     run = sim.rollout()
     thing, container = run.end("{a}"), run.end("{b}")
-    aside = math.dist(thing.position[:2], container.position[:2])
-    reach = math.hypot(container.size[0], container.size[1]) / 2
-    assert aside < reach, f"{a} ends {{aside * 100:.1f}} cm beside the middle of {b}"
+    aside = container.distance_outside(thing.position[:2])
+    assert aside <= {TOLERANCE.widest}, f"{a} ends {{aside * 100:.1f}} cm beside {b}"
     assert thing.bottom < container.top, f"{a} ends {{(thing.bottom - container.top) * 100:.1f}} cm above {b}"
     assert not run.touching("{a}", "table"), "{a} ends on the table"
 ''',

@@ -8,7 +8,6 @@ from pipeline.simulation.goals.goal import (
     Goal,
     Phase,
     RestingGoal,
-    distance_outside,
     length,
     two_objects,
 )
@@ -40,7 +39,7 @@ class On(RestingGoal):
     def miss(self, state: State) -> float:
         """Return metres beside b's outline, above or below its top; if a also stands on the table, b's height."""
         a, b = state[self.a], state[self.b]
-        sideways = distance_outside(a.position[:2], b.outline) - self.tolerance
+        sideways = b.distance_outside(a.position[:2]) - self.tolerance
         lifted = 0.0 if state.touches(a.name, b.name) else abs(a.bottom - b.top) - CONTACT_GAP
         grounded = b.height if state.touches(a.name, "table") else 0.0
         upside = float(b.position[2] - a.position[2])
@@ -70,6 +69,8 @@ def check_{upper}_ends_on_{lower}(sim):
     up, low = run.end("{upper}"), run.end("{lower}")
     gap = up.bottom - low.top
     assert abs(gap) < 0.02 or run.touching("{upper}", "{lower}"), f"{upper} ends {{gap * 100:.1f}} cm above {lower}"
+    aside = low.distance_outside(up.position[:2])
+    assert aside <= {TOLERANCE.widest}, f"{upper} ends {{aside * 100:.1f}} cm beside {lower}"
     assert up.position[2] > low.position[2], f"{upper} ends below {lower}"
     assert not run.touching("{upper}", "table"), "{upper} ends on the table"
 '''
