@@ -1,4 +1,4 @@
-import { fillField } from "/static/studio/fill_field.js";
+import { fillField, suggestField } from "/static/studio/fill_field.js";
 import { fill, h, tickBox } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
 
@@ -33,7 +33,8 @@ export default function mount({ element, trigger }) {
     family = "all",
     feasibleOnly = false,
     isStopped = false,
-    requested = ""; // the offer that was taken last
+    requested = "", // the offer that was taken last
+    suggested = null; // the task that filled the text field by itself
 
   // Trials start only when the cards are visible, because they take processor time.
   const visibility = new IntersectionObserver(
@@ -46,6 +47,20 @@ export default function mount({ element, trigger }) {
     if (isStopped || !offer || offer === requested || !untriedTasks().length || !root.getClientRects().length) return;
     requested = offer;
     trigger("start_trials", {});
+  };
+
+  // Until a person decides: the first proposal, or the first that the robot solved if it does not solve that one.
+  const suggestedTask = () => {
+    if (value.decided || !value.chosen) return null;
+    const first = proposedTask(),
+      isUnsolved = first && (first.feasible === false || (!first.tried && first.refusal));
+    return (isUnsolved && value.tasks.find((task) => task.feasible)) || first || null;
+  };
+  const proposedTask = () => value.tasks?.find((task) => task.instruction === value.chosen);
+  const suggest = () => {
+    const task = picked ? null : suggestedTask();
+    if (task && task.instruction !== suggested?.instruction) suggestField(value.fills, task.text, [suggested?.text, proposedTask().text]);
+    suggested = task;
   };
 
   const verdict = (task) =>
@@ -82,8 +97,9 @@ export default function mount({ element, trigger }) {
       .map((name) => t(", plus an added {name}", { name: words(name) }))
       .join("");
   const card = (task) => {
-    const isChosen = task.instruction === (picked || value.chosen),
-      isSuggested = isChosen && !picked && !value.decided;
+    const suggestion = picked ? null : suggestedTask(),
+      isSuggested = task === suggestion,
+      isChosen = isSuggested || (!suggestion && task.instruction === (picked || value.chosen));
     return h(
       `button.tile.task${isSuggested ? ".suggested" : isChosen ? ".on" : ""}`,
       { "aria-pressed": String(isChosen), "data-kind": task.kind, onclick: () => pick(task) },
@@ -206,6 +222,7 @@ export default function mount({ element, trigger }) {
     if (next?.chosen !== value.chosen) picked = ""; // generated, or undone
     value = next ?? {};
     draw();
+    suggest();
     startTrials();
   };
 }

@@ -16,6 +16,11 @@ _RECORDED_HZ = 60
 _MAX_STATES = 60 * 120  # two minutes
 _STIFFNESS = 500  # of the mouse's spring, N/m per kg; MuJoCo's 100 leaves objects on a table 10 cm behind the mouse
 
+FOCUS_INSTANTS = 32
+"""Instants of a recording from which is read where its bodies go."""
+MOTION_M = 0.002
+"""Way above which something counts as moving."""
+
 
 class ViewerError(StudioError):
     """A model that the viewer cannot show, or a command that it cannot execute."""
@@ -257,13 +262,25 @@ class RecordedMotion:
         first = self.model.jnt_qposadr[joint]
         return self._trajectory.qpos[:, first : first + 7]
 
-    def sphere_around(self, names: Sequence[str], margin: float = 0.12) -> Sphere | None:
-        """Return a sphere around the paths of free bodies, with a margin in metres; None if none of them is free."""
-        paths = [path[:, :3] for name in names if (path := self.poses(name)) is not None]
-        if not paths:
+    def sphere_around(self, names: Sequence[str], margin: float = 0.03) -> Sphere | None:
+        """Return a sphere around bodies and all that moves in the recording, robot included, with a margin in metres.
+
+        None if there is no such body. It is read from 32 instants at most.
+        """
+        model, data = self.model, mujoco.MjData(self.model)
+        bodies = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names} - {-1}
+        if not bodies:
             return None
-        points = np.concatenate(paths)
-        low, high = points.min(0), points.max(0)
+        rows = np.unique(np.linspace(0, len(self._trajectory.times) - 1, FOCUS_INSTANTS).astype(int))
+        centres = np.empty((len(rows), model.ngeom, 3))
+        for instant, row in enumerate(rows):
+            data.qpos[:] = self._trajectory.qpos[row]
+            mujoco.mj_kinematics(model, data)
+            centres[instant] = data.geom_xpos
+        moves = np.ptp(centres, axis=0).max(-1) > MOTION_M
+        framed = moves | np.isin(model.geom_bodyid, list(bodies))
+        points, radii = centres[:, framed], model.geom_rbound[framed][:, None]
+        low, high = (points - radii).min((0, 1)), (points + radii).max((0, 1))
         x, y, z = ((low + high) / 2).tolist()
         return Sphere((x, y, z), float(np.linalg.norm(high - low) / 2 + margin))
 

@@ -13,9 +13,10 @@ from studio_process import Studio
 from watched_page import close_app
 
 from pipeline.feasibility import feasibility_file, read_feasibility
+from pipeline.object_words import object_words
 from pipeline.project import Project
 from pipeline.rehearsal import read_rehearsal
-from pipeline.store import write_json
+from pipeline.store import read_json, write_json
 from studio.viewer import PhotoCamera
 
 SCENE = "stack"
@@ -224,6 +225,30 @@ def test_a_failed_branch_says_so_and_which_round_is_shown_in_its_place(rounds: O
     open_tab(page, "Task")
     expect(page.locator("#mode input")).to_have_value("No repair")
     expect(page.locator(".status-bar .message")).to_contain_text("Round 1 failed; showing round 0")
+
+
+def test_the_first_task_is_suggested_in_the_text_field_or_one_that_the_robot_solved_if_it_cannot(tasks: OpenProject):
+    page, folder = tasks.page, tasks.folder
+    suggested = cards(page).locator(".task.suggested")
+    first = Project.open(folder).task()
+    assert first
+    expect(suggested).to_contain_text(object_words(Project.open(folder)).in_words(first.instruction))
+    expect(instruction(page)).to_have_value(first.instruction)
+    expect(cards(page).locator(".state")).to_contain_text("solved", timeout=LONG)  # all are tested
+    trial = read_rehearsal(first, folder)
+    assert trial
+    record = folder / "tasks" / f"{trial.key}.json"
+    write_json(record, read_json(record) | {"solved": False, "reason": "planted"})
+    tasks.reopen()
+    open_tab(page, "Task")
+    expect(suggested.locator(".verdict")).to_contain_text("✓")
+    expect(suggested).not_to_contain_text(first.instruction)
+    expect(instruction(page)).not_to_have_value(first.instruction)
+    instruction(page).fill("")
+    open_tab(page, "Masks")
+    open_tab(page, "Task")
+    expect(instruction(page)).to_have_value("")  # what a person empties stays empty
+    assert not tasks.decisions
 
 
 def test_the_review_before_a_task_says_what_to_do(project: OpenProject):
