@@ -59,7 +59,8 @@ export default function mount({ element, trigger }) {
   const proposedTask = () => value.tasks?.find((task) => task.instruction === value.chosen);
   const suggest = () => {
     const task = picked ? null : suggestedTask();
-    if (task && task.instruction !== suggested?.instruction) suggestField(value.fills, task.text, [suggested?.text, proposedTask().text]);
+    if (task && task.instruction !== suggested?.instruction)
+      suggestField(value.fills, task.text, [suggested?.text, proposedTask().text]);
     suggested = task;
   };
 

@@ -8,6 +8,8 @@ const NEAR_M = 0.01,
   FIELD_OF_VIEW = 42;
 const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] }; // right, back, up
 const FREE_ELEVATION = [25, 55]; // degrees; limits of the free view's first elevation
+const MIN_DISTANCE_M = 0.25; // from the nearest point
+const FILL = 0.85; // share of the canvas that the framed points may take
 
 export class CameraViews {
   constructor(renderer, canvas, photo, difference) {
@@ -40,16 +42,14 @@ export class CameraViews {
   }
 
   /**
-   * Sets a model's bounding sphere and photograph camera (or null). The view stays if the camera is the same, unless
-   * there is something to `focus` on that it does not frame, and no person has moved it.
+   * Sets the points of a model that have to be in view, and the photograph camera (or null). The view stays if the
+   * camera is the same, unless there is something to `focus` on that it does not frame, and no person has moved it.
    */
-  frame(sphere, photoCamera, picture, focus = false) {
+  frame(points, photoCamera, picture, focus = false) {
     const same = photoCamera && JSON.stringify(photoCamera) === JSON.stringify(this.photoCamera);
-    const framed =
-      this.sphere && sphere.center.distanceTo(this.sphere.center) + sphere.radius <= 1.1 * this.sphere.radius;
-    const stays = same && (!focus || this.isMoved || (framed && sphere.radius > 0.6 * this.sphere.radius));
+    const stays = same && (!focus || this.isMoved || this.#shows(points));
     Object.assign(this, { photoCamera, picture });
-    if (!stays) this.sphere = sphere;
+    if (!stays) this.points = points;
     if (same) {
       if (!stays && this.name === "free") this.#placeCamera(this.#photoDirection());
       return this.resize(...this.renderer.size);
@@ -146,9 +146,19 @@ export class CameraViews {
     this.onBlink?.(on);
   }
 
+  // Whether the points are in the picture and take at least half of its width or height.
+  #shows(points) {
+    this.camera.updateMatrixWorld();
+    const seen = points.map((point) => point.clone().project(this.camera));
+    const spans = ["x", "y"].map((axis) => {
+      const all = seen.map((point) => point[axis]);
+      return [Math.min(...all), Math.max(...all)];
+    });
+    return spans.every(([low, high]) => low >= -1 && high <= 1) && spans.some(([low, high]) => high - low >= 1);
+  }
+
   // The presets keep the photograph's heading, so that left stays left.
   #placeCamera([right, back, up]) {
-    const { center, radius } = this.sphere;
     const forward = this.forward.clone().setZ(0);
     if (forward.length() < 0.05) forward.set(0, 1, 0).applyQuaternion(quaternion(this.photoCamera.quat_wxyz)).setZ(0);
     forward.normalize();
@@ -159,9 +169,11 @@ export class CameraViews {
       .add(new THREE.Vector3(0, 0, up))
       .normalize();
     const [width, height] = this.renderer.size;
-    const visibleShare = Math.max(0.4, 1 - this.headroom / (height || 1)),
-      narrow = Math.min(1, (width || 1) / (height || 1)) * visibleShare;
-    const distance = (Math.max(radius, 0.08) / Math.sin(((this.camera.fov / 2) * Math.PI) / 180) / narrow) * 0.86;
+    const shape = {
+      wide: (FILL * (width || 1)) / (height || 1),
+      high: FILL * Math.max(0.4, 1 - this.headroom / (height || 1)),
+    };
+    const { center, distance } = nearestView(this.points, direction, this.camera.fov, shape);
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(direction, distance);
     this.controls.update();
@@ -237,4 +249,29 @@ export class CameraViews {
     this.canvas.style.opacity = over ? shown : 1;
     this.canvas.style.clipPath = this.name === "photo" ? this.clip : "";
   }
+}
+
+/**
+ * Returns {center, distance} of the nearest view that shows all points: it looks along -direction at the centre.
+ * `wide` and `high` are the shares of half the image's height at this field of view (degrees) that the points may take.
+ */
+function nearestView(points, direction, fieldOfView, { wide, high }) {
+  const slope = Math.tan(THREE.MathUtils.degToRad(fieldOfView / 2));
+  const right = new THREE.Vector3(0, 0, 1).cross(direction).normalize(),
+    up = direction.clone().cross(right);
+  const seen = points.map((point) => [point.dot(right), point.dot(up), point.dot(direction)]);
+  // A point at (a, t) along an axis and towards the camera is in view from (c, d) if |a - c| <= (d - t) * slope.
+  const along = (axis, share) => {
+    const highest = Math.max(...seen.map((point) => point[axis] + point[2] * share)),
+      lowest = Math.min(...seen.map((point) => point[axis] - point[2] * share));
+    return { middle: (highest + lowest) / 2, depth: (highest - lowest) / 2 / share };
+  };
+  const across = along(0, slope * wide),
+    upright = along(1, slope * high),
+    depths = seen.map((point) => point[2]);
+  const middle = (Math.min(...depths) + Math.max(...depths)) / 2;
+  return {
+    center: right.multiplyScalar(across.middle).addScaledVector(up, upright.middle).addScaledVector(direction, middle),
+    distance: Math.max(across.depth, upright.depth, Math.max(...depths) + MIN_DISTANCE_M) - middle,
+  };
 }

@@ -9,7 +9,7 @@
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
-import { Sphere, Vector3 } from "three";
+import { Vector3 } from "three";
 import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
@@ -170,10 +170,10 @@ function show(next, pack) {
   measuresNumber = -1;
   $("difference").removeAttribute("src");
   const { focus } = pack;
-  const sphere = focus ? new Sphere(new Vector3(...focus.center), focus.radius) : twin.bounds();
+  const points = focus?.map((point) => new Vector3(...point)) ?? twin.corners();
   document.querySelector(`button[data-view="photo"]`).disabled = !header.camera;
   $("compare").dataset.picture = header.picture;
-  views.frame(sphere, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "", Boolean(focus));
+  views.frame(points, header.camera, header.picture ? `${encodeURIComponent(token)}/photo.png` : "", Boolean(focus));
   updateCompare();
   select(selected, true); // the studio may select an object that this view lacks
   connect();

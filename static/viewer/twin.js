@@ -93,12 +93,20 @@ export class Twin {
     return box;
   }
 
+  /** Returns the corners of the boxes of all objects, or of everything but planes if there are none. */
+  corners() {
+    const boxes = this.names.map((name) => this.boxOf(name)).filter((box) => !box.isEmpty());
+    if (!boxes.length) {
+      const all = new THREE.Box3();
+      this.root.traverse((node) => node.isMesh && !node.userData.plane && all.expandByObject(node));
+      boxes.push(all.isEmpty() ? new THREE.Box3().setFromArray([-0.3, -0.3, 0, 0.3, 0.3, 0.3]) : all);
+    }
+    return boxes.flatMap(cornersOf);
+  }
+
   /** Returns the bounding sphere of all objects, or of everything but planes if there are none. */
   bounds() {
-    const box = new THREE.Box3();
-    for (const name of this.names) box.union(this.boxOf(name));
-    if (box.isEmpty()) this.root.traverse((node) => node.isMesh && !node.userData.plane && box.expandByObject(node));
-    return box.isEmpty() ? new THREE.Sphere(new THREE.Vector3(), 0.5) : box.getBoundingSphere(new THREE.Sphere());
+    return new THREE.Box3().setFromPoints(this.corners()).getBoundingSphere(new THREE.Sphere());
   }
 
   #meshes(name) {
@@ -116,4 +124,11 @@ export class Twin {
       node.material?.dispose();
     });
   }
+}
+
+/** Returns the eight corners of a box. */
+function cornersOf({ min, max }) {
+  return [0, 1, 2, 3, 4, 5, 6, 7].map(
+    (i) => new THREE.Vector3(i & 1 ? max.x : min.x, i & 2 ? max.y : min.y, i & 4 ? max.z : min.z),
+  );
 }

@@ -181,12 +181,13 @@ class ViewerContent:
         return self._views.open(project.folder / "scene" / "scene.xml", grasps=grasps, **photograph)
 
     def _solution(self, project: Project) -> str:
-        solution = project.solution()
+        solution, task = project.solution(), project.task()
         if solution is None or len(solution.times) == 0:
             raise StudioError("There is no recording of the task yet.")
         return self._views.open(
             project.folder / "scene" / "solution.xml",
             trajectory=Trajectory(solution.times, solution.qpos),
+            focus=task.objects if task else (),
             marks=_marks_in_words(event_marks(solution.events), object_words(project)),
             **_photograph(project),
         )

@@ -8,7 +8,6 @@ textures.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import cv2
 import mujoco
@@ -21,15 +20,6 @@ from studio.viewer.photo_camera import PhotoCamera
 _MAX_TEXTURE_SIDE = 1024
 _SHOWN_GROUPS = 4  # 0-2 are visual, 3 is collision, as in MuJoCo's own viewer; 4 and 5 are never sent
 _GREY = np.array([0.5, 0.5, 0.5, 1], np.float32)
-
-
-@dataclass(frozen=True)
-class Sphere:
-    """A sphere in the world."""
-
-    center: tuple[float, float, float]
-    """In metres."""
-    radius: float
 
 
 class _Arrays:

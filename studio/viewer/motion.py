@@ -3,13 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
-from studio.viewer.geometry import Sphere
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _RECORDED_HZ = 60
@@ -262,27 +262,29 @@ class RecordedMotion:
         first = self.model.jnt_qposadr[joint]
         return self._trajectory.qpos[:, first : first + 7]
 
-    def sphere_around(self, names: Sequence[str], margin: float = 0.03) -> Sphere | None:
-        """Return a sphere around bodies and all that moves in the recording, robot included, with a margin in metres.
+    def points_around(self, names: Sequence[str]) -> np.ndarray | None:
+        """Return points (N, 3), world, m, around bodies and all that moves in the recording, robot included.
 
-        None if there is no such body. It is read from 32 instants at most.
+        They are the outermost of 32 instants in 26 directions. None if there is no such body.
         """
         model, data = self.model, mujoco.MjData(self.model)
         bodies = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names} - {-1}
         if not bodies:
             return None
         rows = np.unique(np.linspace(0, len(self._trajectory.times) - 1, FOCUS_INSTANTS).astype(int))
-        centres = np.empty((len(rows), model.ngeom, 3))
+        centres, halves = np.empty((2, len(rows), model.ngeom, 3))
         for instant, row in enumerate(rows):
             data.qpos[:] = self._trajectory.qpos[row]
             mujoco.mj_kinematics(model, data)
-            centres[instant] = data.geom_xpos
+            world_from_geom = data.geom_xmat.reshape(-1, 3, 3)
+            centres[instant] = data.geom_xpos + np.einsum("gij,gj->gi", world_from_geom, model.geom_aabb[:, :3])
+            halves[instant] = np.einsum("gij,gj->gi", np.abs(world_from_geom), model.geom_aabb[:, 3:])
         moves = np.ptp(centres, axis=0).max(-1) > MOTION_M
         framed = moves | np.isin(model.geom_bodyid, list(bodies))
-        points, radii = centres[:, framed], model.geom_rbound[framed][:, None]
-        low, high = (points - radii).min((0, 1)), (points + radii).max((0, 1))
-        x, y, z = ((low + high) / 2).tolist()
-        return Sphere((x, y, z), float(np.linalg.norm(high - low) / 2 + margin))
+        signs = np.array(list(product((-1, 1), repeat=3)))
+        corners = (centres[:, framed, None] + halves[:, framed, None] * signs).reshape(-1, 3)
+        directions = np.array(list(product((-1, 0, 1), repeat=3)))
+        return corners[np.unique(np.argmax(corners @ directions.T, axis=0))]
 
 
 def compile_model(model: mujoco.MjModel | Path | str) -> mujoco.MjModel:

@@ -8,7 +8,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import asdict
 from http import HTTPStatus
 
 import anyio
@@ -71,7 +70,8 @@ def _mount_files(app: FastAPI, views: ViewRegistry) -> None:
         """Answer 304 if the page already shows a model of the same shapes, so that it need not be built again."""
         try:
             view = views.get(token)
-            tag, focus = view.geometry_tag, view.focus and asdict(view.focus)
+            tag = view.geometry_tag
+            focus = None if view.focus is None else view.focus.round(3).tolist()
         except StudioError as error:
             return PlainTextResponse(str(error), 404)
         headers = {"ETag": tag, "X-Focus": json.dumps(focus), **_NO_STORE}

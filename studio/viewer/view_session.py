@@ -22,7 +22,7 @@ from studio.server.background import BackgroundTask
 from studio.server.notices import error_message
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
 from studio.viewer.depth_difference import colourise
-from studio.viewer.geometry import Sphere, free_bodies, moving_bodies, pack
+from studio.viewer.geometry import free_bodies, moving_bodies, pack
 from studio.viewer.joints import movable_joints
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError, compile_model
 from studio.viewer.photo_camera import PhotoCamera, Photograph
@@ -114,9 +114,9 @@ class ViewSession:
         return f'"{hashlib.sha256(self.geometry).hexdigest()[:32]}"'
 
     @cached_property
-    def focus(self) -> Sphere | None:
-        """What the camera frames at first; None for all objects."""
-        return self._motion.sphere_around(self._focus) if isinstance(self._motion, RecordedMotion) else None
+    def focus(self) -> np.ndarray | None:
+        """Points (N, 3), world, m, that the camera frames at first; None for all objects."""
+        return self._motion.points_around(self._focus) if isinstance(self._motion, RecordedMotion) else None
 
     def poses(self, name: str) -> np.ndarray | None:
         """Return position and quaternion wxyz of a free body over time, of shape (T, 7); None without a recording."""
