@@ -88,7 +88,9 @@ def test_a_written_check_fails_where_its_goal_is_missed_by_four_centimetres(scen
     names: dict = {}
     exec(planned.spec.checks(planned)[0], names)
     check = next(value for name, value in names.items() if name.startswith("check_"))
-    miss = planned.spec.function("green_cube", lower).miss(state)
+    make = planned.spec.function
+    assert make
+    miss = make("green_cube", lower).miss(state)
     with pytest.raises(AssertionError) if miss > 0.04 else contextlib.nullcontext():
         if miss == 0 or miss > 0.04:
             check(Ended(state))
