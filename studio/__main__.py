@@ -29,6 +29,7 @@ from studio.commands import (
     run,
     segment,
     serve,
+    sync,
     user,
     vary,
 )
@@ -52,6 +53,7 @@ COMMANDS = (
     replay_actions,
     episode,
     export,
+    sync,
     ablation,
     library,
     user,

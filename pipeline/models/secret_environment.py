@@ -23,3 +23,8 @@ def hide_secrets() -> None:
 def environment_value(name: str) -> str:
     """Return a variable of the environment, hidden or not, without surrounding white space; "" if it is not set."""
     return (os.environ.get(name) or _hidden.get(name, "")).strip()
+
+
+def hidden_variables() -> dict[str, str]:
+    """Return the hidden variables by name, for a process of our own that asks models itself."""
+    return dict(_hidden)

@@ -35,7 +35,7 @@ class FrameTask:
     options: tuple[str, ...] = ()
     """Options of `grs-studio run`."""
     bounds: Bounds = Bounds()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that its process has besides those of the process that starts it."""
 
 

@@ -17,7 +17,7 @@ from studio.batch.frames import BatchError
 from studio.batch.runner import last_stage
 
 POLL_SECONDS, ANSWER_SECONDS = 0.5, 5.0
-SENT_VARIABLES = ("GRS_", "OPENAI_API_KEY", "MUJOCO_GL", "PYOPENGL_PLATFORM", "PYTHONPATH")
+SENT_VARIABLES = ("GRS_", "MUJOCO_GL", "PYOPENGL_PLATFORM", "PYTHONPATH")
 """Beginnings of the environment variables that a frame's process needs elsewhere too."""
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipeline.models.costs.budget import spent_usd
+from pipeline.models.secret_environment import hidden_variables
 from pipeline.project import STAGES
 from studio.batch.batch_file import BatchFile, BatchItem
 from studio.batch.frame_process import Bounds, FrameProcess, FrameTask, RunningFrame, StageReport
@@ -156,7 +157,8 @@ class BatchRunner:
 
         limit = {} if ceiling_usd is None else {"GRS_CEILING_USD": f"{ceiling_usd:.6f}"}
         out = str((self.batch.folder / item.project).absolute())
-        task = FrameTask(item.frame, out, self.options, self.bounds, self._environment | limit)
+        environment = hidden_variables() | self._environment | limit
+        task = FrameTask(item.frame, out, self.options, self.bounds, environment)
         running = self._running[item.project] = self._make(task, report)
         if self._stopped.is_set():
             running.kill()

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.curation.effort import FrameEffort
+from pipeline.models import secret_environment
 from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
-from studio.batch.frame_process import Bounds
+from studio.batch.frame_process import Bounds, FrameProcess
 from studio.batch.frames import BatchError, find_frames, project_names
 from studio.batch.report import FrameReport, report_page
 from studio.batch.runner import BatchRunner, CostShares
@@ -129,6 +130,18 @@ def test_a_frame_that_takes_too_long_is_ended_with_the_reason(tmp_path):
     BatchRunner(record, [], Bounds(seconds=0.3)).run(1)
     item = only_item(tmp_path)
     assert item.state == "failed" and item.message == "it took longer than 0.3 s; --timeout gives it more"
+
+
+def test_a_frames_process_gets_the_key_that_this_process_hides_and_nobody_reads_it_in_a_task(tmp_path, monkeypatch):
+    monkeypatch.setattr(secret_environment, "_hidden", {})
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    secret_environment.hide_secrets()
+    tasks = []
+    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    monkeypatch.setattr(FrameProcess, "run", lambda self: tasks.append(self.task) or "")
+    BatchRunner(record, [], Bounds()).run(1)
+    assert "OPENAI_API_KEY" not in os.environ and tasks[0].environment["OPENAI_API_KEY"] == "sk-secret"
+    assert "sk-secret" not in repr(tasks[0])
 
 
 def test_the_cost_ceiling_holds_for_all_frames_together():
