@@ -17,4 +17,4 @@ class LibraryPage(Component):
     """
 
     folder, event_names = "library", ("decide", "changed")
-    patterns = ("fault", "form_field", "progress", "section_title", "select", "spinner", "tile")
+    patterns = ("fault", "form_field", "full_page", "progress", "section_title", "select", "spinner", "tile")

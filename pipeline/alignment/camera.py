@@ -29,6 +29,21 @@ class AlignmentError(StudioError):
     """Points, pixels or files from which no pose can be computed."""
 
 
+class AlignmentStopped(AlignmentError):
+    """A person stopped the alignment."""
+
+
+@dataclass(frozen=True, eq=False)
+class CameraClicks:
+    """Points of the world and the pixels that show them."""
+
+    points: np.ndarray
+    """Of shape (N, 3), in metres."""
+    pixels: np.ndarray
+    """Of shape (N, 2)."""
+    pixel_std: float = PIXEL_STD
+
+
 @dataclass(frozen=True, eq=False)
 class CameraAlignment:
     """A camera's pose with its uncertainty."""

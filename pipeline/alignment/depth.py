@@ -5,6 +5,7 @@ and no more than the twin deserves: an object that stands a few millimetres wron
 does a bend of the depth image. How large these shared errors are is estimated from how far the groups disagree.
 """
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,9 +14,10 @@ import mujoco
 import numpy as np
 
 from pipeline.alignment.camera import (
-    PIXEL_STD,
     ROBUST_STD,
+    AlignmentStopped,
     CameraAlignment,
+    CameraClicks,
     click_errors,
     cross_matrices,
     moved,
@@ -97,32 +99,35 @@ def shares_world(alignment: CameraAlignment, scene: Scene) -> bool:
 
 def refine_on_depth(
     alignment: CameraAlignment,
-    points_world: np.ndarray,
-    pixels: np.ndarray,
+    clicks: CameraClicks,
     frame: Frame,
     scene: Scene,
     labels: np.ndarray,
-    pixel_std: float = PIXEL_STD,
+    stop: threading.Event | None = None,
 ) -> CameraAlignment:
     """Return the pose that agrees with the clicks and with the measured depth of the table and the objects.
 
     Args:
         alignment: what `align_camera` found for these clicks.
         labels: as from `surface_labels`; the table is at z = 0.
+
+    Raises AlignmentStopped soon after `stop` is set.
     """
-    points, pixels = np.asarray(points_world, float), np.asarray(pixels, float)
+    points, pixels = clicks.points, clicks.pixels
     rays = _Rays(frame, labels, builder.compile_spec(builder.build_spec(scene)), scene)
-    std = max(pixel_std, _residual_std(alignment.residuals_px))
+    std = max(clicks.pixel_std, _residual_std(alignment.residuals_px))
     owners = np.where((labels > TABLE).any(), _owners(points, scene), TABLE)
     pose, covariance, names = alignment.world_from_camera, alignment.covariance, ()
     for gate in GATES_M:
+        if stop is not None and stop.is_set():
+            raise AlignmentStopped("Stopped.")
         tiles, objects = rays.table(pose, gate), rays.objects(pose, gate)
         if not tiles and not objects:
             return alignment
-        clicks = [_clicks(pose, points, pixels, frame, std, owners == owner) for owner in np.unique(owners)]
+        by_owner = [_clicks(pose, points, pixels, frame, std, owners == owner) for owner in np.unique(owners)]
         names = tuple(dict.fromkeys(group.name for group in (*tiles, *objects.values())))
-        loose = [group for owner, group in zip(np.unique(owners), clicks, strict=True) if owner == TABLE]
-        for owner, group in zip(np.unique(owners), clicks, strict=True):
+        loose = [group for owner, group in zip(np.unique(owners), by_owner, strict=True) if owner == TABLE]
+        for owner, group in zip(np.unique(owners), by_owner, strict=True):
             if owner > TABLE:  # clicks on an object that stands wrong are as wrong as its depth
                 objects[owner] = _sum([objects[owner], group]) if owner in objects else group
         step, covariance = _step(loose, tiles, list(objects.values()), rays.bend)

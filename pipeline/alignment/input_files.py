@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.alignment.camera import PIXEL_STD, AlignmentError
+from pipeline.alignment.camera import PIXEL_STD, AlignmentError, CameraClicks
 from pipeline.alignment.robot import RobotAlignment, ToolClick, align_robot
 from pipeline.divergence import ArmJoints, load_robot
 from pipeline.frame import Intrinsics
@@ -25,17 +24,6 @@ BASE_FORM = (
     '{"world_from_base" or "camera_from_base" or "base_from_camera": 4x4 or {"pos", "quat_wxyz"}}, or '
     '{"model": file, "clicks": [{"pixel": [u, v], "q": {joint: angle}}, ...]}'
 )
-
-
-@dataclass(frozen=True, eq=False)
-class CameraClicks:
-    """Points of the world and the pixels that show them."""
-
-    points: np.ndarray
-    """Of shape (N, 3), in metres."""
-    pixels: np.ndarray
-    """Of shape (N, 2)."""
-    pixel_std: float = PIXEL_STD
 
 
 def read_clicks(path: Path, scene: Scene) -> CameraClicks:

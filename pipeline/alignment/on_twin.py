@@ -1,13 +1,13 @@
 """The camera's pose from clicks on a photograph and on its twin, refined on the depth image."""
 
+import threading
 from collections.abc import Iterable
 
 import mujoco
 import numpy as np
 
-from pipeline.alignment.camera import AlignmentError, CameraAlignment, align_camera, project
+from pipeline.alignment.camera import AlignmentError, CameraAlignment, CameraClicks, align_camera, project
 from pipeline.alignment.depth import NOTHING, refine_on_depth, shares_world, surface_labels
-from pipeline.alignment.input_files import CameraClicks
 from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.geometry import box_corners
 from pipeline.scene import Scene
@@ -24,15 +24,23 @@ VISIBLE_M = 0.01
 
 
 def align_on_twin(
-    frame: Frame, support: Support, segments: Iterable[Segment], scene: Scene, clicks: CameraClicks
+    frame: Frame,
+    support: Support,
+    segments: Iterable[Segment],
+    scene: Scene,
+    clicks: CameraClicks,
+    stop: threading.Event | None = None,
 ) -> tuple[CameraAlignment, CameraAlignment]:
-    """Return the camera from the clicks alone, and refined on the depth image. Raises AlignmentError."""
+    """Return the camera from the clicks alone, and refined on the depth image.
+
+    Raises AlignmentError, AlignmentStopped soon after `stop` is set.
+    """
     guess = np.asarray(scene.world_from_camera)
     alone = align_camera(clicks.points, clicks.pixels, frame.intrinsics, guess, clicks.pixel_std)
     labels = surface_labels(frame, support, segments, scene)
     if not shares_world(alone, scene):
         labels = np.where(labels > 0, NOTHING, labels)
-    return alone, refine_on_depth(alone, clicks.points, clicks.pixels, frame, scene, labels, clicks.pixel_std)
+    return alone, refine_on_depth(alone, clicks, frame, scene, labels, stop)
 
 
 class TwinSurface:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from pipeline.alignment.camera import project
-from pipeline.alignment.input_files import CameraClicks
+from pipeline.alignment.camera import CameraClicks, project
 from pipeline.frame import Frame
 from pipeline.geometry import transform
 from pipeline.scene import Scene
@@ -27,38 +26,38 @@ def draw_overlay(
     clicks: CameraClicks,
     world_from_base: np.ndarray | None = None,
 ) -> bytes:
-    """Return `overlay_image` as PNG."""
-    image = overlay_image(frame, scene, panels, clicks, world_from_base)
-    return cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes()
-
-
-def overlay_image(
-    frame: Frame,
-    scene: Scene,
-    panels: Sequence[tuple[str, np.ndarray]],
-    clicks: CameraClicks,
-    world_from_base: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return the photograph with the twin as each camera would see it, one panel beside the other, (H, W, 3), uint8.
-
-    A cross is a click, a ring the point that was meant. The robot's base shows its axes.
+    """Return `overlay_picture` of each camera, one beside the other under its caption, as PNG.
 
     Args:
         panels: caption and world_from_camera (4, 4) of each.
     """
-    model = builder.compile_spec(builder.build_spec(scene))
     drawn = []
     for caption, camera in panels:
-        picture = frame.rgb.copy()
-        bodies, _ = raycast_image(model, frame.intrinsics, camera)
-        picture[_edges(bodies)] = OUTLINE_RGB
-        _draw_clicks(picture, project(camera, clicks.points, frame.intrinsics), clicks.pixels)
-        if world_from_base is not None:
-            _draw_axes(picture, frame, camera, world_from_base)
+        picture = overlay_picture(frame, scene, camera, clicks, world_from_base)
         title = np.zeros((MARGIN_PX, picture.shape[1], 3), np.uint8)
         cv2.putText(title, caption, (6, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA)
         drawn.append(np.concatenate([title, picture]))
-    return np.concatenate(drawn, 1)
+    return cv2.imencode(".png", cv2.cvtColor(np.concatenate(drawn, 1), cv2.COLOR_RGB2BGR))[1].tobytes()
+
+
+def overlay_picture(
+    frame: Frame, scene: Scene, camera: np.ndarray, clicks: CameraClicks, world_from_base: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the photograph with the twin's outlines as a camera would see it, of shape (H, W, 3), uint8.
+
+    A cross is a click, a ring the point that was meant. The robot's base shows its axes.
+
+    Args:
+        camera: world_from_camera, of shape (4, 4).
+    """
+    model = builder.compile_spec(builder.build_spec(scene))
+    picture = frame.rgb.copy()
+    bodies, _ = raycast_image(model, frame.intrinsics, camera)
+    picture[_edges(bodies)] = OUTLINE_RGB
+    _draw_clicks(picture, project(camera, clicks.points, frame.intrinsics), clicks.pixels)
+    if world_from_base is not None:
+        _draw_axes(picture, frame, camera, world_from_base)
+    return picture
 
 
 def _edges(bodies: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import { t } from "/static/studio/texts.js";
 
 const MIN_PAIRS = 4,
   GOOD_PAIRS = 6,
-  OVERLAY_TITLE = t("The twin's outlines over the photograph, before and after");
+  OVERLAY_TITLES = [t("Before: the twin's outlines by its own camera"), t("After: by the aligned camera")];
 const largest = (values) => Math.max(...values);
 
 export default function mount({ element, trigger, server }) {
@@ -34,13 +34,13 @@ export default function mount({ element, trigger, server }) {
     hint = h("p.hint", { role: "status" }),
     list = h("ol.pairs"),
     resultElement = h("div.result"),
-    overlayElement = h("figure.overlay-figure");
+    overlayElement = h("div.overlays");
   const alignButton = h("button.studio-button.primary", { "data-act": "align", onclick: align }, t("Align"));
   const page = h(
-    "section.align-page",
+    "section.full-page",
     { hidden: true, role: "dialog", "aria-label": t("Align the camera") },
     h(
-      "div.align-head",
+      "div.full-page-head",
       {},
       h("h2", {}, t("Align the camera")),
       hint,
@@ -52,10 +52,10 @@ export default function mount({ element, trigger, server }) {
       ),
     ),
     h(
-      "div.align-body",
+      "div.full-page-body",
       {},
       h("div.pictures", {}, photo.element, twin.element, overlayElement),
-      h("aside.align-side", {}, errorElement, list, resultElement),
+      h("aside.full-page-side", {}, errorElement, list, resultElement),
     ),
   );
   const openButton = h(
@@ -89,12 +89,17 @@ export default function mount({ element, trigger, server }) {
   async function align() {
     const request = ++asked;
     showError("");
-    fill(resultElement, h("p", {}, h("i.spin"), ` ${t("Computing the camera")} `));
+    fill(
+      resultElement,
+      h("p", { role: "status" }, h("i.spin"), ` ${t("Computing the camera")} `),
+      h("button.studio-button", { "data-act": "stop", onclick: () => ask({ kind: "stop" }) }, t("■ Stop")),
+    );
     alignButton.disabled = true;
     const answer = await ask({ kind: "align", pairs: pairs.map((pair) => ({ pixel: pair.pixel, world: pair.world })) });
     if (request !== asked) return draw();
-    found = showError(answer.error) ? null : answer;
+    found = showError(answer.error) || answer.stopped ? null : answer;
     draw();
+    if (answer.stopped) fill(resultElement, h("p", { role: "status" }, t("Stopped.")));
   }
 
   function take() {
@@ -128,14 +133,18 @@ export default function mount({ element, trigger, server }) {
     fill(resultElement, found && result(found));
     fill(
       overlayElement,
-      found && [
-        h("figcaption", {}, OVERLAY_TITLE),
+      found?.overlays.map((picture, i) =>
         h(
-          "a",
-          { href: found.overlay, target: "_blank", title: t("Open the picture") },
-          h("img.overlay", { src: found.overlay, alt: OVERLAY_TITLE }),
+          "figure",
+          {},
+          h("figcaption", {}, OVERLAY_TITLES[i]),
+          h(
+            "a",
+            { href: picture, target: "_blank", title: t("Open the picture") },
+            h("img.overlay", { src: picture, alt: OVERLAY_TITLES[i] }),
+          ),
         ),
-      ],
+      ),
     );
   }
 

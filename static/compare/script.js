@@ -178,7 +178,7 @@ export default function mount({ element, server, upload }) {
   fill(
     root,
     h(
-      "div.compare-head",
+      "div.full-page-head",
       {},
       h("h2", {}, t("Compare")),
       summaryElement,
@@ -192,11 +192,11 @@ export default function mount({ element, server, upload }) {
       ),
     ),
     h(
-      "div.compare-body",
+      "div.full-page-body",
       {},
       stageElement,
       h(
-        "aside.side",
+        "aside.full-page-side",
         {},
         sources.element,
         h("div.actions", {}, h("label.align", {}, t("Align"), menu), compareButton),

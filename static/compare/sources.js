@@ -117,7 +117,7 @@ export class Sources {
       });
     const input = (label, more) =>
       h(
-        "label.studio-button",
+        "label.studio-button.file-button",
         {},
         label,
         h("input.hidden-input", {

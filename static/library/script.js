@@ -279,7 +279,7 @@ export default function mount({ element, trigger, server, upload }) {
   fill(
     root,
     h(
-      "div.library-head",
+      "div.full-page-head",
       {},
       h("h2", {}, t("Library")),
       countElement,
@@ -306,7 +306,7 @@ export default function mount({ element, trigger, server, upload }) {
     jobs.element,
     packs.element,
     h(
-      "div.library-body",
+      "div.full-page-body",
       {},
       filters.element,
       h("div.middle", {}, hintElement, grid.element, emptyElement),

@@ -2,11 +2,12 @@
 
 from components.adjuster import Adjuster
 from components.camera_aligner import CameraAligner
+from components.robot_aligner import RobotAligner
 from components.steps import FitTable
 from components.viewer import Viewer, viewer_value
 from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
-from studio.scene import adjustments, camera_alignment
+from studio.scene import adjustments, camera_alignment, robot_alignment
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
@@ -17,6 +18,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
     table = FitTable()
     aligner = CameraAligner(answer=camera_alignment.endpoint(shell.sessions))
+    robot_aligner = RobotAligner(answer=robot_alignment.endpoint(shell.sessions))
 
     def twin(session: Session | None) -> dict:
         return viewer_value(content.twin(session), **viewer_labels(session)) if session else viewer_value(None)
@@ -28,3 +30,5 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(table, fit_table)
     shell.show(aligner, camera_alignment.aligner_record)
     shell.on_message(aligner.take, camera_alignment.take_alignment)
+    shell.show(robot_aligner, camera_alignment.aligner_record)
+    shell.on_message(robot_aligner.take, robot_alignment.take_alignment)

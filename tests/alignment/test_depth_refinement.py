@@ -1,5 +1,6 @@
 """Depth makes a clicked pose exact, whatever the clicks say wrong, and a wrong twin makes it less certain."""
 
+import threading
 from dataclasses import replace
 
 import drawn_scene as make
@@ -7,7 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from pipeline.alignment import CameraAlignment, align_camera, refine_on_depth, shares_world
+from pipeline.alignment import (
+    AlignmentStopped,
+    CameraAlignment,
+    CameraClicks,
+    align_camera,
+    refine_on_depth,
+    shares_world,
+)
 from pipeline.alignment.camera import difference, project
 from pipeline.frame import Frame
 from pipeline.geometry import Pose, box_corners, transform
@@ -34,7 +42,9 @@ def clicks_on(scene: Scene, camera: np.ndarray, random: np.random.Generator) -> 
     return points, project(camera, points, K) + random.normal(0, 2, (6, 2))
 
 
-def refined(scene: Scene, real: Scene, random: np.random.Generator) -> tuple[CameraAlignment, CameraAlignment]:
+def refined(
+    scene: Scene, real: Scene, random: np.random.Generator, stop: threading.Event | None = None
+) -> tuple[CameraAlignment, CameraAlignment]:
     """Return the camera of the real scene from noisy clicks on the twin, alone and with noisy depth."""
     photograph, support, segments = make.photograph(real)
     noisy = photograph.depth + random.normal(0, 0.001, photograph.depth.shape) * (photograph.depth > 0)
@@ -44,7 +54,7 @@ def refined(scene: Scene, real: Scene, random: np.random.Generator) -> tuple[Cam
     points, clicks = clicks_on(scene, np.asarray(real.world_from_camera), random)
     alone = align_camera(points, clicks, K, np.asarray(scene.world_from_camera))
     frame = Frame(photograph.rgb, noisy.astype(np.float32), K)
-    return alone, refine_on_depth(alone, points, clicks, frame, scene, labels)
+    return alone, refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels, stop)
 
 
 def seen_from(scene: Scene, random: np.random.Generator) -> Scene:
@@ -62,6 +72,13 @@ def test_six_noisy_clicks_and_depth_give_the_planted_pose_within_a_third_of_a_de
         held += step @ np.linalg.solve(found.covariance, step) < chi2.ppf(0.99, 6)
     assert held >= count - 2
     assert found.evidence == ("clicks", "table", "box", "brick", "can")
+
+
+def test_a_refinement_that_is_stopped_ends_without_a_pose(scene):
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(AlignmentStopped):
+        refined(scene, scene, np.random.default_rng(0), stop)
 
 
 def test_objects_that_stand_elsewhere_than_in_the_twin_widen_the_uncertainty(scene):

@@ -1,6 +1,8 @@
 """The robot's base from clicks on its tool at known joint angles, and from files."""
 
 import json
+import threading
+from pathlib import Path
 
 import drawn_scene as make
 import numpy as np
@@ -8,8 +10,9 @@ import pytest
 from planted_robot import ARM_XML, JOINTS, tool_in_base
 from scipy.spatial.transform import Rotation
 
-from pipeline.alignment import AlignmentError, ToolClick, align_robot, read_robot_base
+from pipeline.alignment import AlignmentError, AlignmentStopped, ToolClick, align_robot, read_robot_base
 from pipeline.alignment.camera import project
+from pipeline.alignment.isolated_base import read_robot_base_isolated
 from pipeline.geometry import transform
 
 K, CAMERA = make.CAMERA, make.camera_pose((0.0, -1.4, 1.0), (0.0, 0.0, 0.2))
@@ -104,3 +107,39 @@ def test_a_wrong_file_is_named_in_one_line(tmp_path, reason):
     with pytest.raises(AlignmentError, match=reason) as error:
         read_robot_base(tmp_path / "base.json", CAMERA, K)
     assert "\n" not in str(error.value)
+
+
+def clicks_file(folder: Path, base: np.ndarray) -> Path:
+    (folder / "arm.xml").write_text(ARM_XML)
+    rows = [
+        {"pixel": c.pixel.tolist(), "depth": c.depth, "q": dict(zip(JOINTS, q.tolist(), strict=True))}
+        for c, q in zip(clicks_at(base, POSTURES[:2], depth=True), POSTURES, strict=False)
+    ]
+    (folder / "clicks.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
+    return folder / "clicks.json"
+
+
+def test_files_of_someone_else_give_the_same_base_in_a_confined_process(tmp_path):
+    base = planted_base(3)
+    path = clicks_file(tmp_path, base)
+    here = read_robot_base(path, CAMERA, K)
+    found = read_robot_base_isolated(path, CAMERA, K, threading.Event())
+    assert np.abs(found.world_from_base - base).max() < 1e-4
+    assert found.covariance is not None and here.covariance is not None
+    assert np.allclose(found.world_from_base, here.world_from_base)
+    assert np.allclose(found.covariance, here.covariance)
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(AlignmentStopped):
+        read_robot_base_isolated(path, CAMERA, K, stopped)
+
+
+def test_a_foreign_file_that_names_a_model_elsewhere_is_refused_in_one_line(tmp_path):
+    (tmp_path / "inner").mkdir()
+    path = clicks_file(tmp_path, planted_base(3))
+    moved = tmp_path / "inner" / "clicks.json"
+    moved.write_text(path.read_text().replace("arm.xml", "../arm.xml"))
+    assert read_robot_base(moved, CAMERA, K).covariance is not None, "the model can be read from outside the process"
+    with pytest.raises(AlignmentError) as refused:
+        read_robot_base_isolated(moved, CAMERA, K, threading.Event())
+    assert "\n" not in str(refused.value)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from pipeline.alignment import CameraAlignment, align_camera, refine_on_depth, surface_labels
+from pipeline.alignment import CameraAlignment, CameraClicks, align_camera, refine_on_depth, surface_labels
 from pipeline.alignment.camera import AlignmentError, difference, project
 from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry import Pose, box_corners, transform
@@ -155,7 +155,9 @@ def planted(projects: Sequence[Project], cases: int, random: np.random.Generator
             continue
         frame = Frame(np.zeros((*depth.shape, 3), np.uint8), depth, k)
         results[f"clicks{wrong}"].add(alone, camera)
-        results[f"clicks and depth{wrong}"].add(refine_on_depth(alone, points, clicks, frame, scene, labels), camera)
+        results[f"clicks and depth{wrong}"].add(
+            refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels), camera
+        )
     print(*(one.line() for one in results.values() if one.rows), f"refused: {refused}", sep="\n", flush=True)
 
 
@@ -174,7 +176,7 @@ def measured(projects: Sequence[Project], cases: int, random: np.random.Generato
             refused += 1
             continue
         labels = surface_labels(frame, opened.support, segments, scene)
-        refined = refine_on_depth(alone, points, clicks, frame, scene, labels)
+        refined = refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels)
         results["clicks"].add(alone, camera)
         results["clicks and depth"].add(refined, camera)
     print(*(one.line() for one in results.values() if one.rows), f"refused: {refused}", sep="\n", flush=True)

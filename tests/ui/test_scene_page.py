@@ -2,11 +2,15 @@
 the photograph in every mode."""
 
 import io
+import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
-from app_page import LONG, OpenProject, open_tab, undo_button
+from app_page import LONG, OpenProject, open_tab, screenshot, undo_button
 from playwright.sync_api import Frame, Locator, Page, expect
 
 SCENE, OBJECT = "stack", 2
@@ -160,9 +164,55 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
         expect(align).to_be_enabled() if number >= 4 else expect(align).to_be_disabled()
     align.click()
     expect(dialog.locator("[data-result=uncertainty]")).to_contain_text("Standard deviation", timeout=LONG)
-    expect(dialog.locator(".overlay")).to_be_visible()
+    expect(dialog.locator(".overlays figcaption")).to_have_text(
+        ["Before: the twin's outlines by its own camera", "After: by the aligned camera"]
+    )
     assert scene.kinds == []
     dialog.get_by_role("button", name="Use this camera").click()
     expect(dialog).to_be_hidden()
     expect(undo_button(page)).to_be_enabled(timeout=LONG)
     assert scene.kinds == ["camera_pose"]
+
+
+def test_the_robots_base_is_aligned_by_a_hand_eye_file_and_seen_before_it_is_taken(scene: OpenProject, tmp_path: Path):
+    page, calibration = scene.page, tmp_path / "hand_eye.json"
+    calibration.write_text(json.dumps({"world_from_base": {"pos": [0.1, -0.2, 0.05], "quat_wxyz": [1, 0, 0, 0]}}))
+    page.locator("[data-act=open-robot-alignment]").click()
+    dialog = page.get_by_role("dialog", name="Align the robot")
+    align = dialog.get_by_role("button", name="Align", exact=True)
+    align.click()
+    expect(dialog.get_by_role("alert")).to_be_visible(timeout=LONG)
+    dialog.locator("[data-file=base]").set_input_files(calibration)
+    align.click()
+    expect(dialog.locator("[data-result=base]")).to_have_text(
+        "The base stands at x 0.100, y -0.200, z 0.050 m.", timeout=LONG
+    )
+    expect(dialog.get_by_role("alert")).to_be_hidden()
+    expect(dialog.locator(".overlay")).to_be_visible()
+    screenshot(page, "robot_alignment")
+    before = scene.kinds
+    dialog.get_by_role("button", name="Use this base").click()
+    expect(dialog).to_be_hidden()
+    expect(undo_button(page)).to_be_enabled(timeout=LONG)
+    assert scene.kinds == [*before, "robot_base"]
+
+
+def test_a_photograph_of_another_camera_is_refused_and_clicks_need_joint_angles(scene: OpenProject, tmp_path: Path):
+    page, other, model = scene.page, tmp_path / "other.png", tmp_path / "arm.xml"
+    other.write_bytes(cv2.imencode(".png", np.zeros((10, 10, 3), np.uint8))[1].tobytes())
+    model.write_text("<mujoco/>")
+    page.locator("[data-act=open-robot-alignment]").click()
+    dialog = page.get_by_role("dialog", name="Align the robot")
+    expect(dialog.locator(".click-picture img")).to_be_visible(timeout=LONG)
+    dialog.locator("[data-file=photo]").set_input_files(other)
+    expect(dialog.get_by_role("alert")).to_contain_text("other.png has another size")
+    expect(dialog.locator(".click-picture")).to_have_count(1)
+    dialog.locator("[data-file=base]").set_input_files(model)
+    dialog.locator(".click-picture").click()
+    dialog.get_by_role("button", name="Align", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Give the joint angles of each photograph", timeout=LONG)
+    dialog.get_by_label("Joint angles (rad): Photograph").fill("shoulder=0.4 elbow=-1.2")
+    dialog.get_by_role("button", name="Align", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("arm.xml", timeout=LONG)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
