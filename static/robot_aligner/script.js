@@ -1,7 +1,7 @@
 // Aligns the robot's base: a file, or clicks on its gripper in photographs of one camera. The result is looked at before
 // it is taken. See components/robot_aligner.py.
 import { ClickPicture } from "/static/camera_aligner/click_picture.js";
-import { filesOfInput } from "/static/library/uploads.js";
+import { filesOfInput } from "/static/studio/dropped_files.js";
 import { fill, h } from "/static/studio/dom.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";

@@ -1,6 +1,7 @@
 """Scripts of the components that compute: run by node, without a browser."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -84,3 +85,18 @@ def test_masks_and_run_lengths_are_the_same_in_both_languages(node: Callable[[st
     )
     assert result["areas"] == [int(mask.sum()) for mask in masks]
     assert all((decode_rle(back) == mask).all() for back, mask in zip(result["back"], masks, strict=True))
+
+
+def test_a_script_imports_only_names_that_the_other_file_exports():
+    missing = []
+    for script in STATIC.rglob("*.js"):
+        if "vendor" in script.parts:
+            continue
+        for names, path in re.findall(r'import\s*{([^}]*)}\s*from\s*"/static/([^"]+)"', script.read_text()):
+            other = STATIC / path
+            source = other.read_text() if other.exists() else ""
+            exported = set(re.findall(r"export (?:async )?(?:function\*?|const|let|class) (\w+)", source))
+            exported |= set(re.findall(r"\w+", " ".join(re.findall(r"export {([^}]*)}", source))))
+            wanted = {name.split(" as ")[0].strip() for name in names.split(",") if name.strip()}
+            missing += [f"{script.relative_to(STATIC)}: {name} of {path}" for name in sorted(wanted - exported)]
+    assert not missing
