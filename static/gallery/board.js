@@ -291,7 +291,7 @@ export class ProjectBoard {
         : t("{total} of {all} projects", { total: total.toLocaleString(), all: all.toLocaleString() });
     this.drawFilters(facets);
     const { size } = this.selected;
-    this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review least sure first");
+    this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review lowest confidence first");
     fill(
       this.list,
       !projects.length && all

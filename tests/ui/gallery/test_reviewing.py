@@ -37,7 +37,7 @@ def test_ten_frames_are_reviewed_by_keyboard_alone(studio: Studio, ready_project
     page.get_by_label("Search projects").focus()
     page.keyboard.type("table_")
     expect(page.locator(".board .project")).to_have_count(COUNT)
-    page.get_by_role("button", name="Review least sure first").focus()
+    page.get_by_role("button", name="Review lowest confidence first").focus()
     page.keyboard.press("Enter")
     bar = page.locator(".review-queue")
     frame_is(bar, 1)
