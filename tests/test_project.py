@@ -1,4 +1,6 @@
-"""An open project: which round counts, masks on disk, and damaged files."""
+"""An open project: which round counts, masks on disk, threads, and damaged files."""
+
+from threading import Thread
 
 import drawn_scene as make
 import numpy as np
@@ -94,3 +96,19 @@ def test_a_damaged_file_is_ignored_or_reported_in_one_line(name, read, bad, proj
         read(Project.open(project.folder))
     except StudioError as error:
         assert str(error) and "\n" not in str(error)
+
+
+def test_threads_that_ask_for_the_same_key_do_not_wait_for_each_other_forever(project):
+    drawing = Thread(target=lambda: project.frame_key, daemon=True)
+
+    def prepare():
+        with project._lock:
+            drawing.start()
+            drawing.join(0.2)  # it waits for the lock, perhaps with one of its own
+            assert project.key("rounds") != project.key("task")
+
+    preparing = Thread(target=prepare, daemon=True)
+    preparing.start()
+    preparing.join(10)
+    drawing.join(10)
+    assert not preparing.is_alive() and not drawing.is_alive()

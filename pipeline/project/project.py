@@ -6,7 +6,6 @@ The layout of the folder is given in docs/architecture.md, "Project folder". Oth
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +51,7 @@ class Project(ProjectFolder):
         self._keys, self._masks = StageKeys(self._log), ProjectMasks(self.folder)
         self._frame: tuple[list[Decision], Frame] | None = None
         self._original_frame: Frame | None = None
+        self._picture_key = ""
 
     # ------------------------------------------------------------------ opening
 
@@ -252,11 +252,10 @@ class Project(ProjectFolder):
         """Hash of colour, depth and the current camera."""
         decided = self._log.of_kinds("camera_pose")[-1:]
         pose = [d.data["world_from_camera"] for d in decided]
+        with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
+            if not self._picture_key:
+                self._picture_key = digest(self.original_frame.rgb, self.original_frame.depth)
         return digest(self._picture_key, self.frame.intrinsics.matrix, *pose)
-
-    @cached_property
-    def _picture_key(self) -> str:
-        return digest(self.original_frame.rgb, self.original_frame.depth)
 
     def made_with(self, stage: Stage) -> str | None:
         """Return the name of the segmenter, library or model that made the result; None before the stage ran."""
