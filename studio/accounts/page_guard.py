@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.block_function import BlockFunction
 
+from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
 from studio.server.notices import show_notice
+from studio.texts import t
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -34,6 +36,17 @@ class GuardedPage(gr.Blocks):
 
     act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)
     """Works for the person of a login from now on, and returns their role; None for a login that no longer holds."""
+
+    @property
+    def auth_message(self) -> str:
+        """The message of the login page, which Gradio reads for each person who has to log in."""
+        message = t("After five wrong passwords, wait a few minutes before you try again.")
+        ended = t("The link by which you came has expired or was revoked.")
+        return f"{ended} {message}" if visit_has_ended.get() else message
+
+    @auth_message.setter
+    def auth_message(self, message: str | None) -> None:
+        """Ignore Gradio's own, which is the same for everybody."""
 
     async def process_api(
         self, block_fn: BlockFunction | int, inputs: list[Any], state: Any = None, request: Any = None, **options: Any

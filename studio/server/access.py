@@ -93,7 +93,9 @@ class Access:
         return role
 
     def credential_of(self, user: str | None) -> str:
-        """Return a text that changes with the user's password, so that a new password ends older logins."""
+        """Return a text that changes with a password, or when a visitor's link ends: older logins then end."""
+        if self.links and user and (link := self.links.of_visitor(user)):
+            return link.digest
         found = self.users.find(user) if self.users and user else None
         return found.password if found else ""
 

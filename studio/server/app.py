@@ -85,7 +85,6 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
         page,
         path="/",
         auth=access.authenticate if access.needs_login else None,
-        auth_message="After five wrong passwords, wait a few minutes before you try again.",
         theme=theme(),
         css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
         js="() => document.body.classList.remove('dark')",

@@ -9,6 +9,7 @@ tests/studio/server/test_gradio_internals.py fails when one of them changes.
 """
 
 import secrets
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from fastapi import FastAPI
 from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
+from studio.accounts.links import VISITOR, visit_has_ended
+
+MAX_ENDED_VISITS = 1000
+"""Visits whose end is remembered, to say so."""
 LOGIN_COOKIES = ("access-token-{}", "access-token-unsecure-{}")
 
 
@@ -52,18 +57,20 @@ def log_in(app: FastAPI, user: str) -> tuple[str, str]:
 
 
 class ValidLogins:
-    """Forgets logins that were made with an earlier password of their user."""
+    """Forgets logins that were made with an earlier password of their user, or by a link that has ended."""
 
     def __init__(self, credential_of: Callable[[str | None], str]):
         self._credential_of = credential_of
         self._credentials: dict[str, tuple[str, str]] = {}
         """User and credential when a cookie's token was first used, by the token."""
+        self._ended_visits: deque[str] = deque(maxlen=MAX_ENDED_VISITS)
+        """Tokens of visitors whose link has ended."""
 
     def user_of(self, app: FastAPI, connection: HTTPConnection) -> str | None:
-        """Return the name of the person who logged in with a password that still holds, else None."""
+        """Return the name of the person whose login still holds, else None; note whether it was a visit that ended."""
         mounted = gradio_app(app)
-        for name in LOGIN_COOKIES:
-            token = connection.cookies.get(name.format(mounted.cookie_id), "")
+        tokens = [connection.cookies.get(name.format(mounted.cookie_id), "") for name in LOGIN_COOKIES]
+        for token in tokens:
             user = mounted.tokens.get(token)
             if user is None:
                 continue
@@ -72,6 +79,9 @@ class ValidLogins:
                 return user
             mounted.tokens.pop(token, None)
             self._credentials.pop(token, None)
+            if user.startswith(VISITOR):
+                self._ended_visits.append(token)
+        visit_has_ended.set(any(token in self._ended_visits for token in tokens))
         return None
 
 

@@ -133,6 +133,9 @@ def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: SimpleNames
                 changed["links"][-1]["expires"] = time.time() - 1
                 links._file.path.write_text(json.dumps(changed) if end == "expired" else "{")
             assert (await http.get("/config")).status_code == 401
+            page = (await http.get("/", params={"project": "one"})).text
+            assert '"auth_required":true' in page and "has expired or was revoked" in page
+            assert '"auth_required":true' in (first := (await late.get("/")).text) and "was revoked" not in first
             answer = await late.get(f"/link/{token}")
             assert answer.status_code == 404 and "expired" in answer.text and "set-cookie" not in answer.headers
             links._file.path.write_text(kept)

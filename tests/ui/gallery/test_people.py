@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_page import LONG, rows
+from app_page import LONG, rows, screenshot
 from playwright.sync_api import Browser, Page, expect
 from studio_process import Studio
 from watched_page import TIMEOUT
@@ -76,6 +76,8 @@ def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(stud
     visitor.wait_for_timeout(1000)  # the list of links shows at once what the server then does
     assert not visitor.context.request.get(f"{studio.address}thumbnail/project/table").ok
     visitor.reload()
-    expect(visitor.locator(".object-list .row")).to_have_count(0)
+    expect(visitor.get_by_label("password")).to_be_visible()
+    expect(visitor.get_by_text("The link by which you came has expired or was revoked.")).to_be_visible()
+    screenshot(visitor, "ended_link")
     for page in (lou, ada, visitor):
         page.context.close()
