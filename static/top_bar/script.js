@@ -1,7 +1,7 @@
 import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
-import { mayWork, user } from "/static/studio/account.js";
+import { mayWork, role, user } from "/static/studio/account.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
@@ -80,6 +80,12 @@ export default function mount({ element, trigger }) {
     { "aria-label": t("Language"), title: t("Language"), onchange: ({ target }) => chooseLanguage(target.value) },
     Object.entries(languages).map(([code, name]) => h("option", { value: code, selected: code === language }, name)),
   );
+  // Nothing in a studio without logins, and for those who came by a link. The address is relative: of the studio's path.
+  const logout = user &&
+    role !== "visit" && [
+      h("span.user", {}, user),
+      h("a.log-out.opens", { href: "logout", title: t("End all logins of {user}", { user }) }, t("Log out")),
+    ];
   const button = (kind, icon, name, keys) =>
     h(
       `button.studio-button.plain${pending?.kind === kind ? ".on" : ""}`,
@@ -163,6 +169,7 @@ export default function mount({ element, trigger }) {
           ),
         ),
         languageMenu,
+        logout,
       ),
     );
   }

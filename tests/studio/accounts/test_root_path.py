@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx
 import pytest
 from page_client import connect, open_page
 from path_proxy import published
@@ -76,6 +77,31 @@ def test_a_link_leads_to_its_project_through_the_proxy(proxied: SimpleNamespace)
             assert (await http.get("/account.json")).json()["role"] == "visit"
 
     run(steps())
+
+
+def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: SimpleNamespace):
+    async def steps() -> None:
+        async with (
+            logged_in(proxied, "will") as http,
+            logged_in(proxied, "will") as other,
+            logged_in(proxied, "lou") as lou,
+        ):
+            before = dict(http.cookies)
+            answer = await http.get("/logout")
+            assert answer.is_redirect and answer.headers["location"].rstrip("/") == proxied.address
+            assert before and not dict(http.cookies)
+            http.cookies.update(before)
+            for ended in (http, other):
+                assert (await ended.get("/config")).status_code == 401
+            assert (await lou.get("/config")).status_code == 200
+            assert (await logged_out(http)).status_code == 403
+
+    run(steps())
+
+
+async def logged_out(http: httpx.AsyncClient) -> httpx.Response:
+    """Ask for the end of a login as a page of another site does."""
+    return await http.get("/logout", headers={"origin": "https://other.example", "sec-fetch-site": "cross-site"})
 
 
 def test_the_path_without_its_slash_leads_to_the_page(proxied: SimpleNamespace):
