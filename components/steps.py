@@ -108,6 +108,15 @@ class RoundTimeline(Component):
     patterns = ("code", "fault", "form_field", "spinner", "tabs")
 
 
+class ConditionTable(Component):
+    """Value: {studies: [{name, title, success: {successes, count, low, high}, factors, failures: [{id, reward, reason,
+    values}]}], watched: {study, id} or null}. Event: `watch` {study, id}, or {} to end it.
+    """
+
+    folder, event_names = "condition_table", ("watch",)
+    patterns = ("section_title",)
+
+
 class Results(Component):
     """Value: {solved, sentence, seeds: [{seed, reward, success, crash, why}], robots: [{name, title, note, chosen}],
     busy, video, failure: {video, seed, instant}, exports: [{name, address}], stages: [{stage, state, source}],

@@ -47,13 +47,13 @@ def by_policy(trials: PolicyTrials, project_dir: Path, program: Program, sandbox
         env = TwinEnv(render_mode="rgb_array" if trials.images else None, folder=start)
         try:
             policy = open_policy(trials.policy, start, action_count(env))
-            outcome, _ = run_policy(env, policy, SEED, trials.seconds)
+            outcome, rollout = run_policy(env, policy, SEED, trials.seconds)
         except UnstableError as error:  # the policy pressed too hard: its failure, not the machinery's
             return Outcome(id, False, 0.0, str(error))
         finally:
             env.close()
         reason = "" if outcome.success else f"{outcome.share:.0%} of the goals met after {outcome.seconds:.0f} s"
-        return Outcome(id, outcome.success, outcome.share, reason)
+        return Outcome(id, outcome.success, outcome.share, reason, rollout)
 
     return perform
 

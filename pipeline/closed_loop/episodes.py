@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.closed_loop.policies import Policy, checked_actions
-from pipeline.divergence import Episode
-from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.solving import Rollout
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def action_count(env: TwinEnv) -> int:
     return len(env.world.model.actuator_ctrlrange)
 
 
-def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, Episode]:
+def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, Rollout]:
     """Let a policy control the robot until the task is solved, for so many simulated seconds at most.
 
     With the render mode "rgb_array" the policy sees the picture, too. Raises PolicyError.
@@ -56,5 +55,4 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tup
         commands.append(data.ctrl.copy())
     outcome = PolicyOutcome(layout, bool(info["success"]), float(info["share"]), best, times[-1])
     xml = (Path(env.folder) / "scene" / f"layout_{layout:03d}.xml").read_text(encoding="utf-8")
-    motion = np.array(times), np.array(qpos), np.array(commands)
-    return outcome, rollout_episode(*motion, xml, (), f"policy on layout {layout}")
+    return outcome, Rollout(layout, np.array(times), np.array(qpos), np.array(commands), xml)

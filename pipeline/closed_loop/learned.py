@@ -2,16 +2,28 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from pipeline.learning.chain import TaskLearner
-from pipeline.learning.evaluation import Chain
+from pipeline.learning.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, read_subtasks
+from pipeline.learning.subtask_world import RATE
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.physics import UnstableError
+from pipeline.simulation.physics import TIMESTEP, UnstableError
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.solving import Rollout
 from pipeline.variation import Outcome, Perform
+
+
+def _rollout(played: ChainEpisode, layouts: Layouts) -> Rollout:
+    """Return what the policies did, at the rate at which they act."""
+    qpos = np.concatenate([one.qpos for one in played.episodes])
+    actions = np.concatenate([np.concatenate([one.actions, one.actions[-1:]]) for one in played.episodes])
+    times = np.arange(len(qpos)) * RATE.steps * TIMESTEP
+    return Rollout(played.layout, times, qpos, actions, layouts.world().xml)
 
 
 def by_learned_policies(project_dir: Path, program: Program, sandbox: Sandbox) -> Perform:
@@ -41,6 +53,6 @@ def by_learned_policies(project_dir: Path, program: Program, sandbox: Sandbox) -
             return Outcome(id, False, 0.0, str(error))
         failed = subtasks[len(played.episodes) - 1]
         reason = f"{failed.name} failed" if not played.episodes[-1].success else "the goals did not hold at the end"
-        return Outcome(id, played.solved, played.share, "" if played.solved else reason)
+        return Outcome(id, played.solved, played.share, "" if played.solved else reason, _rollout(played, layouts))
 
     return perform

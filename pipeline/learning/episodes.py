@@ -33,6 +33,8 @@ class Episode:
     """The state at its end."""
     actions: np.ndarray
     """Of shape (steps, A)."""
+    qpos: np.ndarray
+    """Before the first step and after each, of shape (steps + 1, nq)."""
 
 
 def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
@@ -48,15 +50,17 @@ def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: b
 
 def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
     """Return the episode that has just begun with an observation, played to its end."""
-    total, actions, done, info = 0.0, [], False, {}
+    total, actions, qpos, done, info = 0.0, [], [env.world.data.qpos.copy()], False, {}
     while not done:
         actions.append(policy.act(observation, explore))
         observation, reward, ended, cut_off, info = env.step(actions[-1])
+        qpos.append(env.world.data.qpos.copy())
         total += reward
         done = ended or cut_off
     return Episode(
-        info["layout"], info["success"], total, len(actions), info["terms"], env.world.snapshot(), np.array(actions)
-    )
+        info["layout"], info["success"], total, len(actions), info["terms"], env.world.snapshot(), np.array(actions),
+        np.array(qpos),
+    )  # fmt: skip
 
 
 def success_rate(episodes: Sequence[Episode]) -> float:

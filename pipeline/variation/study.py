@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.assets import Library
@@ -14,7 +14,7 @@ from pipeline.scene import Scene, SceneError
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox.runner import ProgramRunner
-from pipeline.solving import Attempt, solve
+from pipeline.solving import Attempt, Rollout, solve
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw
 from pipeline.variation.varied_scene import varied_scene, write_varied
 
@@ -38,6 +38,8 @@ class Outcome:
     reward: float
     reason: str
     """Why it was not solved; empty if it was."""
+    rollout: Rollout | None = field(default=None, compare=False, repr=False)
+    """What it did; None if nothing ran."""
 
 
 Perform = Callable[[str, Path], Outcome]
@@ -50,7 +52,7 @@ def by_oracle(program: Program, sandbox: ProgramRunner, robot: str) -> Perform:
     def perform(id: str, start: Path) -> Outcome:
         attempt = next(one for one in solve(program, start, sandbox, (0,), robot))
         assert isinstance(attempt, Attempt)
-        return Outcome(id, attempt.solved, attempt.reward, attempt.reason)
+        return Outcome(id, attempt.solved, attempt.reward, attempt.reason, Rollout.from_attempt(attempt))
 
     return perform
 
@@ -84,6 +86,15 @@ class VariationStudy:
         varied = varied_scene(self.scene, condition, self.library)
         folder.mkdir(parents=True, exist_ok=True)
         return Start(condition, write_varied(self.project_dir, varied, condition, folder))
+
+    def write_again(self, id: str, folder: Path, digest: str) -> Start:
+        """Write a start as `write` does. Raises VariationError, too, if it is not the one with a digest."""
+        start = self.write(id, folder)
+        if start.digest != digest:
+            raise VariationError(
+                f"condition {id} was run with another twin, task or library; run grs-studio vary in an empty folder"
+            )
+        return start
 
     def starts(self) -> Iterator[Start]:
         """Yield the start of every condition, in order."""

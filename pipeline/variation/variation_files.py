@@ -2,6 +2,7 @@
 
 import html
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pipeline.divergence.report import CONFIG, STYLE, html_table
-from pipeline.store import write_json, write_text
+from pipeline.solving import Rollout
+from pipeline.store import append_lines, atomic_write, write_json, write_text
 from pipeline.variation.condition import VariationError
 from pipeline.variation.sensitivity import Effect, Share, effects, wilson
 from pipeline.variation.study import Outcome, Start
@@ -45,6 +47,33 @@ def read_outcomes(folder: Path, robot: str, policy: str = "") -> dict[str, Outco
     if others := {row["policy"] for row in rows if policy} - {policy}:
         raise VariationError(f"{path} holds outcomes of {others.pop()}; choose another --out folder")
     return {row["id"]: Outcome(row["id"], row["success"], row["reward"], row["reason"]) for row in rows}
+
+
+def append_outcome(folder: Path, robot: str, outcome: Outcome, policy: str = "") -> None:
+    """Append an outcome to the robot's file, and write what it did if it failed. Raises StoreError."""
+    row = {"id": outcome.id, "success": outcome.success, "reward": outcome.reward, "reason": outcome.reason}
+    if outcome.rollout is not None and not outcome.success:
+        did = outcome.rollout
+        with atomic_write(rollout_path(folder, robot, outcome.id)) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, times=did.times, qpos=did.qpos, actions=did.actions, xml=np.array(did.xml))
+    append_lines(outcomes_path(folder, robot), [row | ({"policy": policy} if policy else {})])
+
+
+def rollout_path(folder: Path, robot: str, id: str) -> Path:
+    """Return the file of what a robot did under a condition at which it failed."""
+    return Path(folder) / f"rollouts_{robot}" / f"{id}.npz"
+
+
+def read_rollout(folder: Path, robot: str, id: str) -> Rollout:
+    """Return what a robot did under a condition at which it failed. Raises VariationError."""
+    path = rollout_path(folder, robot, id)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Rollout(0, arrays["times"], arrays["qpos"], arrays["actions"], str(arrays["xml"]))
+    except FileNotFoundError:
+        raise VariationError(f"condition {id} was not recorded; run grs-studio vary in an empty folder") from None
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise VariationError(f"{path.name} cannot be read ({error}); run grs-studio vary again") from None
 
 
 def _read_lines(path: Path, keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.commands.options import DONE, add_library, add_unprotected, require_packages
+from studio.sessions.watched_condition import FOLDER
 
 if TYPE_CHECKING:
     from pipeline.project import Project
@@ -32,10 +32,15 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "--seconds", type=float, default=30.0, help="simulated, of a policy's trial (default %(default)s)"
     )
     command.add_argument("--images", action="store_true", help="send a policy the picture of the varied camera, too")
-    command.add_argument("--out", type=Path, required=True, help="folder for conditions.jsonl, outcomes, report.html")
     command.add_argument(
-        "--condition", metavar="ID", help="only write the start of this condition to --out: scene.json and scene/"
+        "--out",
+        type=Path,
+        help="folder for conditions.jsonl, outcomes, report.html (default PROJECT/variations/ROBOT, for the Task page)",
     )
+    command.add_argument(
+        "--condition", metavar="ID",
+        help="only write this condition's start, scene.json and scene/, to --out (default PROJECT/variations/ID)",
+    )  # fmt: skip
     add_library(command)
     add_unprotected(command)
     command.set_defaults(execute=vary)
@@ -46,7 +51,6 @@ def vary(arguments: argparse.Namespace) -> int:
     from pipeline.assets.library import BUILTIN_LIBRARY, Library
     from pipeline.project import Project
     from pipeline.simulation.sandbox.sandbox import Sandbox
-    from pipeline.store import append_lines
     from pipeline.variation import VariationError, VariationStudy
     from pipeline.variation import variation_files as files
 
@@ -55,25 +59,25 @@ def vary(arguments: argparse.Namespace) -> int:
     if project.scene() is None or task is None or chosen is None:
         raise VariationError(f"{arguments.project} has no round of a task; run grs-studio run first")
     policy = _policy(arguments)
+    out = arguments.out or project.folder / FOLDER / (arguments.condition or arguments.robot)
     library = Library.open(arguments.library or [BUILTIN_LIBRARY])
     study = VariationStudy(project.folder, task.objects, library, arguments.seed, arguments.count)
     if arguments.condition:
-        start = study.write(arguments.condition, arguments.out)
-        print(f"{start.condition.id}: start {start.digest} written to {arguments.out}", file=sys.stderr)
+        start = study.write(arguments.condition, out)
+        print(f"{start.condition.id}: start {start.digest} written to {out}", file=sys.stderr)
         return DONE
-    outcomes = files.read_outcomes(arguments.out, arguments.robot, policy)
+    outcomes = files.read_outcomes(out, arguments.robot, policy)
     with Sandbox(arguments.unprotected) as sandbox:
         perform = _perform(arguments, policy, project, sandbox)
-        conditions = _conditions(study, arguments.out)
+        conditions = _conditions(study, out)
         left = [id for id in study.ids if id not in outcomes]
         for outcome in study.run(perform, left, jobs=1 if policy else 0):  # a server keeps one episode in mind
-            row = asdict(outcome) | ({"policy": policy} if policy else {})
-            append_lines(files.outcomes_path(arguments.out, arguments.robot), [row])
+            files.append_outcome(out, arguments.robot, outcome, policy)
             outcomes[outcome.id] = outcome
             print(f"{outcome.id}: {'solved' if outcome.success else outcome.reason or 'not solved'}", file=sys.stderr)
     name = f"policy {policy}" if policy else arguments.robot
     data = files.summarise(conditions, {id: outcomes[id] for id in study.ids}, name)
-    files.write_variation(data, conditions, arguments.out)
+    files.write_variation(data, conditions, out)
     print("\n".join(files.summary_lines(data)), file=sys.stderr)
     return DONE
 

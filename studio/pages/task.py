@@ -5,8 +5,9 @@ from typing import Any
 
 import gradio as gr
 
-from components.steps import RoundTimeline, TaskCards, TaskClarification
+from components.steps import ConditionTable, RoundTimeline, TaskCards, TaskClarification
 from components.viewer import Viewer, viewer_value
+from pipeline.errors import StudioError
 from pipeline.object_words import object_words
 from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role
@@ -15,7 +16,7 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
-from studio.task import failure_causes, proposals, round_comparison, round_records
+from studio.task import failed_conditions, failure_causes, proposals, round_comparison, round_records
 from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 
@@ -44,11 +45,13 @@ def build(shell: Shell, content: ViewerContent) -> None:
     timeline = RoundTimeline()
     with gr.Column(visible=False, elem_id="round-chart") as chart_box:
         chart = gr.Plot(show_label=False, container=False)
+    conditions = ConditionTable()
     cards = TaskCards()
 
     shell.show(cards, proposals.task_cards)
     shell.show(clarification, proposals.clarification)
     shell.show(timeline, round_records.timeline_record)
+    shell.show(conditions, failed_conditions.condition_record)
     shell.show(chart_box, lambda session: gr.Column(visible=round_chart(session) is not None))
     shell.show(chart, round_chart)
     shell.show(viewer, lambda session: replay(session, content))
@@ -60,6 +63,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.arrange_goal, lambda session, message: session.replay.arrange(int(message["number"])))
     shell.on_message(timeline.use_as_goal, lambda session, message: use_as_goal(session, content, message))
     shell.on_message(timeline.compare, round_comparison.compare, Role.VISIT)
+    shell.on_message(conditions.watch, failed_conditions.watch, Role.VISIT)
     shell.on_message(timeline.pin, round_records.pin)
     shell.on_message(timeline.autoplay, round_records.set_plays, Role.VISIT)
     shell.on_message(timeline.chart, set_chart, Role.VISIT)
@@ -116,7 +120,7 @@ def run_edited_round(session: Session, *values: Any) -> None:
 
 
 def show_round(session: Session, message: Mapping[str, Any]) -> None:
-    session.compared = None
+    session.compared = session.watched = None
     session.replay.show(int(message["number"]), message.get("instant"))
 
 
@@ -152,6 +156,8 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     """Return the Viewer's value for the round that is replayed, or for the left one of two that are compared."""
     if session is None:
         return _round_value(None, "")
+    if session.watched:
+        return _condition_value(session, content)
     if left := content.pair(session)[0]:
         return _compared_value(session, left, 0)
     request, judged_now = session.replay.request, session.judged_now
@@ -162,6 +168,19 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else None
     caption = t("Round {number}" if is_judged else "Round {number}, being judged", number=request.number)
     return value | {"caption": caption, "wait": wait}
+
+
+def _condition_value(session: Session, content: ViewerContent) -> dict:
+    """Return the Viewer's value for the condition that a person watches; the round's if it cannot be shown."""
+    watched = session.watched
+    assert watched is not None
+    try:
+        token = content.condition(session)
+    except StudioError as error:
+        session.watched = None
+        session.log.report_once(error)
+        return _round_value(session, "")
+    return _round_value(session, token) | {"caption": t("Condition {id}", id=watched.id)}
 
 
 def compared(session: Session | None, content: ViewerContent) -> dict:

@@ -1,8 +1,10 @@
 """What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
 
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -20,6 +22,7 @@ from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
 from studio.sessions.round_replay import ReplayRequest, RoundLayout
 from studio.sessions.session import Session
+from studio.sessions.watched_condition import FOLDER, WatchedCondition
 from studio.texts import translated
 from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
 from studio.viewer.measures import round_measures
@@ -76,6 +79,17 @@ class ViewerContent:
             self._steer(view, request, record, _in_words(session.project, record, shown, view), session.replay.plays)
         return token
 
+    def condition(self, session: Session) -> str:
+        """Return the token of a replay of the condition that a person watches, "" if that is none.
+
+        Raises StudioError for one that was not recorded, or of another twin.
+        """
+        watched = session.watched
+        if watched is None:
+            return ""
+        stamp = f"{watched} {session.cache.stamp('scene.json')}"
+        return self._view(session, "condition", stamp, lambda: self._condition(session, watched))
+
     def pair(self, session: Session) -> tuple[str, str]:
         """Return the tokens of the two rollouts that are compared and share one clock; "" for both if there are none.
 
@@ -125,6 +139,30 @@ class ViewerContent:
         """Return world x and y in metres, by name, of the objects that were dragged in the layout shown."""
         known = self._open.get((session.token, "layout"))
         return self._views.get(known[1]).dragged_positions if known else {}
+
+    def _condition(self, session: Session, watched: WatchedCondition) -> str:
+        from pipeline.variation import VariationError, VariationStudy, parse_id
+        from pipeline.variation.variation_files import read_conditions, read_rollout
+
+        project = session.project
+        folder, task = project.folder / FOLDER / watched.study, project.task()
+        names = task.objects if task else ()
+        seed, _ = parse_id(watched.id)
+        rollout = read_rollout(folder, watched.robot, watched.id)
+        digest = next((row["start"] for row in read_conditions(folder) if row["id"] == watched.id), "")
+        with tempfile.TemporaryDirectory(prefix="grs-") as start:
+            study = VariationStudy(project.folder, names, session.services.library, seed, 1)
+            study.write_again(watched.id, Path(start), digest)
+            try:
+                model = mujoco.MjModel.from_xml_path(str(save_model(rollout.xml, Path(start), "rollout")))
+            except ValueError as error:  # of a changed file
+                raise VariationError(f"condition {watched.id} cannot be shown: {error}") from error
+        if rollout.qpos.shape != (len(rollout.times), model.nq):
+            raise VariationError(f"condition {watched.id} cannot be shown: its recording is of another model")
+        motion = Trajectory(rollout.times, rollout.qpos)
+        token = self._views.open(model, trajectory=motion, focus=names, **_photograph(project))
+        self._views.get(token).enqueue({"op": "play"})
+        return token
 
     def _layout(self, project: Project, number: int, record: RunRecord) -> str:
         """Open the end of a round to be arranged, without the gripper."""

@@ -28,6 +28,7 @@ from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.model_calls import ModelCalls
 from studio.sessions.project_work import PREPARED, EditedRound
 from studio.sessions.round_replay import RoundLayout, RoundReplay
+from studio.sessions.watched_condition import WatchedCondition
 from studio.sessions.work import StoppableSandbox, WorkRunner
 
 LOGGED_DECISIONS = 100
@@ -57,6 +58,8 @@ class Session:
         self.runner = WorkRunner(self.log, self._stop_rehearsals)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
         """The two rounds, or the two layouts of one, that are shown side by side."""
+        self.watched: WatchedCondition | None = None
+        """The condition of a variation study that is shown in place of a round."""
         self.charts_rounds = False
         """Whether reward and checks by round are plotted."""
         self.repair_mode = ""
@@ -99,7 +102,7 @@ class Session:
             raise TaskError("There is no task yet: choose a proposed one, or write one.")
         if self.project.segments() is None:
             raise TaskError("There is no twin yet to do a task with; wait until the scene is done.")
-        self.compared = None
+        self.compared = self.watched = None
         self.replay.follow_anew()
         self._start(
             lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
@@ -107,7 +110,7 @@ class Session:
 
     def continue_from(self, edit: EditedRound, mode: str) -> None:
         """Continue from a person's edit of a round; the earlier rounds stay."""
-        self.compared = None
+        self.compared = self.watched = None
         self.replay.follow()
         self._start(
             lambda services: project_work.continue_from(self, edit, project_work.with_mode(services, mode)), "solution"
@@ -116,7 +119,7 @@ class Session:
     def continue_with_layout(self, number: int, positions: dict[str, tuple[float, float]]) -> None:
         """Continue from a round with a goal that a person arranged: world x and y in m by name. Raises TaskError."""
         task = arrangement_task(positions)
-        self.compared = None
+        self.compared = self.watched = None
         self.replay.follow()
         self._start(lambda services: project_work.continue_with_layout(self, number, task, services), "solution")
 

@@ -10,13 +10,14 @@ import pytest
 from app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, tab, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
-from watched_page import close_app
+from watched_page import close_app, leaving
 
 from pipeline.feasibility import feasibility_file, read_feasibility
 from pipeline.object_words import object_words
 from pipeline.project import Project
 from pipeline.rehearsal import read_rehearsal
 from pipeline.store import read_json, write_json
+from studio.__main__ import main
 from studio.viewer import PhotoCamera
 
 SCENE = "stack"
@@ -343,3 +344,27 @@ def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
     scale = min(box["width"] / camera.width, box["height"] / camera.height)
     corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
     return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]
+
+
+def test_a_condition_that_fails_is_watched_with_one_click(rounds: OpenProject):
+    pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+    page, out = rounds.page, rounds.folder / "variations" / "hold"
+    arguments = ["vary", str(rounds.folder), "--count", "3", "--robot", "policy", "--policy", "hold", "--seconds", "2"]
+    assert main([*arguments, "--out", str(out)]) == 0
+    with leaving(page):
+        page.reload()
+    open_tab(page, "Task")
+    table = page.locator(".condition-table")
+    table.get_by_text("hold: 0 of 3 conditions solved by policy hold").click(timeout=LONG)
+    expect(table.locator("tbody tr")).to_have_count(3)
+    frame = page.frame_locator("#round iframe")
+    for id in ("0-0001", "0-0002"):
+        table.get_by_role("button", name=f"Watch {id}").click()
+        expect(frame.locator("#caption")).to_have_text(f"Condition {id}", timeout=LONG)
+        expect(table.locator(f"tr.watched[data-condition='{id}']")).to_be_visible()
+        expect(frame.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+        expect(frame.locator("#clock")).not_to_have_text("0.00 s", timeout=LONG)
+        screenshot(page, f"condition_{id}")
+    table.get_by_role("button", name="Close").click()
+    expect(table.locator("tr.watched")).to_have_count(0)
+    expect(page.locator("#round iframe")).to_be_hidden(timeout=LONG)

@@ -18,7 +18,8 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.program import Program, Report
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.world import set_robot
-from pipeline.variation import VariationError, VariationStudy, by_oracle, parse_id
+from pipeline.solving import Rollout
+from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
 from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
 from studio.__main__ import main
@@ -166,3 +167,27 @@ def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
     assert [(row["id"], row["start"]) for row in rows] == [(s.condition.id, s.digest) for s in starts]
     assert rows[1]["values"] == starts[1].condition.values
     assert files.read_outcomes(tmp_path, "arm") == {}
+
+
+def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
+    rollout = Rollout(0, np.arange(3.0), np.ones((3, 7)), np.zeros((3, 2)), "<mujoco/>")
+    failed, solved = Outcome("0-0001", False, 0.5, "dropped", rollout), Outcome("0-0002", True, 1.0, "", rollout)
+    for outcome in (failed, solved):
+        files.append_outcome(tmp_path, "arm", outcome)
+    assert list(files.read_outcomes(tmp_path, "arm").values()) == [failed, solved]
+    kept = files.read_rollout(tmp_path, "arm", failed.id)
+    assert kept.xml == rollout.xml
+    for name in ("times", "qpos", "actions"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(rollout, name))
+    with pytest.raises(VariationError, match="was not recorded"):
+        files.read_rollout(tmp_path, "arm", solved.id)
+    files.rollout_path(tmp_path, "arm", failed.id).write_bytes(b"PK")
+    with pytest.raises(VariationError, match="cannot be read"):
+        files.read_rollout(tmp_path, "arm", failed.id)
+
+
+def test_a_start_of_another_twin_is_not_taken_for_the_one_that_was_run(twin, library, tmp_path):
+    start = study(twin, library).write("0-0001", tmp_path / "first")
+    assert study(twin, library).write_again("0-0001", tmp_path / "second", start.digest) == start
+    with pytest.raises(VariationError, match="another twin"):
+        study(twin, library).write_again("0-0002", tmp_path / "third", start.digest)

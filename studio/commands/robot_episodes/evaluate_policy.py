@@ -39,6 +39,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     from pipeline.closed_loop import open_policy
     from pipeline.closed_loop.episodes import action_count, run_policy
     from pipeline.divergence import write_episode
+    from pipeline.divergence.project_episodes import rollout_episode
     from pipeline.export.gym_env.environment import TwinEnv
     from pipeline.store import append_lines
 
@@ -48,7 +49,8 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     try:
         policy = open_policy(arguments.policy, folder, action_count(env))
         for layout in (seed for seed in env.layouts if seed not in done):
-            outcome, episode = run_policy(env, policy, layout, arguments.seconds)
+            outcome, ran = run_policy(env, policy, layout, arguments.seconds)
+            episode = rollout_episode(ran.times, ran.qpos, ran.actions, ran.xml, (), f"policy on layout {layout}")
             outcome = replace(outcome, rmse=_rmse(arguments.real, episode, layout))
             write_episode(episode, arguments.out / "episodes" / f"{layout:03d}.npz")
             append_lines(arguments.out / OUTCOMES, [{"policy": arguments.policy, **asdict(outcome)}])
