@@ -21,7 +21,11 @@ export function physicsFields(object, decide) {
     hasOverride &&
       h(
         "button.studio-button",
-        { onclick: () => save(null, null), title: t("Discard your mass and friction") },
+        {
+          "data-sends": "adjuster.decide",
+          onclick: () => save(null, null),
+          title: t("Discard your mass and friction"),
+        },
         t("Reset"),
       ),
   ];
@@ -56,6 +60,7 @@ function numberField(name, { value, range: [low, high], source }, factor, unit, 
       {},
       name,
       h("input.number", {
+        "data-sends": "adjuster.decide",
         type: "number",
         min: 0,
         step: "any",

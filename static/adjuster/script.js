@@ -144,6 +144,7 @@ export default function mount({ element, props, trigger, server }) {
         "button.studio-button",
         {
           title: t("Fit its pose to the measured points again; keeps its size"),
+          "data-sends": "adjuster.decide",
           onclick: () => decide("refit", { ...currentPose(), free: false }),
         },
         t("Refit"),
@@ -152,6 +153,7 @@ export default function mount({ element, props, trigger, server }) {
         "button.studio-button",
         {
           title: t("Fit pose and size again"),
+          "data-sends": "adjuster.decide",
           onclick: () => decide("refit", { ...currentPose(), free: true }),
         },
         t("Refit with size"),
@@ -161,6 +163,7 @@ export default function mount({ element, props, trigger, server }) {
         {
           disabled: !object.adjusted,
           title: t("Discard every manual change of its pose and size"),
+          "data-sends": "adjuster.decide",
           onclick: () => decide("refit", { id: object.id }),
         },
         t("Reset pose"),
@@ -178,6 +181,7 @@ export default function mount({ element, props, trigger, server }) {
       {
         disabled: pending || !value.model,
         title,
+        "data-sends": "adjuster.weigh",
         onclick: ({ target }) => {
           target.disabled = true;
           trigger("weigh", { id: object.id });
@@ -212,6 +216,7 @@ export default function mount({ element, props, trigger, server }) {
       name,
       h("input.number", {
         type: "number",
+        "data-sends": "adjuster.decide",
         step: { cm: 0.1, "°": 1, "%": 1 }[unit],
         "aria-label": t("{name} in {unit}", { name, unit }),
         "data-index": index,

@@ -60,7 +60,7 @@ export default function mount({ element, trigger, server }) {
   );
   const openButton = h(
     "button.studio-button",
-    { "data-act": "open-alignment", onclick: open },
+    { "data-act": "open-alignment", "data-sends": "camera-aligner.open", onclick: open },
     t("Align the camera by clicks …"),
   );
 

@@ -94,7 +94,7 @@ export default function mount({ element, server, upload }) {
     stageElement = h("div.stage");
   const compareButton = h(
     "button.studio-button.primary",
-    { "data-act": "compare", onclick: () => run({ kind: "compare" }) },
+    { "data-act": "compare", "data-sends": "compare.compare", onclick: () => run({ kind: "compare" }) },
     t("Compare"),
   );
 
@@ -169,7 +169,7 @@ export default function mount({ element, server, upload }) {
 
   const sampleButton = h(
     "button.studio-button",
-    { "data-act": "sample", onclick: () => run({ kind: "sample" }) },
+    { "data-act": "sample", "data-sends": "compare.sample", onclick: () => run({ kind: "sample" }) },
     t("Open the sample pair"),
   );
   fill(stageElement, errorElement, noteElement, viewers.element, plots.element, strip.element);

@@ -26,6 +26,7 @@ export default function mount({ element, trigger }) {
             "button.studio-button",
             {
               title: remedy.title,
+              "data-sends": "failures.act",
               onclick: () =>
                 remedy.kind === "edit"
                   ? openCalls({ id: failure.id, edit: true })

@@ -66,7 +66,7 @@ export function cameraForm(value, onUse) {
   update();
   return h(
     "details.camera",
-    { "data-edit": "camera" },
+    { "data-edit": "camera", "data-sends": "frame-view.camera" },
     h("summary", {}, t("Correct the camera")),
     h(
       "div.numbers",

@@ -50,7 +50,8 @@ export class ActionBar {
   draw() {
     const { selected } = this;
     this.bar.hidden = !selected.length;
-    const button = (label, onclick, more = "") => h(`button.studio-button${more}`, { onclick }, label);
+    const button = (label, onclick, more = "") =>
+      h(`button.studio-button${more}`, { "data-sends": "gallery.judge", onclick }, label);
     fill(
       this.bar,
       h("strong", {}, t("{n} selected", { n: selected.length })),

@@ -17,7 +17,8 @@ export async function binPanel(ask, onRestored) {
     draw(answer.deleted);
     if (kind === "restore") onRestored();
   };
-  const button = (label, onclick, more = "") => h(`button.studio-button${more}`, { onclick }, label);
+  const button = (label, onclick, more = "") =>
+    h(`button.studio-button${more}`, { "data-sends": "gallery.restore", onclick }, label);
 
   function draw(deleted) {
     const all = deleted.map((one) => one.id);

@@ -127,7 +127,7 @@ export class ProjectBoard {
 
   // What can be done with the workspace as a whole.
   buildTools() {
-    this.review = h("button.studio-button", { onclick: () => this.startReview() });
+    this.review = h("button.studio-button", { "data-sends": "review-queue.review", onclick: () => this.startReview() });
     const batchForm = () => this.batches.form(() => this.openPanel(null));
     this.panels = {
       ...(mayWork && { batch: { title: t("New batch"), content: batchForm } }),

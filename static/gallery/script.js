@@ -38,12 +38,17 @@ export default function mount({ element, trigger, server, upload }) {
         {},
         t("Sample scenes"),
         h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`),
-        samples.length > 0 && h("button.studio-button.show-me", { onclick: startDemo }, t("▶ Show me (2 minutes)")),
+        samples.length > 0 &&
+          h(
+            "button.studio-button.show-me",
+            { "data-sends": "frame-picker.open", onclick: startDemo },
+            t("▶ Show me (2 minutes)"),
+          ),
       ),
       samples.length
         ? h(
             "div.cards",
-            {},
+            { "data-sends": "frame-picker.open" },
             samples.map((one) => card(one, (button) => open("sample", one.name, button), t("Synthetic"))),
           )
         : h("p.muted", {}, t("No sample scenes installed.")),

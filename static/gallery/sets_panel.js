@@ -60,10 +60,13 @@ export async function setsPanel(ask, selected) {
             "span.set-actions",
             {},
             format,
-            h("button.studio-button", { onclick: send }, t("Export")),
+            h("button.studio-button", { "data-sends": "gallery.export_set", onclick: send }, t("Export")),
             h(
               "button.studio-button.plain",
-              { onclick: () => ask({ kind: "remove_set", name: one.name }).then(take) },
+              {
+                "data-sends": "gallery.remove_set",
+                onclick: () => ask({ kind: "remove_set", name: one.name }).then(take),
+              },
               t("Remove"),
             ),
           ),

@@ -25,7 +25,7 @@ export default function mount({ element, trigger }) {
     ),
     h(
       "button.studio-button.recolour",
-      { onclick: () => decide("recolour", { id, value: !recolour }) },
+      { "data-sends": "inspector.decide", onclick: () => decide("recolour", { id, value: !recolour }) },
       recolour ? t("Use the asset's colour") : t("Recolour to the photograph"),
     ),
   ];
@@ -51,6 +51,7 @@ export default function mount({ element, trigger }) {
         {},
         chip(object),
         h("input.name", {
+          "data-sends": "inspector.decide",
           value: object.words,
           "aria-label": t("Name"),
           title: t("Rename (Enter to save; empty for the automatic name)"),
@@ -116,7 +117,7 @@ export default function mount({ element, trigger }) {
       ],
       h(
         "div.actions",
-        {},
+        { "data-sends": "inspector.decide" },
         h(
           "button.studio-button",
           { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },

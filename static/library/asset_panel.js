@@ -117,6 +117,7 @@ export class AssetPanel {
         "aria-label": label,
         spellcheck: false,
         onkeydown: onKeyDown,
+        "data-sends": "library.change",
         onchange: saveField(key),
         ...extra,
       });
@@ -134,6 +135,7 @@ export class AssetPanel {
         title: t("One sentence; read by language models"),
         spellcheck: false,
         onkeydown: onKeyDown,
+        "data-sends": "library.change",
         onchange: saveField("caption"),
       }),
       fact("description", this.descriptionField()),
@@ -158,6 +160,7 @@ export class AssetPanel {
             "button.studio-button",
             {
               title: t("Rotate 90° about {axis}", { axis }),
+              "data-sends": "library.turn",
               onclick: () => this.change({ kind: "turn", axis }),
             },
             `↻ ${axis}`,
@@ -252,6 +255,7 @@ export class AssetPanel {
           "aria-label": t("Description"),
           placeholder: t("Not described yet. Models read the caption instead."),
           onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
+          "data-sends": "library.describe",
           onchange: ({ target }) => save(target.value.trim()),
         },
         text,
@@ -286,7 +290,7 @@ export class AssetPanel {
           ? h("span.muted", {}, `${t("Used for")} `, chip(target), ` ${target.words}`)
           : h(
               "button.studio-button.primary",
-              { "data-act": "use", onclick: () => this.onUse(target, asset) },
+              { "data-act": "use", "data-sends": "library.decide", onclick: () => this.onUse(target, asset) },
               `${t("Use for")} `,
               chip(target),
               ` ${target.words}`,
@@ -297,6 +301,7 @@ export class AssetPanel {
           {
             "data-act": "remove",
             title: t("Remove from the library. You can undo it."),
+            "data-sends": "library.remove",
             onclick: () => this.change({ kind: "remove" }),
           },
           asset.version ? t("Remove my version") : t("Remove from library"),

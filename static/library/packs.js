@@ -64,7 +64,7 @@ export class Packs {
           ? h("span.tag.good", {}, t("✓ All {installed} installed", { installed: pack.installed }))
           : h(
               "button.studio-button.primary",
-              { onclick: () => this.install(pack.name) },
+              { "data-sends": "library.install", onclick: () => this.install(pack.name) },
               isPartial ? t("Resume") : t("Install"),
             ),
         isPartial &&

@@ -92,12 +92,18 @@ export default function mount({ element, trigger, server, upload }) {
     }
     isUploading = false;
   };
-  const chooser = (label, title, attributes) => {
+  const chooser = (label, title, { sends, ...attributes }) => {
     const input = h("input", { type: "file", hidden: true, ...attributes });
-    return h("span", {}, h("button.studio-button", { title, onclick: () => input.click() }, label), input);
+    return h(
+      "span",
+      {},
+      h("button.studio-button", { title, "data-sends": sends, onclick: () => input.click() }, label),
+      input,
+    );
   };
   const fileChooser = (label, attributes) =>
     chooser(label, "", {
+      sends: "library.import",
       multiple: true,
       onchange: (event) => {
         importFiles(filesOfInput(event.target.files));

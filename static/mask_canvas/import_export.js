@@ -55,7 +55,11 @@ export function importExportMenu(ask, showMessage, onImported) {
         ),
       ),
       h("p.title", {}, t("Import masks")),
-      h("button.studio-button", { "data-act": "import", onclick: () => input.click() }, t("Choose a file …")),
+      h(
+        "button.studio-button",
+        { "data-act": "import", "data-sends": "mask-canvas.import", onclick: () => input.click() },
+        t("Choose a file …"),
+      ),
       h("p.note", {}, t("Any of these formats. Replaces all masks of this frame; you can undo it.")),
       input,
     ),

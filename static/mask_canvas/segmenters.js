@@ -187,7 +187,11 @@ export class Segmenters {
       act = (kind, text) =>
         h(
           "button.studio-button",
-          { "data-act": `${kind}:${segmenter.name}`, onclick: () => this.request({ kind, name: segmenter.name }) },
+          {
+            "data-act": `${kind}:${segmenter.name}`,
+            "data-sends": `mask-canvas.${kind}`,
+            onclick: () => this.request({ kind, name: segmenter.name }),
+          },
           text,
         );
     return h(
@@ -198,6 +202,7 @@ export class Segmenters {
         {},
         h("input", {
           type: "radio",
+          "data-sends": "mask-canvas.choose",
           name: "segmenter",
           value: segmenter.name,
           checked: segmenter.name === chosen.name,

@@ -42,6 +42,7 @@ export function button({ act: action, icon: shape = action, text, key, title = t
     `button.tool${on ? ".on" : ""}${primary ? ".primary" : ""}`,
     {
       "data-act": action,
+      "data-sends": READING.has(action) ? null : "mask-canvas.decide",
       disabled: Boolean(off),
       title: key ? `${title} (${key})` : title,
       "aria-label": title.startsWith(text) ? title : `${text}: ${title}`, // what is seen can be said
@@ -63,6 +64,7 @@ export function groups(rows, onPress) {
   );
 }
 
+const READING = new Set(["tool:move", "hide", "help", "compare", "fit", "zoom_in", "zoom_out"]);
 export const TOOLS = [
   { act: "tool:add", icon: "add", text: t("Add"), key: "V", title: t("Click to select or add, drag a box") },
   {

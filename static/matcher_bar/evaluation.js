@@ -201,7 +201,7 @@ export class MatcherEvaluation {
       !running &&
         h(
           "button.studio-button.primary",
-          { disabled: !this.input.frames.trim(), onclick: () => this.start() },
+          { disabled: !this.input.frames.trim(), "data-sends": "matcher-bar.start", onclick: () => this.start() },
           table ? t("Evaluate again") : t("Evaluate"),
         ),
       running &&

@@ -18,7 +18,11 @@ export default function mount({ element, trigger, server }) {
     const current = matchers.find((matcher) => matcher.name === chosen);
     const select = h(
       "select",
-      { id: "matcher", onchange: (event) => trigger("choose", { name: event.target.value }) },
+      {
+        id: "matcher",
+        "data-sends": "matcher-bar.choose",
+        onchange: (event) => trigger("choose", { name: event.target.value }),
+      },
       matchers.map((matcher) =>
         h(
           "option",

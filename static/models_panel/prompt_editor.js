@@ -62,6 +62,7 @@ export class PromptEditor {
           "button.studio-button.primary",
           {
             disabled: !isEdited,
+            "data-sends": "models-panel.save prompt",
             onclick: async () =>
               this.showAnswer(await this.ask({ kind: "save prompt", name: this.open, text: this.text.value })),
           },
@@ -70,7 +71,10 @@ export class PromptEditor {
         this.prompt.changed &&
           h(
             "button.studio-button",
-            { onclick: async () => this.showAnswer(await this.ask({ kind: "reset prompt", name: this.open })) },
+            {
+              "data-sends": "models-panel.reset prompt",
+              onclick: async () => this.showAnswer(await this.ask({ kind: "reset prompt", name: this.open })),
+            },
             t("Reset to built-in"),
           ),
         this.prompt.changed &&

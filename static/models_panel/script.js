@@ -121,13 +121,17 @@ export default function mount({ element, trigger, server, upload }) {
         {},
         h(
           "button.studio-button.primary",
-          { disabled: !isEdited && !value.problem, onclick: () => send({ kind: "use", ...form.request }) },
+          {
+            disabled: !isEdited && !value.problem,
+            "data-sends": "models-panel.use",
+            onclick: () => send({ kind: "use", ...form.request }),
+          },
           isEdited || value.problem ? t("Apply") : t("In use"),
         ),
         form.service === "openai" &&
           h(
             "button.studio-button",
-            { disabled: testing, onclick: test },
+            { disabled: testing, "data-sends": "models-panel.test", onclick: test },
             testing ? t("Testing …") : t("Test connection"),
           ),
         isEdited &&

@@ -198,7 +198,11 @@ export default function mount({ element, trigger, server }) {
         h("span", {}, object.probably_part_of.note),
         h(
           "button.studio-button",
-          { title: t("Merge both masks into one. You can undo it."), onclick: () => merge(object) },
+          {
+            "data-sends": "object-cards.decide",
+            title: t("Merge both masks into one. You can undo it."),
+            onclick: () => merge(object),
+          },
           t("Merge into {name}", { name: object.probably_part_of.name }),
         ),
       ],
@@ -220,7 +224,10 @@ export default function mount({ element, trigger, server }) {
       ),
       h(
         "button.studio-button",
-        { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
+        {
+          "data-sends": "object-cards.decide",
+          onclick: () => decide("not_object", { id: object.id, value: object.is_object }),
+        },
         object.is_object ? t("Mark as not an object") : t("Mark as object"),
       ),
       position >= 0 &&
@@ -314,7 +321,12 @@ export default function mount({ element, trigger, server }) {
         {},
         h(
           "button.studio-button.primary.choose",
-          { disabled: chosen, title: "Enter", onclick: () => actions.choose(option) },
+          {
+            disabled: chosen,
+            "data-sends": "object-cards.decide",
+            title: "Enter",
+            onclick: () => actions.choose(option),
+          },
           chosen ? t("✓ Chosen") : t("Choose"),
           !chosen && h("kbd", {}, "↵"),
         ),
@@ -323,6 +335,7 @@ export default function mount({ element, trigger, server }) {
             "button.studio-button.choose-all",
             {
               disabled: isAllChosen,
+              "data-sends": "object-cards.decide",
               title: t("Choose for all identical objects: {names}", { names: group.join(", ") }),
               onclick: () => actions.choose(option, group),
             },

@@ -63,6 +63,7 @@ export default function mount({ element, trigger, server }) {
             `button.robot${robot.chosen ? ".chosen" : ""}`,
             {
               disabled: value.busy || !value.ready,
+              "data-sends": "results.solve",
               "aria-pressed": String(robot.chosen),
               title: value.ready
                 ? t("Solve every seed with it: {note}", { note: robot.note })

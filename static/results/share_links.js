@@ -55,7 +55,7 @@ export class ShareLinks {
         ),
         h(
           "button.studio-button.make-link",
-          { onclick: () => this.send({ kind: "share", days: this.days }) },
+          { "data-sends": "results.share", onclick: () => this.send({ kind: "share", days: this.days }) },
           t("Create link"),
         ),
       ),
@@ -78,7 +78,11 @@ export class ShareLinks {
             {},
             t("Until {time}, by {name}", { time: new Date(link.expires * 1000).toLocaleString(), name: link.by }),
           ),
-          h("button.studio-button.revoke", { onclick: () => this.send({ kind: "revoke", id: link.id }) }, t("Revoke")),
+          h(
+            "button.studio-button.revoke",
+            { "data-sends": "results.revoke", onclick: () => this.send({ kind: "revoke", id: link.id }) },
+            t("Revoke"),
+          ),
         ),
       ),
     );

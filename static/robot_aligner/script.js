@@ -83,7 +83,7 @@ export default function mount({ element, trigger, server, upload }) {
   );
   const openButton = h(
     "button.studio-button",
-    { "data-act": "open-robot-alignment", onclick: open },
+    { "data-act": "open-robot-alignment", "data-sends": "robot-aligner.align", onclick: open },
     t("Align the robot …"),
   );
 

@@ -28,7 +28,7 @@ export function failureCauses(round, { play, tryRemedy, busy }) {
     round.causes.remedies.length > 0 &&
       h(
         "div.remedies",
-        {},
+        { "data-sends": "round-timeline.remedy" },
         round.causes.remedies.map(({ kind, title, instruction }) =>
           h(
             "button.studio-button",

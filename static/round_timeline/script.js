@@ -151,7 +151,11 @@ export default function mount({ element, trigger }) {
       isBest(round) && value.pinned
         ? h(
             "button.studio-button.on",
-            { title: t("Unpin: use the last round that passed"), onclick: () => trigger("pin", { number: null }) },
+            {
+              "data-sends": "round-timeline.pin",
+              title: t("Unpin: use the last round that passed"),
+              onclick: () => trigger("pin", { number: null }),
+            },
             t("★ Pinned"),
           )
         : h(
@@ -159,6 +163,7 @@ export default function mount({ element, trigger }) {
             {
               title: t("Use this round as the result and solve its seeds"),
               disabled: value.running,
+              "data-sends": "round-timeline.pin",
               onclick: () => trigger("pin", { number: round.number }),
             },
             t("☆ Pin"),
@@ -168,6 +173,7 @@ export default function mount({ element, trigger }) {
         {
           title: t("Arrange the objects as they should end, then continue as a new branch"),
           disabled: value.running || value.arranging,
+          "data-sends": "round-timeline.arrange_goal",
           onclick: () => trigger("arrange_goal", { number: round.number }),
         },
         t("Set goal layout"),
@@ -336,7 +342,11 @@ export default function mount({ element, trigger }) {
         ),
         h(
           "button.studio-button.primary",
-          { disabled: value.replaying, onclick: () => trigger("use_as_goal", { number: value.replayed_round }) },
+          {
+            disabled: value.replaying,
+            "data-sends": "round-timeline.use_as_goal",
+            onclick: () => trigger("use_as_goal", { number: value.replayed_round }),
+          },
           t("Use as goal"),
         ),
         h("button.studio-button", { onclick: () => trigger("close_replay", {}) }, t("Cancel")),

@@ -82,7 +82,7 @@ export default function mount({ element, trigger, server }) {
         h("b", {}, value.model),
         ` ${t("on {address} gets nothing until you decide. Offline rules answer.", { address: value.address })}`,
       ),
-      h("button.studio-button.primary", { onclick: open }, t("Review and decide")),
+      h("button.studio-button.primary", { "data-sends": "sending.preview", onclick: open }, t("Review and decide")),
     );
     fill(
       body,
@@ -128,8 +128,12 @@ export default function mount({ element, trigger, server }) {
         value.state === "allowed" && t("Now: sent."),
         value.state === "declined" && t("Now: not sent, offline rules answer."),
       ),
-      h("button.studio-button", { onclick: () => decide(false) }, t("Do not send (use offline rules)")),
-      h("button.studio-button.primary", { onclick: () => decide(true) }, t("Send")),
+      h(
+        "button.studio-button",
+        { "data-sends": "sending.decide", onclick: () => decide(false) },
+        t("Do not send (use offline rules)"),
+      ),
+      h("button.studio-button.primary", { "data-sends": "sending.decide", onclick: () => decide(true) }, t("Send")),
     );
   };
   fill(root, line);

@@ -15,7 +15,11 @@ export default function mount({ element, trigger, server }) {
     reported = "",
     last = {};
   // Created once and then changed: a button that is redrawn cannot be clicked while work goes on.
-  const stop = h("button.studio-button.stop", { onclick: () => trigger("stop") }, t("■ Stop"));
+  const stop = h(
+    "button.studio-button.stop",
+    { "data-sends": "status-bar.stop", onclick: () => trigger("stop") },
+    t("■ Stop"),
+  );
   const spin = h("span.spin", { "aria-hidden": "true" }),
     message = h("span.message", { role: "status" });
   const fillElement = h("span.fill"),
@@ -32,7 +36,11 @@ export default function mount({ element, trigger, server }) {
     onclick: () => openCalls(),
   });
   const protection = h("span.protection"),
-    agree = h("button.studio-button.agree", { onclick: () => trigger("agree") }, t("Run unconfined"));
+    agree = h(
+      "button.studio-button.agree",
+      { "data-sends": "status-bar.agree", onclick: () => trigger("agree") },
+      t("Run unconfined"),
+    );
   const note = h("span.note"),
     next = h("button.studio-button.primary.next", { onclick: () => showStep(next.dataset.step) });
   const logElement = h("div.log", { role: "log" }),

@@ -1,5 +1,6 @@
 import { fillField, suggestField } from "/static/studio/fill_field.js";
 import { fill, h, tickBox } from "/static/studio/dom.js";
+import { isRefused } from "/static/studio/refused_controls.js";
 import { t } from "/static/studio/texts.js";
 
 const LEVELS = { easy: "good", medium: "", hard: "warn" };
@@ -44,7 +45,15 @@ export default function mount({ element, trigger }) {
   const untriedTasks = () => (value.tasks ?? []).filter((task) => !task.tried);
   const startTrials = () => {
     const { offer } = value;
-    if (isStopped || !offer || offer === requested || !untriedTasks().length || !root.getClientRects().length) return;
+    if (
+      isRefused("task-cards.start_trials") ||
+      isStopped ||
+      !offer ||
+      offer === requested ||
+      !untriedTasks().length ||
+      !root.getClientRects().length
+    )
+      return;
     requested = offer;
     trigger("start_trials", {});
   };
@@ -175,6 +184,7 @@ export default function mount({ element, trigger }) {
               h(
                 "button.studio-button.plain",
                 {
+                  "data-sends": "task-cards.stop_trials",
                   onclick: () => {
                     isStopped = true;
                     trigger("stop_trials", {});
@@ -187,6 +197,7 @@ export default function mount({ element, trigger }) {
             ? h(
                 "button.studio-button",
                 {
+                  "data-sends": "task-cards.start_trials",
                   onclick: () => {
                     isStopped = false;
                     requested = "";

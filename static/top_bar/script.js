@@ -5,6 +5,7 @@ import { mayWork, role, user } from "/static/studio/account.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
+import { disableRefused } from "/static/studio/refused_controls.js";
 import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
@@ -22,6 +23,8 @@ function skipBars(event) {
 
 export default function mount({ element, trigger }) {
   const bar = element.querySelector(".top-bar");
+  const notice = h("div.editing", { role: "status", hidden: true });
+  bar.after(notice);
   let current = {},
     pending = null,
     pendingTimer;
@@ -101,22 +104,21 @@ export default function mount({ element, trigger }) {
     );
   // Who may change the project: this person, or another one until this person takes over.
   const isElsewhere = () => Boolean(user && current.editor && current.editor !== user);
-  const editing = () => {
-    if (!mayWork)
-      return h("span.editing", { title: t("Your role is to look; nothing can be changed here.") }, t("View only"));
-    return (
-      isElsewhere() && [
-        h("span.editing", { role: "status" }, t("{name} is editing", { name: current.editor })),
-        h(
-          "button.studio-button.take-over",
-          {
-            title: t("Edit this project yourself; {name} can then only look", { name: current.editor }),
-            onclick: () => trigger("take_over"),
-          },
-          t("Take over"),
-        ),
-      ]
+  const editing = () =>
+    isElsewhere() &&
+    mayWork &&
+    h(
+      "button.studio-button.take-over",
+      {
+        title: t("Edit this project yourself; {name} can then only look", { name: current.editor }),
+        onclick: () => trigger("take_over"),
+      },
+      t("Take over"),
     );
+  // One line that says why controls are disabled.
+  const whyDisabled = () => {
+    if (!mayWork) return t("View only: your role is to look. What changes something is disabled.");
+    return isElsewhere() ? t("{name} is editing. You look until you take over.", { name: current.editor }) : "";
   };
   const pendingText = () =>
     pending &&
@@ -172,10 +174,12 @@ export default function mount({ element, trigger }) {
         logout,
       ),
     );
+    fill(notice, whyDisabled());
+    notice.hidden = !whyDisabled();
   }
   return (value) => {
     current = value ?? {};
-    document.body.classList.toggle("view-only", !mayWork || isElsewhere());
+    disableRefused(isElsewhere());
     const { project, title } = current;
     if (pending && !(current.decided < pending.until && current[`can_${pending.kind}`])) pending = null;
     if (current.ready) {

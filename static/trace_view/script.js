@@ -103,7 +103,11 @@ export default function mount({ element, trigger, server }) {
       (details.remedies ?? []).map((remedy) =>
         h(
           "button.studio-button",
-          { title: remedy.title, onclick: () => (remedy.kind === "edit" ? edit() : act(remedy.kind)) },
+          {
+            title: remedy.title,
+            "data-sends": "trace-view.act",
+            onclick: () => (remedy.kind === "edit" ? edit() : act(remedy.kind)),
+          },
           remedy.label,
         ),
       ),
@@ -111,7 +115,7 @@ export default function mount({ element, trigger, server }) {
         !(details.remedies ?? []).some((remedy) => remedy.kind === "edit") &&
         h(
           "button.studio-button",
-          { title: t("Edit the prompt and send it as a new call"), onclick: edit },
+          { title: t("Edit the prompt and send it as a new call"), "data-sends": "trace-view.retry", onclick: edit },
           t("Edit and resend"),
         ),
       !details.running &&
@@ -137,6 +141,7 @@ export default function mount({ element, trigger, server }) {
         h(
           "button.studio-button.stop",
           {
+            "data-sends": "trace-view.cancel",
             onclick: async () => {
               const answer = await ask({ kind: "cancel", id: chosen });
               if (answer.error) {

@@ -20,9 +20,12 @@ from studio.texts import t
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
-def needs(role: Role, handler: Handler) -> Handler:
-    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK."""
-    handler.needed_role = role  # type: ignore[attr-defined]
+def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
+    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK.
+
+    `edits` declares that the handler refuses those who look while another person edits the project.
+    """
+    handler.needed_role, handler.edits = role, edits  # type: ignore[attr-defined]
     return handler
 
 

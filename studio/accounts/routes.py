@@ -6,9 +6,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from studio.accounts.links import VISITOR, Links
+from studio.accounts.refusals import refusals
 from studio.accounts.roles import Role, current_role
 from studio.server.current_user import current_user
-from studio.server.gradio_internals import LOGIN_COOKIES, log_in
+from studio.server.gradio_internals import LOGIN_COOKIES, gradio_app, log_in
 from studio.texts import t
 
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -19,7 +20,9 @@ def mount(app: FastAPI, links: Links | None) -> None:
 
     @app.get("/account.json", include_in_schema=False)
     def account() -> JSONResponse:
-        return JSONResponse({"user": current_user.get(), "role": current_role.get().title}, headers=_NO_STORE)
+        role = current_role.get()
+        about = {"user": current_user.get(), "role": role.title, **refusals(gradio_app(app).get_blocks(), role)}
+        return JSONResponse(about, headers=_NO_STORE)
 
     @app.get("/link/{token}", include_in_schema=False)
     def follow(token: str, request: Request) -> Response:

@@ -190,7 +190,7 @@ class Shell:
             act(session, sent)
             return session
 
-        self._register(event, begin, inputs, role=role)
+        self._register(event, begin, inputs, role=role, edits=role is Role.WORK)
 
     def _register(
         self,
@@ -199,8 +199,12 @@ class Shell:
         inputs: Sequence[Any] = (),
         opens: bool = False,
         role: Role = Role.WORK,
+        edits: bool = False,
     ) -> None:
-        """At the event, call `begin` in a thread and update the page for as long as work goes on in its session."""
+        """At the event, call `begin` in a thread and update the page for as long as work goes on in its session.
+
+        `edits` says that the event is refused while another person edits the project.
+        """
 
         async def handle(
             request: gr.Request, event: gr.EventData, token: str, *values: Any
@@ -212,7 +216,7 @@ class Shell:
 
         def connect() -> None:
             outputs = self._all() if opens else self._shown()
-            event(needs(role, handle), [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
+            event(needs(role, handle, edits), [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
 
         self._connections.append(connect)
 

@@ -88,7 +88,9 @@ class RoundEditor:
             self.number = gr.State(0)
             with gr.Row():
                 self.heading = gr.HTML(padding=False)
-                self.run = gr.Button("Run from here", variant="primary", size="sm", scale=0, min_width=120)
+                self.run = gr.Button(
+                    "Run from here", variant="primary", size="sm", scale=0, min_width=120, elem_id="run-edited"
+                )
                 close = gr.Button("Close", size="sm", scale=0, min_width=80)
             self.task = gr.Textbox(label="Task", show_label=False, container=False, max_lines=2, elem_id="edited-task")
             with gr.Row(elem_id="codes"):

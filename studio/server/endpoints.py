@@ -43,7 +43,7 @@ class Endpoint:
             kind = self._kind(request)
             require(self.needed_role(kind))
             context = self.context(request)
-            if context and isinstance(context[0], Session) and self.needed_role(kind) is Role.WORK:
+            if context and isinstance(context[0], Session) and self.edits(kind):
                 context[0].editor.require()
             answer = self.handlers[kind](*context, request)
         except (StudioError, OSError) as error:
@@ -53,6 +53,10 @@ class Endpoint:
     def needed_role(self, kind: str) -> Role:
         """Return the role that requests of a kind need."""
         return self.roles.get(kind, Role.WORK)
+
+    def edits(self, kind: str) -> bool:
+        """Whether requests of a kind, if they are about a project, are refused while another person edits it."""
+        return self.needed_role(kind) is Role.WORK
 
     def _kind(self, request: Request) -> str:
         kind = str(request.get("kind"))
@@ -85,4 +89,5 @@ def session_context(sessions: SessionRegistry, *arguments: Any) -> Callable[[Req
     def find(request: Request) -> tuple[Session, *tuple[Any, ...]]:
         return (sessions.get(request.get("token")), *arguments)
 
+    find.of_session = True  # type: ignore[attr-defined]
     return find

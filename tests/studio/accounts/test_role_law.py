@@ -25,6 +25,7 @@ BELOW_WORK = {
     ("mask-canvas", "changed"), ("library", "changed"), ("models-panel", "changed"), ("trace-view", "changed"),
     ("round-timeline", "play"), ("round-timeline", "close_replay"), ("round-timeline", "compare"),
     ("round-timeline", "autoplay"), ("round-timeline", "chart"), ("round-timeline", "edit"), ("", "click"),
+    ("run-edited", "click"),  # besides running it, hides the editor
 }  # fmt: skip
 """Events that people may send who only look, by elem_id and name. Extend it only by what changes no project."""
 ADMINISTRATORS = {("status-bar", "agree")}

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_page import LONG, rows, screenshot
-from playwright.sync_api import Browser, Page, expect
+from app_page import LONG, open_tab, rows, screenshot
+from playwright.sync_api import Browser, Locator, Page, expect
 from studio_process import Studio
 from watched_page import TIMEOUT
 
@@ -13,8 +13,11 @@ from pipeline.decisions import read_log
 from pipeline.frame import load
 from pipeline.project import Project
 from studio.accounts.user_file import UserFile
+from tests.ui.test_accessibility import findings
 
 PASSWORD = "correct horse"
+CAMERA = "[data-sends='frame-view.camera']"
+"""A control that changes the project."""
 BLOCKS = Path(__file__).parents[3] / "sample_scenes" / "blocks"
 
 
@@ -42,19 +45,27 @@ def log_in(browser: Browser, studio: Studio, user: str) -> Page:
     return page
 
 
+def editing(page: Page) -> Locator:
+    """The line that says why controls are disabled."""
+    return page.locator("#top-bar .editing")
+
+
 def test_the_second_person_sees_who_edits_and_takes_over(studio: Studio, browser: Browser):
     ada = log_in(browser, studio, "ada")
     expect(rows(ada).first).to_be_visible(timeout=LONG)
     expect(ada.locator(".top-bar .take-over")).to_have_count(0)
     bob = log_in(browser, studio, "bob")
-    expect(bob.locator(".top-bar .editing")).to_have_text("ada is editing")
+    expect(editing(bob)).to_contain_text("ada is editing")
     expect(bob.locator(".top-bar button[aria-label=Undo]")).to_be_disabled()
+    expect(bob.locator(CAMERA)).to_have_attribute("inert", "")
     bob.locator(".top-bar .take-over").click()
-    expect(bob.locator(".top-bar .editing")).to_have_count(0)
-    expect(ada.locator(".top-bar .editing")).to_have_text("bob is editing", timeout=LONG)
+    expect(editing(bob)).to_be_hidden()
+    expect(bob.locator(CAMERA)).not_to_have_attribute("inert", "")
+    expect(ada.locator(CAMERA)).to_have_attribute("inert", "", timeout=LONG)
+    expect(editing(ada)).to_contain_text("bob is editing", timeout=LONG)
     ada.locator(".top-bar .take-over").click()
-    expect(ada.locator(".top-bar .editing")).to_have_count(0)
-    expect(bob.locator(".top-bar .editing")).to_have_text("ada is editing", timeout=LONG)
+    expect(editing(ada)).to_be_hidden()
+    expect(editing(bob)).to_contain_text("ada is editing", timeout=LONG)
     for page in (ada, bob):
         page.context.close()
     assert all(decision.by in ("ada", "bob") for decision in read_log(studio.workspace / "table" / "decisions.jsonl"))
@@ -62,7 +73,13 @@ def test_the_second_person_sees_who_edits_and_takes_over(studio: Studio, browser
 
 def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(studio: Studio, browser: Browser):
     lou = log_in(browser, studio, "lou")
-    expect(lou.locator(".top-bar .editing")).to_have_text("View only")
+    expect(editing(lou)).to_contain_text("View only")
+    expect(lou.locator(CAMERA)).to_have_attribute("inert", "")
+    for step in ("Masks", "Task", "Review"):
+        open_tab(lou, step)
+        assert findings(lou) == [], step
+    open_tab(lou, "Frame")
+    screenshot(lou, "looker")
     ada = log_in(browser, studio, "ada")
     ada.get_by_role("tab", name="Review").click()
     ada.locator(".share .make-link").click()
@@ -70,7 +87,9 @@ def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(stud
     visitor = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     visitor.goto(link)
     expect(visitor.locator(".top-bar strong")).to_contain_text("table", timeout=LONG)
-    expect(visitor.locator(".top-bar .editing")).to_have_text("View only")
+    expect(editing(visitor)).to_contain_text("View only")
+    expect(visitor.locator(CAMERA)).to_have_attribute("inert", "")
+    expect(visitor.locator(".top-bar .log-out")).to_have_count(0)
     ada.locator(".share .revoke").first.click()
     expect(ada.locator(".share .kept-link")).to_have_count(0)
     visitor.wait_for_timeout(1000)  # the list of links shows at once what the server then does
@@ -79,5 +98,7 @@ def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(stud
     expect(visitor.get_by_label("password")).to_be_visible()
     expect(visitor.get_by_text("The link by which you came has expired or was revoked.")).to_be_visible()
     screenshot(visitor, "ended_link")
+    lou.locator(".top-bar .log-out").click()
+    expect(lou.get_by_label("password")).to_be_visible()
     for page in (lou, ada, visitor):
         page.context.close()
