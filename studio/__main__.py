@@ -34,7 +34,7 @@ from studio.commands import (
     vary,
 )
 from studio.commands.options import BAD_INPUT, OUR_FAULT
-from studio.commands.robot_episodes import compare, episode, evaluate_policy, replay_actions
+from studio.commands.robot_episodes import compare, episode, evaluate_policy, replay_actions, serve_policy
 
 COMMANDS = (
     demo,
@@ -59,6 +59,7 @@ COMMANDS = (
     user,
     evaluate,
     evaluate_policy,
+    serve_policy,
 )
 
 

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.closed_loop.episodes import action_count, run_policy
+from pipeline.closed_loop.episodes import run_policy
 from pipeline.closed_loop.policies import open_policy
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.package import write_layout
@@ -46,7 +46,7 @@ def by_policy(trials: PolicyTrials, project_dir: Path, program: Program, sandbox
         shutil.copyfile(project_dir / "task.json", start / "task.json")
         env = TwinEnv(render_mode="rgb_array" if trials.images else None, folder=start)
         try:
-            policy = open_policy(trials.policy, start, action_count(env))
+            policy = open_policy(trials.policy, env)
             outcome, rollout = run_policy(env, policy, SEED, trials.seconds)
         except UnstableError as error:  # the policy pressed too hard: its failure, not the machinery's
             return Outcome(id, False, 0.0, str(error))

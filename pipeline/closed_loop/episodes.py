@@ -27,11 +27,6 @@ class PolicyOutcome:
     """RMSE_norm overall (mean over time) against the real episode of this layout, if there is one."""
 
 
-def action_count(env: TwinEnv) -> int:
-    """Return how many numbers an action has."""
-    return len(env.world.model.actuator_ctrlrange)
-
-
 def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, Rollout]:
     """Let a policy control the robot until the task is solved, for so many simulated seconds at most.
 
@@ -39,7 +34,7 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tup
     """
     observation, info = env.reset(options={"layout": layout})
     policy.begin(layout, env.instruction)
-    data, count = env.world.data, action_count(env)
+    data, count = env.world.data, env.action_count
     began, best = float(data.time), 0.0
     times, qpos, commands = [0.0], [data.qpos.copy()], [data.ctrl.copy()]
     left = np.empty((0, count))

@@ -5,7 +5,7 @@ import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import cv2
 import httpx2
@@ -13,11 +13,15 @@ import numpy as np
 
 from pipeline.errors import StudioError
 
+if TYPE_CHECKING:
+    from pipeline.export.gym_env.environment import TwinEnv
+
 MAX_CHUNK = 500
 """Actions that one answer may hold."""
 MAX_ANSWER_BYTES = 1_000_000
 ANSWER_SECONDS = 60.0
-KINDS = "hold, demonstration, http://HOST:PORT/PATH, or FILE.py:FUNCTION"
+KINDS = "hold, demonstration, http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, or FILE.py:FUNCTION"
+LEROBOT = "lerobot:"
 
 
 class PolicyError(StudioError):
@@ -130,27 +134,25 @@ class HttpPolicy:
                 f"{self._address} cannot be reached ({type(error).__name__}); start the policy's server first"
             ) from None
         if reply.status_code != 200:
-            raise PolicyError(f"{self._address} answered HTTP {reply.status_code}; 200 is expected")
+            raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(body)}")
         try:
             return json.loads(body)
         except ValueError:
             raise PolicyError(f"{self._address} answered something that is not JSON") from None
 
 
-def open_policy(text: str, folder: Path, action_count: int) -> Policy:
-    """Return the policy that a text names. Raises PolicyError.
-
-    Args:
-        text: one of `KINDS`.
-        folder: of the exported environment.
-        action_count: numbers of an action.
-    """
+def open_policy(text: str, env: "TwinEnv") -> Policy:
+    """Return the policy that a text names, one of `KINDS`, for an environment. Raises PolicyError."""
     if text == "hold":
-        return HoldPolicy(action_count)
+        return HoldPolicy(env.action_count)
     if text == "demonstration":
-        return DemonstrationPolicy(folder)
+        return DemonstrationPolicy(env.folder)
     if text.startswith(("http://", "https://")):
         return HttpPolicy(text)
+    if text.startswith(LEROBOT + "http"):
+        from pipeline.closed_loop.lerobot_policy import LerobotPolicy
+
+        return LerobotPolicy(env, HttpPolicy(text.removeprefix(LEROBOT)))
     path, separator, name = text.rpartition(":")
     if separator and path.endswith(".py") and name.isidentifier():
         return FunctionPolicy(Path(path), name)
@@ -159,6 +161,11 @@ def open_policy(text: str, folder: Path, action_count: int) -> Policy:
 
 def checked_actions(answer: Any, action_count: int) -> np.ndarray:
     """Return an answer as actions (K, A) within [-1, 1]. Raises PolicyError."""
+    return np.clip(checked_numbers(answer, action_count), -1.0, 1.0)
+
+
+def checked_numbers(answer: Any, action_count: int) -> np.ndarray:
+    """Return an answer as finite numbers (K, A). Raises PolicyError."""
     try:
         actions = np.atleast_2d(np.asarray(answer, float))
     except (TypeError, ValueError):
@@ -170,7 +177,15 @@ def checked_actions(answer: Any, action_count: int) -> np.ndarray:
         )
     if not np.isfinite(actions).all():
         raise PolicyError("the policy answered NaN or infinity")
-    return np.clip(actions, -1.0, 1.0)
+    return actions
+
+
+def _reason(body: bytes) -> str:
+    """Return the error that an answer tells, or what was expected."""
+    try:
+        return str(json.loads(body)["error"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return "200 is expected"
 
 
 def _load_function(path: Path, name: str) -> Callable[..., Any]:

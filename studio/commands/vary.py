@@ -26,7 +26,8 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--robot", default="gripper", choices=("gripper", "arm", "arm-suction", "policy"))
     command.add_argument(
         "--policy", default="", metavar="POLICY",
-        help="of --robot policy: learned (by grs-studio learn; default), http://HOST:PORT/PATH, FILE.py:FUNCTION, hold",
+        help="of --robot policy: learned (by grs-studio learn; default), hold, FILE.py:FUNCTION, "
+        "http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH",
     )  # fmt: skip
     command.add_argument(
         "--seconds", type=float, default=30.0, help="simulated, of a policy's trial (default %(default)s)"

@@ -1,8 +1,10 @@
 """A policy over HTTP or as a function controls the exported twin, and is measured as the oracle is."""
 
+import base64
 import json
 from pathlib import Path
 
+import cv2
 import exported_twin
 import numpy as np
 import pytest
@@ -10,7 +12,11 @@ import solved_twin
 from served_policy import serving
 
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
+from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export import export_project
+from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
+from pipeline.export.lerobot.episodes import FPS
 from studio.__main__ import main
 
 pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
@@ -57,6 +63,39 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
     assert first[0]["instruction"].startswith("Put the red cube")
 
 
+def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_every_layout(solved, environment, tmp_path):
+    dataset = tmp_path / "dataset"
+    export_project(solved, "lerobot", dataset)
+    recorded = {seed: read_lerobot(dataset, number) for number, seed in enumerate(solved_twin.SEEDS)}
+    frames: dict[int, list[np.ndarray]] = {seed: [] for seed in recorded}
+
+    def answer(question: dict) -> tuple[int, bytes]:
+        actions = recorded[question["layout"]].actions
+        seen = frames[question["layout"]]
+        assert actions is not None
+        action = actions.rows(len(seen), len(seen) + 1)[0] if len(seen) < len(actions) else last(actions)
+        assert question["seconds"] == pytest.approx(len(seen) / FPS, abs=0.04), "asked once a frame"
+        seen.append(np.array(question["observation"]["state"]))
+        png = np.frombuffer(base64.b64decode(question["observation"]["image"]), np.uint8)
+        picture = cv2.imdecode(png, cv2.IMREAD_COLOR)
+        assert picture is not None and picture.shape == (HEIGHT_PX, WIDTH_PX, 3)
+        return 200, json.dumps({"action": action.tolist()}).encode()
+
+    with serving(answer) as address:
+        policy, out = f"lerobot:{address}", tmp_path / "out"
+        assert main(["evaluate-policy", str(environment), "--policy", policy, "--out", str(out)]) == 0
+    assert summary(out)["solved"]["successes"] == len(solved_twin.SEEDS)
+    for seed, seen in frames.items():
+        positions = recorded[seed].positions
+        count = min(len(seen), len(positions))
+        apart = np.abs(np.array(seen)[:count, :3] - positions.rows(0, count)[:, :3])
+        assert np.median(apart) < 0.01, "the state is that of the dataset"
+
+
+def last(table) -> np.ndarray:
+    return table.rows(len(table) - 1, len(table))[0]
+
+
 def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):
     oracle, again, idle = tmp_path / "oracle", tmp_path / "again", tmp_path / "idle"
     assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
@@ -88,16 +127,17 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
     assert word in message and "\n" not in message and "Traceback" not in message
 
 
-def test_a_function_is_a_policy_and_its_faults_are_named(tmp_path):
+def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
+    env = TwinEnv(folder=environment)
     file = tmp_path / "mine.py"
     file.write_text(
         "def act(observation, instruction):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n"
     )
-    policy = open_policy(f"{file}:act", tmp_path, ACTIONS)
+    policy = open_policy(f"{file}:act", env)
     policy.begin(0, "")
     assert checked_actions(policy.act({}, 0.0), ACTIONS).tolist() == [[0.1] * ACTIONS]
     with pytest.raises(PolicyError, match="KeyError"):
-        open_policy(f"{file}:fails", tmp_path, ACTIONS).act({}, 0.0)
+        open_policy(f"{file}:fails", env).act({}, 0.0)
     for name in (f"{file}:missing", f"{tmp_path}/none.py:act", "best", "ftp://host/act"):
         with pytest.raises(PolicyError):
-            open_policy(name, tmp_path, ACTIONS)
+            open_policy(name, env)

@@ -62,8 +62,7 @@ class TwinEnv(gymnasium.Env):
         self._renderer: mujoco.Renderer | None = None
         self._rendered: mujoco.MjModel | None = None
         self._load(self.layouts[0])
-        count = len(self.world.model.actuator_ctrlrange)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (count,), np.float64)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.action_count,), np.float64)
         spaces: dict[str, gymnasium.Space] = {
             "state": _bounded(self._state().shape),
             "objects": _bounded((len(self.object_names), 7)),
@@ -72,6 +71,11 @@ class TwinEnv(gymnasium.Env):
             width, height = image_size
             spaces["image"] = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
         self.observation_space = gymnasium.spaces.Dict(spaces)
+
+    @property
+    def action_count(self) -> int:
+        """Return how many numbers an action has."""
+        return len(self.world.model.actuator_ctrlrange)
 
     def _load(self, layout: int) -> None:
         self.layout, self.world = layout, TwinWorld(self.folder, layout)
@@ -119,13 +123,14 @@ class TwinEnv(gymnasium.Env):
     def _observe(self) -> dict[str, np.ndarray]:
         poses = np.stack(list(self.world.objects().values()))
         observation = {"state": np.clip(self._state(), -LIMIT, LIMIT), "objects": np.clip(poses, -LIMIT, LIMIT)}
-        return observation | ({"image": self._draw(*self.image_size)} if self.images else {})
+        return observation | ({"image": self.draw(*self.image_size)} if self.images else {})
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """Return the view from the photograph's camera, of shape (480, 640, 3), uint8; None without a render mode."""
-        return self._draw(640, 480) if self.render_mode == "rgb_array" else None
+        return self.draw(640, 480) if self.render_mode == "rgb_array" else None
 
-    def _draw(self, width: int, height: int) -> np.ndarray:
+    def draw(self, width: int, height: int, shadows: bool = True) -> np.ndarray:
+        """Return the view from the photograph's camera, of shape (height, width, 3), uint8."""
         model = self.world.model
         renderer = self._renderer
         if renderer is None or self._rendered is not model or (renderer.width, renderer.height) != (width, height):
@@ -134,6 +139,7 @@ class TwinEnv(gymnasium.Env):
             renderer = self._renderer = mujoco.Renderer(model, height, width)
             self._rendered = model
         camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
         renderer.update_scene(self.world.data, camera)
         return renderer.render()
 

@@ -60,24 +60,45 @@ def episode(rollout: SolvedRollout, xml: Path, objects: Sequence[str]) -> Episod
     for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
         quat = slice(model.jnt_qposadr[joint] + 3, model.jnt_qposadr[joint] + 7)
         qpos[:, quat] /= np.linalg.norm(qpos[:, quat], axis=1, keepdims=True)
-    state, action = commands.copy(), following.copy()
-    for number in range(model.nu):
-        name = model.actuator(number).name
-        if model.actuator_trntype[number] != mujoco.mjtTrn.mjTRN_JOINT:
-            continue
-        if name == "suction":  # on or off, never between
-            state[:, number], action[:, number] = np.floor(state[:, number]), np.floor(action[:, number])
-            continue
-        joint = int(model.actuator_trnid[number, 0])
-        home = _home(model, joint)
-        state[:, number] = qpos[:, model.jnt_qposadr[joint]] + home
-        action[:, number] += home
+    units = ActuatorUnits(model)
+    state, action = units.state(qpos, commands), units.action(following)
     addresses = [int(model.jnt_qposadr[model.body(name).jntadr[0]]) for name in objects]
     poses = [qpos[:, address : address + 7] for address in addresses]
     placed = np.concatenate(poses, axis=1) if poses else np.zeros((len(times), 0))
     reward = np.zeros(len(times))
     reward[-1] = 1.0
     return EpisodeData(rollout.seed, times, qpos, state, action, placed, reward)
+
+
+class ActuatorUnits:
+    """What the dataset's state and action say of a robot: positions, and the commands that lead there."""
+
+    def __init__(self, model: mujoco.MjModel):
+        """Args:
+        model: the robot on its table.
+        """
+        of_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+        self._suction = np.array([model.actuator(number).name == "suction" for number in range(model.nu)], bool)
+        self._joints = np.flatnonzero(of_joint & ~self._suction)
+        moved = model.actuator_trnid[self._joints, 0]
+        self._addresses = model.jnt_qposadr[moved]
+        self.offsets = np.zeros(model.nu)
+        """What is added to each command, of shape (A,)."""
+        self.offsets[self._joints] = [_home(model, int(joint)) for joint in moved]
+
+    def state(self, qpos: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the state (..., A) at coordinates (..., nq) under commands (..., A)."""
+        state = self.action(commands)
+        state[..., self._joints] = qpos[..., self._addresses] + self.offsets[self._joints]
+        return state
+
+    def action(self, commands: np.ndarray) -> np.ndarray:
+        """Return the action (..., A) of commands (..., A); suction is on or off, never between."""
+        return np.where(self._suction, np.floor(commands), commands + self.offsets)
+
+    def commands(self, action: np.ndarray) -> np.ndarray:
+        """Return the commands (..., A) of an action (..., A)."""
+        return action - self.offsets
 
 
 def _home(model: mujoco.MjModel, joint: int) -> float:

@@ -18,8 +18,9 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "task", type=Path, metavar="PROJECT|EXPORT", help="solved project, or its export in format gymnasium, unpacked"
     )
     command.add_argument(
-        "--policy", required=True, metavar="POLICY", help="http://HOST:PORT/PATH, FILE.py:FUNCTION, demonstration, hold"
-    )
+        "--policy", required=True, metavar="POLICY",
+        help="http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, FILE.py:FUNCTION, demonstration, hold",
+    )  # fmt: skip
     command.add_argument("--out", type=Path, required=True, help=f"folder for {OUTCOMES}, {SUMMARY} and episodes/")
     command.add_argument("--seconds", type=float, default=30.0, help="simulated, of an episode (default %(default)s)")
     command.add_argument("--images", action="store_true", help="send the picture of the photograph's camera, too")
@@ -37,7 +38,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     if not 0 < arguments.seconds <= 3600:
         raise PolicyError(f"--seconds {arguments.seconds:g} is not between 0 and 3600")
     from pipeline.closed_loop import open_policy
-    from pipeline.closed_loop.episodes import action_count, run_policy
+    from pipeline.closed_loop.episodes import run_policy
     from pipeline.divergence import write_episode
     from pipeline.divergence.project_episodes import rollout_episode
     from pipeline.export.gym_env.environment import TwinEnv
@@ -47,7 +48,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     done = _done(arguments)
     env = TwinEnv(render_mode="rgb_array" if arguments.images else None, folder=folder)
     try:
-        policy = open_policy(arguments.policy, folder, action_count(env))
+        policy = open_policy(arguments.policy, env)
         for layout in (seed for seed in env.layouts if seed not in done):
             outcome, ran = run_policy(env, policy, layout, arguments.seconds)
             episode = rollout_episode(ran.times, ran.qpos, ran.actions, ran.xml, (), f"policy on layout {layout}")

@@ -1,0 +1,58 @@
+"""A LeRobot policy, trained on the dataset of `grs-studio export --format lerobot`: its units, rate and pictures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pipeline.closed_loop.policies import Policy, checked_numbers
+from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
+from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
+from pipeline.export.lerobot.episodes import FPS, ActuatorUnits, movable_objects
+
+SAME_INSTANT_S = 1e-6
+
+
+class LerobotPolicy:
+    """Asks a policy once a frame of the dataset, and leads the robot there in a straight line.
+
+    The policy gets what a row of the dataset holds: "state" (A,), "objects" (N, 7) and "image" (240, 320, 3) without
+    shadows. Its answer is the dataset's action (A,), or several, one a frame.
+    """
+
+    def __init__(self, env: TwinEnv, policy: Policy):
+        """Args:
+        env: the environment that the policy controls.
+        policy: answers in the units of the dataset, as `lerobot_server.py` does.
+        """
+        self._env, self._policy = env, policy
+
+    def begin(self, layout: int, instruction: str) -> None:
+        self._policy.begin(layout, instruction)
+        self._units = ActuatorUnits(self._env.world.model)
+        self._objects = movable_objects(self._env.world.model)
+        self._frame, self._queue = 0, np.empty((0, len(self._units.offsets)))
+        self._target = self._env.world.data.ctrl.copy()
+
+    def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> np.ndarray:
+        world = self._env.world
+        if seconds >= self._frame / FPS - SAME_INSTANT_S:
+            if not len(self._queue):
+                answer = self._policy.act(self._row(), seconds)
+                self._queue = checked_numbers(answer, len(self._units.offsets))
+            self._target, self._queue = self._units.commands(self._queue[0]), self._queue[1:]
+            self._frame += 1
+        share = CONTROL_SECONDS / max(self._frame / FPS - seconds, CONTROL_SECONDS)
+        command = world.data.ctrl + share * (self._target - world.data.ctrl)
+        if world.suction >= 0:  # on or off, never between
+            command[world.suction] = round(float(np.clip(self._target[world.suction], 0, 1)))
+        return world.action(command)
+
+    def _row(self) -> dict[str, Any]:
+        """Return the observation that a row of the dataset holds."""
+        data = self._env.world.data
+        poses = [data.body(name) for name in self._objects]
+        objects = np.array([np.concatenate([body.xpos, body.xquat]) for body in poses]).reshape(-1, 7)
+        image = self._env.draw(WIDTH_PX, HEIGHT_PX, shadows=False)
+        return {"state": self._units.state(data.qpos, data.ctrl), "objects": objects, "image": image}
