@@ -164,7 +164,11 @@ export class ImportJobs {
       h(
         "div.options",
         {},
-        h("button.studio-button.primary", { "data-act": "accept", onclick: () => reply(true) }, t("Import")),
+        h(
+          "button.studio-button.primary",
+          { "data-act": "accept", "data-sends": "library.accept", onclick: () => reply(true) },
+          t("Import"),
+        ),
         h("button.studio-button.plain", { onclick: () => reply(false) }, t("Skip")),
       ),
     );
@@ -228,6 +232,7 @@ export class ImportJobs {
             {
               "data-unit": unit,
               title: likely ? "" : t("Unlikely for an object on a table"),
+              "data-sends": "library.units",
               onclick: () => send(unit),
             },
             scene(size),

@@ -221,7 +221,7 @@ def _natural(value: object, default: int) -> int:
 
 
 ROLES = {
-    **dict.fromkeys(("find", "thumbnails", "asset", "preview", "jobs", "units", "packs"), Role.LOOK),
+    **dict.fromkeys(("find", "thumbnails", "asset", "preview", "jobs", "packs"), Role.LOOK),
     **dict.fromkeys(("install", "objaverse"), Role.ADMINISTER),
 }
 """Roles that these kinds need; the others need Role.WORK. What is installed comes from other servers."""

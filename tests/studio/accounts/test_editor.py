@@ -1,5 +1,6 @@
 """Two people on one project: one edits, the other looks until they take over."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from pipeline.decisions import read_log
 from studio.accounts.presence import GRACE_SECONDS, Presence
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
+from studio.server.gradio_internals import gradio_app
 from studio.sessions.editor import Editor
 
 
@@ -76,6 +78,32 @@ def test_a_looker_can_neither_edit_nor_take_over(studio: SimpleNamespace):
                 await act(lou, "top-bar", "take_over")
                 await act(lou, "top-bar", "refresh")
                 assert lou.values["top-bar"]["editor"] == "wanda"
+
+    run(steps())
+
+
+def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
+    asked: list[str] = []
+
+    def refuse(_: Editor) -> None:
+        asked.append("")
+        raise RequestError("wanda is editing this project.")
+
+    async def steps() -> None:
+        async with logged_in(studio, "will") as http, open_page(http, "two") as will:
+            events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
+            assert len(events) > 20
+            monkeypatch.setattr(Editor, "require", refuse)
+            for function in events:
+                data = [None] * len(function.inputs)
+                body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
+                asked.clear()
+                id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
+                will._outputs[id] = []
+                if will._reader is None or will._reader.done():
+                    will._reader = asyncio.ensure_future(will._read())
+                await will.wait(lambda id=id: id in will.completed)
+                assert asked, function.targets
 
     run(steps())
 

@@ -13,7 +13,7 @@ from people import PEOPLE, logged_in, run
 
 from components.component import Component
 from studio.accounts.page_guard import needed_role
-from studio.accounts.roles import Role
+from studio.accounts.roles import Role, current_role
 from studio.server.endpoints import Endpoint
 from studio.server.gradio_internals import gradio_app
 from studio.viewer import commands
@@ -24,11 +24,24 @@ BELOW_WORK = {
     ("review-queue", "home"),
     ("mask-canvas", "changed"), ("library", "changed"), ("models-panel", "changed"), ("trace-view", "changed"),
     ("round-timeline", "play"), ("round-timeline", "close_replay"), ("round-timeline", "compare"),
-    ("round-timeline", "autoplay"), ("round-timeline", "chart"), ("round-timeline", "edit"), ("", "click"),
+    ("condition-table", "watch"), ("round-timeline", "autoplay"),
+    ("round-timeline", "chart"), ("round-timeline", "edit"), ("", "click"),
     ("run-edited", "click"),  # besides running it, hides the editor
 }  # fmt: skip
 """Events that people may send who only look, by elem_id and name. Extend it only by what changes no project."""
 ADMINISTRATORS = {("status-bar", "agree")}
+REQUESTS_BELOW_WORK = {
+    "adjuster": {"fit"}, "compare": {"status", "pictures"}, "mask-canvas": {"compare", "status", "export"},
+    "gallery": {"find", "effort", "agreement", "sets", "set_export", "bin", "batches"}, "results": {"links"},
+    "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
+    "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
+    "object-cards": {"compare", "search"}, "trace-view": {"call", "live", "snippet", "compare"},
+}  # fmt: skip
+"""Kinds of requests that people may send who only look, by elem_id. Extend it only by what changes nothing."""
+REQUESTS_OF_ADMINISTRATORS = {
+    "library": {"install", "objaverse"}, "mask-canvas": {"install"},
+    "models-panel": {"use", "forget key", "test", "stop test", "save prompt", "reset prompt"},
+}  # fmt: skip
 NO_ENDPOINTS = {"status-bar"}
 """Components that answer requests which concern no project: that an update was drawn."""
 READING_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -87,6 +100,23 @@ def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: S
     run(steps())
 
 
+def test_no_event_runs_for_a_login_that_has_ended(studio: SimpleNamespace, monkeypatch):
+    page = gradio_app(studio.app).get_blocks()
+    number, function = next((n, f) for n, f in events(studio).items() if needed_role(f.fn) is Role.VISIT)
+    ran: list[int] = []
+
+    async def answer(_: Any, function: Any, *__: Any, **___: Any) -> dict[str, Any]:
+        ran.append(number) if function is page.fns[number] else None
+        return {}
+
+    monkeypatch.setattr(gr.Blocks, "process_api", answer)
+    request = SimpleNamespace(username="nobody")
+    for role in (Role.VISIT, None):
+        monkeypatch.setattr(page, "act_for", lambda _, role=role: current_role.set(Role.VISIT) and role)
+        run(page.process_api(function, [], None, request))
+    assert ran == [number], "once, for the login that holds"
+
+
 async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, Any]:
     """Send an event as Gradio's page does, wait for its end, and return the last message about it."""
     page = secrets.token_hex(6)
@@ -117,6 +147,19 @@ def test_every_component_that_answers_requests_has_an_endpoint_with_roles(studio
     blocks = gradio_app(studio.app).get_blocks().blocks
     other = [b for b in blocks.values() if not isinstance(b, Component) and getattr(b, "server_fns", None)]
     assert other == [] and len(endpoints(studio)) > 8
+
+
+def test_the_requests_below_the_role_work_are_those_that_are_known_to_change_nothing(studio: SimpleNamespace):
+    def kinds(wanted: Any) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for block in endpoints(studio).values():
+            for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
+                if wanted(block.answer.needed_role(kind)):
+                    found.setdefault(block.elem_id, set()).add(kind)
+        return found
+
+    assert kinds(lambda role: role < Role.WORK) == REQUESTS_BELOW_WORK
+    assert kinds(lambda role: role is Role.ADMINISTER) == REQUESTS_OF_ADMINISTRATORS
 
 
 @pytest.mark.parametrize("user", PEOPLE)
@@ -171,7 +214,7 @@ def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(
 def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monkeypatch):
     from mujoco import MjModel
 
-    from studio.accounts.roles import RoleError, current_role
+    from studio.accounts.roles import RoleError
     from studio.viewer.view_session import ViewSession
 
     examples = {
