@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
-from pipeline.divergence.lerobot import is_lerobot, read_lerobot
+from pipeline.divergence.lerobot import is_lerobot, read_lerobot, split_number
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.robot_logs import is_log, read_log, split_topics
@@ -34,17 +34,20 @@ MAX_POSE_BYTES = 1 << 28
 def read_episode(path: Path) -> Episode:
     """Read a CSV or NPZ file, a log of a robot, a LeRobot v3 folder, a project (its solution), or one of its rounds.
 
-    LOG#/topic chooses a topic of a log. Raises EpisodeError: no such file, not an episode, no finite numbers, time
-    going back, nothing in it.
+    LOG#/topic chooses a topic of a log, FOLDER#3 an episode of a LeRobot folder (else its first). Raises EpisodeError:
+    no such file, not an episode, no finite numbers, time going back, nothing in it.
     """
     path, topics = split_topics(Path(path))
+    path, number = split_number(path)
+    if number and not is_lerobot(path):
+        raise EpisodeError(f"{path.name} is no LeRobot folder; only that has episodes to choose")
     if topics and not is_log(path):
         raise EpisodeError(f"{path.name} is no log (.bag, .mcap, a ROS 2 folder); only a log has topics to choose")
     if path.is_dir():
         if is_log(path):
             return read_log(path, topics)
         if is_lerobot(path):
-            return read_lerobot(path)
+            return read_lerobot(path, number)
         if is_project(path):
             return read_project(path)
         files = "meta/info.json (LeRobot), metadata.yaml (ROS 2), solution.json or record.npz"

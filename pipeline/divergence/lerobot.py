@@ -23,6 +23,14 @@ def is_lerobot(folder: Path) -> bool:
     return (folder / INFO).is_file()
 
 
+def split_number(path: Path) -> tuple[Path, int]:
+    """Split FOLDER#3 into the folder and the number of one of its episodes, 0 without."""
+    name, separator, number = str(path).rpartition("#")
+    if not (separator and number.isdecimal()) or path.exists():
+        return path, 0
+    return Path(name), int(number)
+
+
 def read_lerobot(folder: Path, number: int = 0) -> Episode:
     """Read one episode of a dataset. Raises EpisodeError.
 

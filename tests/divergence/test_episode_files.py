@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,12 @@ def test_a_lerobot_folder_is_read(tmp_path):
     assert read.arms["arm"].gripper == "gripper"
     np.testing.assert_array_equal(read.positions.array(), rows[:40])
     np.testing.assert_array_equal(read.actions.array(), rows[:40] + 1)  # type: ignore[union-attr]
+    second = read_episode(Path(f"{tmp_path}#1"))
+    np.testing.assert_array_equal(second.positions.array(), rows[40:])
+    with pytest.raises(EpisodeError, match="episode 2"):
+        read_episode(Path(f"{tmp_path}#2"))
+    with pytest.raises(EpisodeError, match="no LeRobot folder"):
+        read_episode(Path(f"{tmp_path / 'data'}#1"))
 
 
 def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
