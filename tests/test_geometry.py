@@ -57,6 +57,6 @@ def test_the_closest_point_lies_at_the_surface_distance():
     cube = trimesh.creation.box((0.2, 0.4, 0.6))
     scene = raycasting_scene([(cube.vertices, cube.faces)])
     points = np.vstack([2 * box_corners(cube.extents), [[0, 0, 0.5]]])
-    gaps = np.linalg.norm(points - closest_points(scene, points), axis=1)
+    gaps = np.linalg.norm(points - closest_points(scene, points)[0], axis=1)
     assert np.allclose(gaps, surface_distance(scene, points), atol=1e-6)
     assert gaps[-1] == pytest.approx(0.2, abs=1e-6)

@@ -51,9 +51,10 @@ def cast_rays(scene: "open3d.t.geometry.RaycastingScene", origins: np.ndarray, d
     )
 
 
-def closest_points(scene: "open3d.t.geometry.RaycastingScene", points: np.ndarray) -> np.ndarray:
-    """Return the points of the scene's surfaces nearest to `points`; both of shape (N, 3), the result float32."""
-    return scene.compute_closest_points(_tensor(points))["points"].numpy()
+def closest_points(scene: "open3d.t.geometry.RaycastingScene", points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of the scene's surfaces nearest to `points` (N, 3), and their triangles' indices (N,)."""
+    nearest = scene.compute_closest_points(_tensor(points))
+    return nearest["points"].numpy(), nearest["primitive_ids"].numpy()
 
 
 def surface_distance(scene: "open3d.t.geometry.RaycastingScene", points: np.ndarray) -> np.ndarray:

@@ -226,7 +226,7 @@ class _TriangleMatcher:
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
         """Return the vectors from the surface to points (N, 3) in the axes of the box, of shape (N, 3)."""
-        return points - closest_points(self.scene, points).astype(float)
+        return points - closest_points(self.scene, points)[0].astype(float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from pipeline.assets import AssetError, load_mesh
 from pipeline.assets.appearance.ray_views import camera_rotations, render_views
 from pipeline.assets.library import BUILTIN_LIBRARY, read_asset
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS, reconstruct
-from pipeline.description import Attributes, Description, describe
+from pipeline.description import Attributes, Description, Shape, describe
 from pipeline.frame import find_support, load
 from pipeline.segmentation import Segment
 from pipeline.segmentation.coco import decode_rle
@@ -29,7 +29,7 @@ def observed():
     return frame, find_support(frame), [(Segment(k + 1, decode_rle(o["mask"])), o) for k, o in enumerate(objects)]
 
 
-def described(segment, truth, shape="box", yaw=0.0):
+def described(segment, truth, shape: Shape = "box", yaw=0.0):
     """A description with the truth's box, which stands on the table."""
     size = np.array(truth["size"], float)
     centre = np.array([*truth["world_from_object"]["pos"][:2], size[2] / 2])
@@ -80,6 +80,23 @@ def test_observed_surface_is_textured_by_the_photograph(observed, tmp_path):
         assert np.abs(own / own.sum() - pictured / pictured.sum()).max() < 0.12, truth["name"]
 
 
+@pytest.mark.parametrize(("other", "is_printed"), [((30, 60, 200), True), ((100, 15, 15), False)], ids=["blue", "dark"])
+def test_the_back_of_a_print_shows_it_and_that_of_a_shaded_thing_does_not(observed, tmp_path, other, is_printed):
+    frame, support, objects = observed
+    segment = objects[0][0]
+    stripes = np.arange(frame.rgb.shape[1]) // 6 % 2 == 0
+    painted = np.where(stripes[None, :, None], (200, 30, 30), other)
+    rgb = np.where(segment.mask[..., None], painted, frame.rgb).astype(np.uint8)
+    frame = replace(frame, rgb=rgb)
+    made = reconstruct(frame, support, segment, describe(frame, support, segment), tmp_path, "box")
+    x, y, _ = made.world_from_object.rotation.T @ (made.world_from_object.pos - support.world_from_camera[:3, 3])
+    azimuth = np.degrees(np.arctan2(y, x))
+    views = render_views(made.asset, camera_rotations(np.array([azimuth]), np.array([20.0])), 48)
+    colours = np.concatenate([rgb[mask] for rgb, mask in zip(views.rgb, views.masks, strict=True)]).astype(float)
+    blue = colours[:, 2] > colours[:, 0]
+    assert (0.15 < blue.mean() < 0.85) == is_printed
+
+
 def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed, tmp_path):
     frame, support, objects = observed
     made = reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path, "layered")
@@ -96,7 +113,7 @@ def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed,
 def test_an_object_without_depth_still_gets_a_body(observed, tmp_path):
     frame, support, objects = observed
     blind = replace(frame, depth=np.zeros_like(frame.depth))
-    made = reconstruct(blind, support, objects[0][0], described(*objects[0], "irregular"), tmp_path)
+    made = reconstruct(blind, support, objects[0][0], described(*objects[0], shape="irregular"), tmp_path)
     np.testing.assert_allclose(made.asset.size, objects[0][1]["size"], atol=1e-3)
 
 

@@ -28,7 +28,7 @@ __all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "rec
 
 PROVENANCE_PREFIX = "made from the view"
 """Start of the provenance of every reconstructed asset."""
-RECONSTRUCTION_VERSION = 4
+RECONSTRUCTION_VERSION = 5
 """Version of the method: increase it to reconstruct everything again."""
 
 

@@ -1,4 +1,8 @@
-"""Projects the photograph on a solid as its texture; faces that the camera did not see get a muted colour."""
+"""Projects the photograph on a solid as its texture.
+
+Faces that the camera did not see get a muted colour. Those of a printed object show what the camera saw on their
+counterpart, after half a turn about the solid's vertical axis, else in a mirror, where there is one.
+"""
 
 from collections.abc import Callable
 
@@ -8,14 +12,19 @@ import trimesh
 from PIL import Image
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.view_observation import SurfaceObservation
+from pipeline.assets.reconstruct.view_observation import GRAZING_COSINE, SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.frame import Frame, Support
 from pipeline.geometry import bounding_box, transform
+from pipeline.geometry.rays import raycasting_scene, surface_distance
 from pipeline.segmentation import Segment
 
 MAX_TEXTURE_PIXELS = 256
 """Longest side of the texture."""
+COUNTERPART_GAP = 0.04
+"""Distance, over the diagonal of the solid's box, below which a turned or mirrored face lies on a seen one."""
+PRINT_HUES = 2.5
+"""Spread of the seen side's hues, in CIELAB, above which an object counts as printed."""
 UNSEEN_SATURATION = 0.55
 """Saturation of an unseen face over that of the object's colour."""
 
@@ -34,15 +43,56 @@ def texture_from_photo(
         frame, segment, [UNSEEN_SATURATION * c + (1 - UNSEEN_SATURATION) * grey for c in rgb]
     )
     visible = observation.visible_faces(solid.mesh)
+    shown, has_photo = np.array(solid.mesh.triangles), visible
+    if visible.any() and hue_spread(frame.rgb, segment.mask) > PRINT_HUES:
+        shown, has_photo = _counterparts(solid.mesh, visible, observation.camera_position)
     triangles = solid.mesh.triangles.reshape(-1, 3)
-    uv = texture_coordinates(transform(np.linalg.inv(support.world_from_camera), triangles))
+    uv = texture_coordinates(transform(np.linalg.inv(support.world_from_camera), shown.reshape(-1, 3)))
     height = picture.height
     photo_uv = np.clip(uv, 0, 1) * [1, (height - 6) / height] + [0, 5 / height]
-    uv = np.where(np.repeat(visible, 3)[:, None], photo_uv, [0.5, 1 / height])
+    uv = np.where(np.repeat(has_photo, 3)[:, None], photo_uv, [0.5, 1 / height])
     unshared = trimesh.Trimesh(triangles, np.arange(len(triangles)).reshape(-1, 3), process=False)
     areas = solid.mesh.area_faces
     textured = Solid(solids.textured_mesh(unshared, uv, picture), solid.part_vertices)
     return textured, float(areas[visible].sum() / max(areas.sum(), 1e-12))
+
+
+def hue_spread(rgb: np.ndarray, mask: np.ndarray) -> float:
+    """Return how far the colours of a mask spread across their mean chroma, in CIELAB; light and shade change nothing.
+
+    Args:
+        rgb: picture (H, W, 3), uint8.
+        mask: of shape (H, W), bool.
+    """
+    x0, y0, x1, y1 = bounding_box(mask.astype(np.uint8))
+    lab = cv2.cvtColor((rgb[y0:y1, x0:x1] / 255).astype(np.float32), cv2.COLOR_RGB2LAB)
+    inner = cv2.erode(mask[y0:y1, x0:x1].astype(np.uint8), np.ones((5, 5)), borderValue=0) > 0
+    if not inner.any():
+        return 0.0
+    chroma = np.stack([cv2.medianBlur(lab[..., 1], 5)[inner], cv2.medianBlur(lab[..., 2], 5)[inner]], axis=1)
+    a, b = chroma.mean(0) / max(float(np.linalg.norm(chroma.mean(0))), 1e-6)
+    return float(np.sqrt(np.mean((chroma @ [-b, a]) ** 2)))
+
+
+def _counterparts(mesh: trimesh.Trimesh, visible: np.ndarray, camera: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the triangles (F, 3, 3), world, whose photograph each face shows, and which faces show one (F,)."""
+    shown, has_photo = np.array(mesh.triangles), visible.copy()
+    centre = mesh.bounds.mean(0)
+    away = (centre - camera)[:2]
+    away = away / max(float(np.linalg.norm(away)), 1e-9)
+    mirror = np.eye(3)
+    mirror[:2, :2] -= 2 * np.outer(away, away)
+    half_turn = np.diag([-1.0, -1.0, 1.0])
+    seen = raycasting_scene([(mesh.vertices, mesh.faces[visible])])
+    for symmetry in (half_turn, mirror, half_turn @ mirror):
+        open_faces = np.flatnonzero(~has_photo)
+        turned = (mesh.triangles[open_faces] - centre) @ symmetry.T + centre
+        rays = turned.mean(1) - camera
+        normals = mesh.face_normals[open_faces] @ symmetry.T
+        fits = np.einsum("fk,fk->f", normals, rays) < -GRAZING_COSINE * np.linalg.norm(rays, axis=1)
+        fits &= surface_distance(seen, turned.mean(1)) < COUNTERPART_GAP * mesh.scale
+        shown[open_faces[fits]], has_photo[open_faces[fits]] = turned[fits], True
+    return shown, has_photo
 
 
 def _crop(frame: Frame, segment: Segment, rgb: list[float]) -> tuple[Image.Image, Callable[[np.ndarray], np.ndarray]]:

@@ -21,6 +21,8 @@ MAX_POINTS = 350
 """Points that shapes are fitted to."""
 MIN_POINTS = 60
 """Points below which no shape is fitted."""
+GRAZING_COSINE = 0.12
+"""Cosine between a face's normal and its ray to the camera below which the face counts as unseen."""
 MAX_RAY_ERROR_M = 0.02
 """Cap of the error of one ray."""
 DEPTH_SLACK_M = 0.004
@@ -104,7 +106,7 @@ class SurfaceObservation:
     def visible_faces(self, mesh: trimesh.Trimesh) -> np.ndarray:
         """Return which faces the camera sees, shape (F,), bool: not back-facing and not occluded."""
         rays = mesh.triangles_center - self.camera_position
-        facing = np.einsum("fk,fk->f", mesh.face_normals, rays) < -0.12 * np.linalg.norm(rays, axis=1)
+        facing = np.einsum("fk,fk->f", mesh.face_normals, rays) < -GRAZING_COSINE * np.linalg.norm(rays, axis=1)
         along, _ = self.cast_rays(mesh.vertices, mesh.faces, rays)
         return facing & (along > 0.985)
 
