@@ -3,6 +3,7 @@ the photograph in every mode."""
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import numpy as np
 import pytest
 from app_page import LONG, OpenProject, open_tab, screenshot, undo_button
 from playwright.sync_api import Frame, Locator, Page, expect
+
+from pipeline.frame import Intrinsics
+from pipeline.project import Project
 
 SCENE, OBJECT = "stack", 2
 
@@ -195,6 +199,60 @@ def test_the_robots_base_is_aligned_by_a_hand_eye_file_and_seen_before_it_is_tak
     expect(dialog).to_be_hidden()
     expect(undo_button(page)).to_be_enabled(timeout=LONG)
     assert scene.kinds == [*before, "robot_base"]
+
+
+ARM = """<mujoco><worldbody><body><joint name="turn" axis="0 0 1"/><geom size=".02"/><body>
+  <joint name="reach" type="slide" axis="1 0 0"/><geom size=".02"/><body>
+  <joint name="lift" type="slide" axis="0 0 1"/><geom size=".02"/><site name="tip"/>
+</body></body></body></worldbody></mujoco>"""
+
+
+def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(scene: OpenProject, tmp_path: Path):
+    page, frame, twin = scene.page, Project.open(scene.folder).frame, Project.open(scene.folder).scene()
+    assert twin is not None
+    camera_from_world, k = np.linalg.inv(twin.world_from_camera), frame.intrinsics
+    base, yaw = np.array([-0.3, 0.2, 0.05]), 0.3
+    on_table = table_point(twin.world_from_camera, k, (0.5 * k.width, 0.9 * k.height))
+    model, photo = tmp_path / "arm.xml", tmp_path / "second.png"
+    model.write_text(ARM)
+    photo.write_bytes(cv2.imencode(".png", frame.rgb[..., ::-1])[1].tobytes())
+    page.locator("[data-act=open-robot-alignment]").click()
+    dialog = page.get_by_role("dialog", name="Align the robot")
+    dialog.locator("[data-file=base]").set_input_files(model)
+    dialog.get_by_label("Tool: site or body of the model").fill("tip")
+    pictures = dialog.locator(".click-picture")
+    for number, shift in enumerate([(0, 0, 0), (0.08, 0.05, 0.1), (-0.08, 0.08, 0.05)]):
+        if number:
+            dialog.locator("[data-file=photo]").set_input_files(photo)
+        expect(pictures).to_have_count(number + 1)
+        expect(pictures.nth(number).locator("img")).to_be_visible(timeout=LONG)
+        tip = on_table + shift  # on the table in the project's own photograph, whose depth counts
+        x, y, z = camera_from_world[:3, :3] @ tip + camera_from_world[:3, 3]
+        u, v = k.fx * x / z + k.cx, k.fy * y / z + k.cy
+        box = pictures.nth(number).locator("img").bounding_box()
+        assert box is not None
+        right, down = (u + 0.5) / k.width * box["width"], (v + 0.5) / k.height * box["height"]
+        pictures.nth(number).click(position={"x": right, "y": down})
+        reach = tip - base
+        turn, along = np.arctan2(reach[1], reach[0]) - yaw, np.hypot(reach[0], reach[1])
+        angles = dialog.locator("figure").nth(number).get_by_label("Joint angles")
+        angles.fill(f"turn={turn:.4f} reach={along:.4f} lift={reach[2]:.4f}")
+    dialog.get_by_role("button", name="Align", exact=True).click()
+    expect(dialog.locator("[data-result=base]")).to_be_visible(timeout=LONG)
+    screenshot(page, "robot_clicks")
+    found = [float(number) for number in re.findall(r"-?\d\.\d{3}", dialog.locator("[data-result=base]").inner_text())]
+    np.testing.assert_allclose(found, base, atol=0.02)
+    before = scene.kinds
+    dialog.get_by_role("button", name="Use this base").click()
+    expect(undo_button(page)).to_be_enabled(timeout=LONG)
+    assert scene.kinds == [*before, "robot_base"]
+
+
+def table_point(world_from_camera: np.ndarray, k: Intrinsics, pixel: tuple[float, float]) -> np.ndarray:
+    """Return the point of the plane z = 0 that is seen at a pixel, in world coordinates."""
+    ray = world_from_camera[:3, :3] @ [(pixel[0] - k.cx) / k.fx, (pixel[1] - k.cy) / k.fy, 1.0]
+    start = world_from_camera[:3, 3]
+    return start - start[2] / ray[2] * ray
 
 
 def test_a_photograph_of_another_camera_is_refused_and_clicks_need_joint_angles(scene: OpenProject, tmp_path: Path):
