@@ -1,11 +1,12 @@
 """`make eval-appearance`: how alike photograph and twin look, and the estimated light against known lights.
 
-    python -m tests.bench.appearance [PROJECT ...] [--work DIR] [--light SEED]
+    python -m tests.bench.appearance [PROJECT ...] [--samples] [--work DIR] [--light SEED]
 
 Without projects, the sample scenes and the frames of ../shared/frames and ../shared/frames_wild are run to their twins
-in build/appearance. Each twin is rendered through the photograph's camera: as it would be without a light direction and
-without recoloured assets, and as it is. build/appearance.png shows photograph and both twins in rows; the frames'
-licences do not allow to put it into the project. `--light` measures the light of planted lamps instead.
+in build/appearance. Each twin is rendered through the photograph's camera: as it would be with a table of one colour,
+the default light and assets in their own colours, and as it is. build/appearance.png shows photograph and both twins in
+rows; the frames' licences do not allow to put it into the project, the samples' does. `--light` measures the light of
+planted lamps instead.
 """
 
 import argparse
@@ -31,15 +32,15 @@ SHARED, SAMPLES = ROOT.parent / "shared", ROOT / "sample_scenes"
 WIDTH_PX = 320
 
 
-def frames() -> list[Path]:
-    """Return the folders of the sample scenes and of the reference frames that are there."""
-    folders = [SAMPLES, SHARED / "frames", SHARED / "frames_wild"]
+def frames(only_samples: bool) -> list[Path]:
+    """Return the folders of the sample scenes, and of the reference frames that are there."""
+    folders = [SAMPLES] if only_samples else [SAMPLES, SHARED / "frames", SHARED / "frames_wild"]
     return [one.parent for folder in folders for one in sorted(folder.glob("*/rgb.png"))]
 
 
-def projects(work: Path) -> Iterator[Path]:
+def projects(work: Path, only_samples: bool = False) -> Iterator[Path]:
     """Run every frame to its twin in `work`, unless it is there, and yield its project."""
-    for frame in frames():
+    for frame in frames(only_samples):
         folder = work / frame.name
         if not (folder / "scene.json").exists():
             command = [sys.executable, "-m", "studio", "run", str(frame), "--out", str(folder), "--until", "scene"]
@@ -61,8 +62,10 @@ def compare(folder: Path) -> tuple[list[Likeness], bool, np.ndarray]:
 
 
 def without_appearance(scene: Scene) -> Scene:
-    """Return the scene with the default light and its assets in their own colours."""
-    return replace(scene, light=None, placements=tuple(replace(p, recolour=None) for p in scene.placements))
+    """Return the scene with a table of one colour, the default light and its assets in their own colours."""
+    return replace(
+        scene, table_png=None, light=None, placements=tuple(replace(p, recolour=None) for p in scene.placements)
+    )
 
 
 def measure(folders: Iterator[Path] | list[Path], sheet: Path) -> int:
@@ -120,10 +123,11 @@ def _summary(errors: list[LightError]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.appearance", description=__doc__)
     parser.add_argument("projects", type=Path, nargs="*", help="project folders with a twin (default: all frames)")
+    parser.add_argument("--samples", action="store_true", help="only the sample scenes")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "appearance", help="where frames are run")
     parser.add_argument("--light", type=int, metavar="SEED", help="measure planted lights")
     arguments = parser.parse_args()
-    folders = arguments.projects or projects(arguments.work)
+    folders = arguments.projects or projects(arguments.work, arguments.samples)
     if arguments.light is not None:
         return measure_light(arguments.work, list(folders), arguments.light)
     return measure(folders, ROOT / "build" / "appearance.png")
