@@ -41,7 +41,7 @@ from studio.scene.viewer_content import ViewerContent
 from studio.server import file_routes, page_states
 from studio.server.access import Access
 from studio.server.gate import Gate
-from studio.server.gradio_internals import ValidLogins, allow_streams, gradio_app
+from studio.server.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
 from studio.server.notices import error_message, show_notice
 from studio.server.theme import theme
 from studio.server.upload_folder import UploadFolder
@@ -49,7 +49,7 @@ from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
 
-HEAD = '<link rel="icon" href="static/studio/icon.svg">' + "".join(
+HEAD = "".join(
     f'<script type="module" src="static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")
 )
 
@@ -80,6 +80,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     selection, links = ModelSelection(sessions, workspace), access.links
     page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, exports, links)
     page.act_for = access.act_for
+    name_icon()
     gr.mount_gradio_app(
         app,
         page,

@@ -3,7 +3,8 @@
 Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
 `access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
 `Blocks._queue` with `max_thread_count`, and with `pending_messages_per_session`, from which a page is removed when it
-closes its stream of events.
+closes its stream of events; `gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
+the link `MANIFEST`.
 gradio_fast_import.py and components/component.py say what they need themselves.
 tests/studio/server/test_gradio_internals.py fails when one of them changes.
 """
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import jinja2
 from fastapi import FastAPI
+from gradio.routes import templates
 from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
@@ -24,6 +27,10 @@ from studio.accounts.links import VISITOR, visit_has_ended
 MAX_ENDED_VISITS = 1000
 """Visits whose end is remembered, to say so."""
 LOGIN_COOKIES = ("access-token-{}", "access-token-unsecure-{}")
+MANIFEST = '<link rel="manifest" href="/manifest.json" />'
+"""An address outside the path of a proxy, of an app that installs as Gradio."""
+ICON = '<link rel="icon" href="static/studio/icon.svg">'
+"""Without it in the first answer, browsers fetch /favicon.ico, which is outside the path of a proxy too."""
 
 
 def event_data(event: gr.EventData) -> dict[str, Any]:
@@ -40,6 +47,24 @@ def is_listening(request: gr.Request) -> bool:
 def allow_streams(blocks: gr.Blocks, count: int) -> None:
     """Let that many events be answered at the same time. Gradio counts streams that only wait as threads."""
     blocks._queue.max_thread_count = count
+
+
+class _PageTemplates(jinja2.BaseLoader):
+    """Loads Gradio's page with links to nothing outside its path."""
+
+    def __init__(self, loader: jinja2.BaseLoader):
+        self._loader = loader
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+        source, file, is_current = self._loader.get_source(environment, template)
+        return source.replace(MANIFEST, ICON), file, is_current
+
+
+def name_icon() -> None:
+    """Let pages name the studio's icon when they are first answered."""
+    loader = templates.env.loader
+    if loader is not None and not isinstance(loader, _PageTemplates):
+        templates.env.loader = _PageTemplates(loader)
 
 
 def gradio_app(app: FastAPI) -> Any:

@@ -10,11 +10,12 @@ import gradio as gr
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from gradio.routes import templates
 from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
 from components.steps import MaskCanvas, RoundTimeline
-from studio.server.gradio_internals import ValidLogins, allow_streams, event_data, uploaded_file
+from studio.server.gradio_internals import ICON, ValidLogins, allow_streams, event_data, name_icon, uploaded_file
 
 STARTUP = """
 import json, sys, pathlib
@@ -107,3 +108,11 @@ def test_a_components_script_asks_the_server_by_the_name_ask():
         canvas = MaskCanvas(answer=lambda request: {"echo": request})
     config = json.dumps(canvas.get_config(), default=str)
     assert '"ask"' in config, "components/component.py needs server_functions under their own names"
+
+
+def test_the_page_names_the_studios_icon_and_not_gradios_app():
+    name_icon()
+    loader = templates.env.loader
+    assert loader is not None
+    page = loader.get_source(templates.env, "frontend/index.html")[0]
+    assert ICON in page and "manifest" not in page
