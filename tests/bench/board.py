@@ -23,6 +23,7 @@ QUERIES = {
     "a verdict": BoardQuery(verdict="rejected"),
     "a tag, sorted by confidence": BoardQuery(tag="kitchen", sort="confidence", descending=False),
     "words, state and verdict": BoardQuery("bowl", state="twin", verdict="none", sort="seconds"),
+    "nothing, grouped by verdict": BoardQuery(group="verdict"),
     "nothing, the last page by title": BoardQuery(sort="title", offset=COUNT - 60),
 }
 
