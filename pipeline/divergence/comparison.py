@@ -1,7 +1,7 @@
 """Comparison of a real and a simulated episode of one task: how far, from when, and in which phase they differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -106,7 +106,8 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
     alignment = align(real, sim, joints, scale, method)
     errors, differences, columns = _errors(real, sim, arms, ranges, robot, alignment)
     with_arms = [_with_arms(episode, arms) for episode in (real, sim)]
-    events = [find_events(episode, robot) for episode in with_arms]
+    by_contacts = bool(real.contacts and sim.contacts)  # heights tell of a lift later than contacts do
+    events = [find_events(episode, robot, by_contacts) for episode in with_arms]
     summary = _joint_summary(differences, ranges)
     results, times, at = {}, errors.column(0), 0
     for arm_name, arm in arms.items():
@@ -145,10 +146,7 @@ def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
 
 
 def _with_arms(episode: Episode, arms: dict[str, ArmJoints]) -> Episode:
-    return Episode(
-        episode.times, episode.positions, episode.names, arms, episode.actions, episode.events, episode.objects,
-        episode.source, episode.declared_arms,
-    )  # fmt: skip
+    return replace(episode, arms=arms)
 
 
 def _extents(episode: Episode, names: Sequence[str]) -> np.ndarray:

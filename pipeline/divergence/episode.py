@@ -58,6 +58,8 @@ class Episode:
     """Events that the recorder wrote: at least "time" in seconds."""
     objects: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Poses of objects in the world by name, of shape (T, 7): metres, quaternion wxyz."""
+    contacts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Whether the robot touches an object, and whether anything else does, by the object's name: (T, 2), bool."""
     source: str = ""
     """Name of the file, or what recorded it."""
     declared_arms: bool = False
@@ -159,7 +161,7 @@ class EpisodeBuilder:
 
         Args:
             arms: by name; found by the joints' names if None.
-            fields: actions, events, objects and note of the episode.
+            fields: actions, events, objects, contacts and note of the episode.
         """
         if self._count < 2:
             held = "is empty" if not self._count else "has one sample"

@@ -146,10 +146,16 @@ def _read_npz(path: Path) -> Episode:
             objects = [str(name) for name in np.atleast_1d(_small(archive, members["objects"], MAX_NAME_BYTES))]
             poses = np.asarray(_small(archive, members["object_poses"], MAX_POSE_BYTES), float)
             fields["objects"] = {name: poses[:, i] for i, name in enumerate(objects)}
+            if "contacts" in members:
+                contacts = np.asarray(_small(archive, members["contacts"], MAX_POSE_BYTES), bool)
+                fields["contacts"] = {name: contacts[:, i] for i, name in enumerate(objects)}
     episode = builder.episode(parse_arms(texts.get("arms", ""), path.name) or None, **fields)
     for name, pose in episode.objects.items():
         if pose.shape != (len(episode.times), 7) or not np.isfinite(pose).all():
             raise EpisodeError(f"{path.name}: the poses of {name} need shape ({len(episode.times)}, 7), all finite")
+    for name, touched in episode.contacts.items():
+        if touched.shape != (len(episode.times), 2):
+            raise EpisodeError(f"{path.name}: the contacts of {name} need shape ({len(episode.times)}, 2)")
     if episode.actions is not None and len(episode.actions) != len(episode.times):
         raise EpisodeError(f"{path.name}: u has {len(episode.actions)} rows, t has {len(episode.times)}")
     return episode
@@ -243,6 +249,8 @@ def _write_npz(episode: Episode, path: Path) -> None:
     if episode.objects:
         arrays["objects"] = np.array(list(episode.objects))
         arrays["object_poses"] = np.stack(list(episode.objects.values()), axis=1)
+        if set(episode.contacts) == set(episode.objects):
+            arrays["contacts"] = np.stack([episode.contacts[name] for name in episode.objects], axis=1)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, table in (("q", episode.positions), ("u", episode.actions)):
             if table is not None:

@@ -1,4 +1,4 @@
-"""Events of an episode, from the gripper and from the poses of objects or of the tool.
+"""Events of an episode, from the gripper, from contacts, and from the poses of objects or of the tool.
 
 Figures 5 and 6 of the Real2Sim paper show these events: home, grasp, lift, pass, grasp by the other arm, release,
 place, return.
@@ -81,12 +81,20 @@ class ArmEvents:
         return sorted(found, key=lambda event: event.time)
 
 
-def find_events(episode: Episode, robot: RobotKinematics | None = None) -> dict[str, ArmEvents]:
+def find_events(
+    episode: Episode, robot: RobotKinematics | None = None, by_contacts: bool = True
+) -> dict[str, ArmEvents]:
     """Return what each arm did.
 
     A gripper is open at its first position unless the arm says otherwise. Heights are those of the object that moves
-    most while held, else of the tool; without either, joint motion after the grasp counts as the lift.
+    most while held, else of the tool; without either, joint motion after the grasp counts as the lift. Where the
+    contacts of that object with a robot of one arm are known, it is grasped once the robot touches it, lifted once
+    nothing else does, placed once something else does again.
+
+    Args:
+        by_contacts: use the contacts of an episode that has them.
     """
+    episode = episode if by_contacts else replace(episode, contacts={})
     found = {name: _arm_events(episode, name, arm, robot) for name, arm in episode.arms.items()}
     return {name: _with_passes(name, arm, found) for name, arm in found.items()}
 
@@ -102,8 +110,11 @@ def _arm_events(episode: Episode, name: str, arm: ArmJoints, robot: RobotKinemat
         heights = robot.pose(name, arm, joints)[0][:, 2] if robot else None
         for first, last in _closed_intervals(_closedness(gripper, arm.open_value)):
             closedness = _closedness(gripper, arm.open_value)
-            own = _object_height(episode, times, first, last)
-            holds.append(_hold(times, closedness, (first, last), heights if own is None else own, joints))
+            held = _held_object(episode, times, first, last)
+            up = np.interp(times, episode.times, episode.objects[held][:, 2]) if held else heights
+            hold = _hold(times, closedness, (first, last), up, joints)
+            alone = len(episode.arms) == 1  # contacts do not say which arm touches
+            holds.append(_by_contacts(hold, episode, held) if alone and held in episode.contacts else hold)
     return ArmEvents(float(times[0]), tuple(holds), _return_time(times, joints, holds))
 
 
@@ -157,17 +168,31 @@ def _hold(
     return Hold(float(times[closing]), float(times[grasp]), seconds[0], seconds[1], seconds[2], seconds[3])
 
 
-def _object_height(episode: Episode, times: np.ndarray, first: int, last: int) -> np.ndarray | None:
-    """Return the height over time of the object that moves most while held, of shape (T,); None if none moves."""
+def _by_contacts(hold: Hold, episode: Episode, held: str) -> Hold:
+    """Return a hold with the instants at which the contacts of its object change."""
+    end = hold.opening if hold.opening is not None else float(episode.times[-1])
+    rows = np.flatnonzero((episode.times >= hold.closing) & (episode.times <= end))
+    touched, rests = episode.contacts[held][rows].T
+    if not touched.any():
+        return hold
+    grasp = int(np.argmax(touched))
+    free = grasp + np.flatnonzero(~rests[grasp:])
+    if not len(free):
+        return replace(hold, grasp=float(episode.times[rows[grasp]]), lift=None, place=None)
+    placed = rows[min(int(free[-1]) + 1, len(rows) - 1)] if rests[-1] else None
+    seconds = [None if row is None else float(episode.times[row]) for row in (rows[grasp], rows[free[0]], placed)]
+    return replace(hold, grasp=seconds[0] or 0.0, lift=seconds[1], place=seconds[2])
+
+
+def _held_object(episode: Episode, times: np.ndarray, first: int, last: int) -> str:
+    """Return the name of the object that moves most while held; "" if none moves."""
     start, stop = np.searchsorted(episode.times, times[[first, last]])
     travel = {
         name: float(np.linalg.norm(poses[start : stop + 1, :3] - poses[start, :3], axis=1).max())
         for name, poses in episode.objects.items()
     }
-    moved = max(travel, key=lambda name: travel[name], default=None)
-    if moved is None or travel[moved] < LIFT_M:
-        return None
-    return np.interp(times, episode.times, episode.objects[moved][:, 2])
+    moved = max(travel, key=lambda name: travel[name], default="")
+    return moved if moved and travel[moved] >= LIFT_M else ""
 
 
 def _return_time(times: np.ndarray, joints: np.ndarray, holds: Sequence[Hold]) -> float | None:

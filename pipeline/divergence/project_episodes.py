@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.robot_kinematics import compile_kinematics
+from pipeline.divergence.rollout_contacts import rollout_contacts
 from pipeline.divergence.table import Table
 from pipeline.router.round_record import FILE, read_record
 from pipeline.solving import read_solution
@@ -29,7 +30,8 @@ def read_project(folder: Path) -> Episode:
     if solution is None or not len(solution.times):
         raise EpisodeError(f"{folder.name} has no rollout; solve its task first")
     return rollout_episode(
-        solution.times, solution.qpos, solution.actions, solution.xml, solution.events, f"{folder.name} (solution)"
+        solution.times, solution.qpos, solution.actions, solution.xml, solution.events, f"{folder.name} (solution)",
+        folder / "scene",
     )  # fmt: skip
 
 
@@ -45,12 +47,19 @@ def round_episode(folder: Path, layout: int | None = None) -> Episode:
         seeds = ", ".join(str(record.seed) for record in records) or "none"
         raise EpisodeError(f"round {folder.name} has no record of layout {layout}; it has {seeds}")
     return rollout_episode(
-        chosen.times, chosen.qpos, chosen.actions, chosen.xml, chosen.events, f"round {folder.name}"
+        chosen.times, chosen.qpos, chosen.actions, chosen.xml, chosen.events, f"round {folder.name}",
+        folder.parents[1] / "scene",
     )  # fmt: skip
 
 
 def rollout_episode(
-    times: np.ndarray, qpos: np.ndarray, actions: np.ndarray, xml: str, events: Sequence[dict], source: str
+    times: np.ndarray,
+    qpos: np.ndarray,
+    actions: np.ndarray,
+    xml: str,
+    events: Sequence[dict],
+    source: str,
+    meshes: Path | None = None,
 ) -> Episode:
     """Return a rollout of the oracle as an episode; free bodies become objects. Raises EpisodeError.
 
@@ -59,6 +68,7 @@ def rollout_episode(
     Args:
         times, qpos, actions: of shape (T,), (T, nq) and (T, nu).
         xml: the rollout's model.
+        meshes: folder of the files that it names; without it contacts are unknown.
     """
     try:
         spec = mujoco.MjSpec.from_string(xml)
@@ -86,5 +96,6 @@ def rollout_episode(
     }
     arm = ArmJoints(tuple(joint.name for joint in robot), gripper)
     return builder.episode(
-        {"arm": arm}, actions=Table.from_array(actions[rising]), events=tuple(events), objects=poses
+        {"arm": arm}, actions=Table.from_array(actions[rising]), events=tuple(events), objects=poses,
+        contacts=rollout_contacts(xml, meshes, qpos[rising]) if meshes else {},
     )  # fmt: skip

@@ -51,7 +51,9 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
         policy = open_policy(arguments.policy, env)
         for layout in (seed for seed in env.layouts if seed not in done):
             outcome, ran = run_policy(env, policy, layout, arguments.seconds)
-            episode = rollout_episode(ran.times, ran.qpos, ran.actions, ran.xml, (), f"policy on layout {layout}")
+            episode = rollout_episode(
+                ran.times, ran.qpos, ran.actions, ran.xml, (), f"policy on layout {layout}", folder / "scene"
+            )
             outcome = replace(outcome, rmse=_rmse(arguments.real, episode, layout))
             write_episode(episode, arguments.out / "episodes" / f"{layout:03d}.npz")
             append_lines(arguments.out / OUTCOMES, [{"policy": arguments.policy, **asdict(outcome)}])
