@@ -9,7 +9,7 @@
 import csv
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -17,10 +17,10 @@ from typing import IO, Any
 import numpy as np
 
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
-from pipeline.divergence.lerobot import is_lerobot, read_lerobot, split_number
+from pipeline.divergence.lerobot import episode_numbers, is_lerobot, read_lerobot, split_number
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
-from pipeline.divergence.robot_logs import is_log, read_log, split_topics
+from pipeline.divergence.robot_logs import is_log, read_log, split_topics, topic_choices, with_topics
 from pipeline.divergence.table import Table
 from pipeline.store import atomic_write
 
@@ -64,6 +64,24 @@ def read_episode(path: Path) -> Episode:
         raise EpisodeError(f"{path.name} is no episode; it takes {kinds}")
     with _as_episode_error(path.name):
         return readers[path.suffix.lower()](path)
+
+
+def selection_choices(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return what there is to choose from: topics of "joints" and "commands" of a log, "episodes" of a dataset.
+
+    {} where there is no choice. Raises EpisodeError for a damaged log.
+    """
+    if is_log(path):
+        return topic_choices(path)
+    numbers = episode_numbers(path) if is_lerobot(path) else ()
+    return {"episodes": tuple(map(str, numbers))} if len(numbers) > 1 else {}
+
+
+def with_selection(path: Path, chosen: Sequence[str]) -> Path:
+    """Return the path as `read_episode` takes it: LOG#/topic,/topic or FOLDER#3; unchanged if nothing is chosen."""
+    if not chosen:
+        return path
+    return with_topics(path, chosen) if is_log(path) else Path(f"{path}#{chosen[0]}")
 
 
 def write_episode(episode: Episode, path: Path) -> None:

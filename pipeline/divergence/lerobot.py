@@ -4,7 +4,7 @@ The format is described at https://huggingface.co/docs/lerobot/lerobot-dataset-v
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from pipeline.divergence.episode import Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.table import Table
 
 INFO = Path("meta") / "info.json"
+EPISODE_FILES = "meta/episodes/chunk-*/file-*.parquet"
+FIRST_VIDEO = "videos/*/chunk-*/file-*.mp4"
 STATE, ACTION = "observation.state", "action"
 ROWS = 1 << 16
 
@@ -54,6 +56,44 @@ def read_lerobot(folder: Path, number: int = 0) -> Episode:
     except (arrow.ArrowException, OSError, ValueError, KeyError) as error:
         raise EpisodeError(f"{source} cannot be read: {' '.join(str(error).split())}") from None
     return builder.episode(actions=actions)
+
+
+def episode_numbers(folder: Path) -> tuple[int, ...]:
+    """Return the `episode_index` of all episodes, in ascending order; () if meta/episodes cannot be read."""
+    return tuple(sorted(int(row["episode_index"]) for row in _episode_rows(folder, ("episode_index",))))
+
+
+def episode_video(folder: Path, number: int = 0) -> tuple[Path, float] | None:
+    """Return the video of an episode's first camera, and the second of it at which the episode begins.
+
+    Several episodes share one video file; meta/episodes says where each begins. A dataset without that has one episode
+    a video, which begins with it. None without a video.
+    """
+    cameras = sorted(path.name for path in (folder / "videos").glob("*") if path.is_dir())
+    if not cameras:
+        return None
+    fields = {name: f"videos/{cameras[0]}/{name}" for name in ("chunk_index", "file_index", "from_timestamp")}
+    for row in _episode_rows(folder, ("episode_index", *fields.values())):
+        if row["episode_index"] == number:
+            chunk, file, begin = (row[field] for field in fields.values())
+            path = folder / "videos" / cameras[0] / f"chunk-{int(chunk):03d}" / f"file-{int(file):03d}.mp4"
+            return (path, float(begin)) if path.is_file() else None
+    first = next(iter(sorted(folder.glob(FIRST_VIDEO))), None)
+    return (first, 0.0) if first and not number else None
+
+
+def _episode_rows(folder: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield those columns of each row of meta/episodes; nothing where they are missing or damaged."""
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        return
+    try:
+        for path in sorted(folder.glob(EPISODE_FILES)):
+            yield from parquet.read_table(path, columns=list(columns)).to_pylist()
+    except (arrow.ArrowException, OSError, ValueError, KeyError):
+        return
 
 
 def _names(folder: Path) -> list[str]:

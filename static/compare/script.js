@@ -45,7 +45,7 @@ export default function mount({ element, server, upload }) {
       showError(answer.error);
     } else {
       job = answer;
-      if (job.state !== "running") sources.offerTopics(job.topics);
+      if (job.state !== "running") sources.offerChoices(job.choices);
       if (job.state === "failed") showError(job.message);
       if (job.state === "done") showResult();
       if (job.state === "running")
@@ -76,7 +76,7 @@ export default function mount({ element, server, upload }) {
 
   const sources = new Sources(
     () => drawState(),
-    (topics) => job?.job && job.state !== "running" && run({ kind: "again", job: job.job, topics }),
+    (selection) => job?.job && job.state !== "running" && run({ kind: "again", job: job.job, selection }),
   );
   const menu = alignmentMenu("clock", () => canRepeat() && run({ kind: "again", job: job.job }));
   const seek = (time) => {

@@ -11,11 +11,11 @@ const SLOTS = [
 ];
 
 export class Sources {
-  /** `onChange` is called when files were chosen, `onTopics` with {real, sim: [topic]} when topics were. */
-  constructor(onChange, onTopics) {
+  /** `onChange` is called when files were chosen, `onSelect` with {real, sim: [topic or episode]} when those were. */
+  constructor(onChange, onSelect) {
     this.onChange = onChange;
-    this.onTopics = onTopics;
-    this.topicMenus = { real: h("div.topics"), sim: h("div.topics") };
+    this.onSelect = onSelect;
+    this.choiceMenus = { real: h("div.choices"), sim: h("div.choices") };
     this.files = { real: [], sim: [], robot: [] };
     this.element = h(
       "div.slots",
@@ -43,37 +43,37 @@ export class Sources {
     }
   }
 
-  /** Shows a menu for each choice {real, sim: {choices: {joints, commands: [topic]}, chosen: [topic]}} of the logs. */
-  offerTopics(topics) {
-    for (const [side, element] of Object.entries(this.topicMenus)) {
-      const { choices = {}, chosen = [] } = topics?.[side] ?? {};
+  /** Shows a menu for each choice {real, sim: {offered: {joints, commands: [topic], episodes: [number]}, chosen}}. */
+  offerChoices(choices) {
+    for (const [side, element] of Object.entries(this.choiceMenus)) {
+      const { offered = {}, chosen = [] } = choices?.[side] ?? {};
       fill(
         element,
-        Object.entries(choices).map(([kind, names]) => this.#topicMenu(kind, names, chosen)),
+        Object.entries(offered).map(([kind, names]) => this.#choiceMenu(kind, names, chosen)),
       );
     }
   }
 
-  #topicMenu(kind, names, chosen) {
-    const title = { joints: t("Joint positions"), commands: t("Commands") }[kind];
+  #choiceMenu(kind, names, chosen) {
+    const title = { joints: t("Joint positions"), commands: t("Commands"), episodes: t("Episode") }[kind];
     const all = { joints: t("All topics"), commands: t("None") }[kind];
     const changed = () =>
-      this.onTopics(
+      this.onSelect(
         Object.fromEntries(
-          Object.entries(this.topicMenus).map(([side, element]) => [
+          Object.entries(this.choiceMenus).map(([side, element]) => [
             side,
             [...element.querySelectorAll("select")].map((menu) => menu.value).filter(Boolean),
           ]),
         ),
       );
-    const options = [["", all], ...names.map((name) => [name, name])];
+    const options = [...(all ? [["", all]] : []), ...names.map((name) => [name, name])];
     return h(
-      "label.topic",
+      "label.choice",
       {},
       title,
       h(
         "select",
-        { "data-topics": kind, onchange: changed },
+        { "data-choice": kind, onchange: changed },
         options.map(([value, text]) => h("option", { value, selected: chosen.includes(value) }, text)),
       ),
     );
@@ -97,7 +97,7 @@ export class Sources {
       shown.textContent = files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length });
       shown.classList.add("chosen");
       if (menu) menu.value = "";
-      fill(this.topicMenus[name] ?? h("div"));
+      fill(this.choiceMenus[name] ?? h("div"));
       this.onChange();
     };
     const menu =
@@ -111,7 +111,7 @@ export class Sources {
           this.files[name] = { project: option.dataset.project, source: option.value };
           shown.textContent = option.textContent;
           shown.classList.add("chosen");
-          fill(this.topicMenus[name]);
+          fill(this.choiceMenus[name]);
           this.onChange();
         },
       });
@@ -137,7 +137,7 @@ export class Sources {
       h("span.choosers", {}, input(t("File …"), { multiple: true }), input(t("Folder …"), { webkitdirectory: true })),
       menu,
       shown,
-      this.topicMenus[name],
+      this.choiceMenus[name],
     );
     const setDropping = (on) => element.classList.toggle("dropping", on);
     element.addEventListener("dragover", (event) => {

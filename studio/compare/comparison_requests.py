@@ -35,7 +35,7 @@ def _compare(comparisons: Comparisons, request: dict) -> dict:
 
 def _again(comparisons: Comparisons, request: dict) -> dict:
     return _answer(
-        comparisons, comparisons.start_again(request.get("job"), request.get("align"), request.get("topics"))
+        comparisons, comparisons.start_again(request.get("job"), request.get("align"), request.get("selection"))
     )
 
 

@@ -52,8 +52,8 @@ class ComparisonJob:
     views: dict[str, str] = field(default_factory=dict)
     """Token of each view of VIEWS; empty without a robot model."""
     note: str = ""
-    topics: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    """{"real", "sim"}: topics of "joints" and of "commands" among which a log leaves a choice."""
+    choices: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """{"real", "sim"}: topics of "joints" and "commands" of a log, or "episodes" of a dataset, to choose from."""
     pictures: "list[EventPicture] | None" = None
     """Of the result's events; None while they are drawn."""
     stop: threading.Event = field(default_factory=threading.Event)
@@ -114,16 +114,16 @@ class Comparisons:
         model = self._sessions.get(given.get("project")).project.folder / "scene" / "solution.xml"
         return model if model.is_file() else None
 
-    def start_again(self, token: object, method: object, topics: object = None) -> str:
-        """Compare the same files with another alignment or other topics and return the new token. Raises RequestError.
+    def start_again(self, token: object, method: object, selection: object = None) -> str:
+        """Compare the same files with another alignment or selection and return the new token. Raises RequestError.
 
         Args:
-            topics: {"real", "sim"}, each a list; None for those of the former comparison.
+            selection: {"real", "sim"}, each a list of topics or of one episode's number; None for the former one.
         """
         old = self.get(token)
-        chosen = {} if topics is None else {f"{side}_topics": _checked_topics(topics, side) for side in SIDES}
+        chosen = {} if selection is None else {f"{side}_selection": _selected(selection, side) for side in SIDES}
         sources = replace(old.sources, method=_checked_method(method), **chosen)
-        return self._start(ComparisonJob(sources, old.titles, topics=old.topics))
+        return self._start(ComparisonJob(sources, old.titles, choices=old.choices))
 
     def get(self, token: object) -> ComparisonJob:
         """Return a comparison. Raises RequestError if it was forgotten."""
@@ -166,7 +166,7 @@ class Comparisons:
             try:
                 for step in compare_isolated(job.sources, job.stop):
                     job.message = step.message or job.message
-                    job.topics = step.topics or job.topics
+                    job.choices = step.choices or job.choices
                     if step.result is not None:
                         self._finish(job, step)
             except Exception as error:
@@ -205,9 +205,9 @@ class Comparisons:
 def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
     """Return what the page shows of a comparison; its result only when it is done."""
     record: dict[str, Any] = {"job": token, "state": job.state, "message": translated(job.message)}
-    if any(job.topics.values()):
-        chosen = {"real": job.sources.real_topics, "sim": job.sources.sim_topics}
-        record["topics"] = {side: {"choices": job.topics[side], "chosen": chosen[side]} for side in SIDES}
+    if any(job.choices.values()):
+        chosen = {"real": job.sources.real_selection, "sim": job.sources.sim_selection}
+        record["choices"] = {side: {"offered": job.choices[side], "chosen": chosen[side]} for side in SIDES}
     if job.state == "done" and job.result is not None:
         record |= {"titles": list(job.titles), "views": job.views, "note": translated(job.note), "result": job.result}
         record["has_robot"] = job.sources.robot is not None
@@ -241,10 +241,10 @@ def _checked_method(method: object) -> Any:
     return method
 
 
-def _checked_topics(topics: object, side: str) -> tuple[str, ...]:
-    chosen = topics.get(side, []) if isinstance(topics, dict) else None
-    if not isinstance(chosen, list) or not all(isinstance(topic, str) for topic in chosen):
-        raise RequestError("Topics are a list of names for each of the two episodes.")
+def _selected(selection: object, side: str) -> tuple[str, ...]:
+    chosen = selection.get(side, []) if isinstance(selection, dict) else None
+    if not isinstance(chosen, list) or not all(isinstance(one, str) for one in chosen):
+        raise RequestError("A selection is a list of topics, or of an episode's number, for each of the two episodes.")
     return tuple(chosen)
 
 

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.divergence import EpisodeError, read_episode, rollout_episode, write_episode
+from pipeline.divergence.episode_files import selection_choices, with_selection
+from pipeline.divergence.report.video import EpisodeVideo, find_video
 from pipeline.divergence.table import Table
 from studio.__main__ import main
 
@@ -89,6 +91,23 @@ def test_a_lerobot_folder_is_read(tmp_path):
         read_episode(Path(f"{tmp_path}#2"))
     with pytest.raises(EpisodeError, match="no LeRobot folder"):
         read_episode(Path(f"{tmp_path / 'data'}#1"))
+    assert selection_choices(tmp_path) == {} and find_video(tmp_path) is None
+
+    (tmp_path / "meta" / "episodes" / "chunk-000").mkdir(parents=True)
+    camera = "videos/observation.images.top"
+    (tmp_path / camera / "chunk-000").mkdir(parents=True)
+    video = tmp_path / camera / "chunk-000" / "file-000.mp4"
+    video.touch()
+    places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, 0.8]}
+    episodes = tmp_path / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
+    parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
+    assert selection_choices(tmp_path) == {"episodes": ("0", "1")}
+    np.testing.assert_array_equal(read_episode(with_selection(tmp_path, ("1",))).positions.array(), rows[40:])
+    assert find_video(tmp_path) == EpisodeVideo(video, 0.0)
+    assert find_video(with_selection(tmp_path, ("1",))) == EpisodeVideo(video, 0.8)
+    assert find_video(with_selection(tmp_path, ("2",))) is None
+    episodes.write_bytes(b"PAR1")
+    assert selection_choices(tmp_path) == {} and find_video(tmp_path) == EpisodeVideo(video, 0.0)
 
 
 def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():

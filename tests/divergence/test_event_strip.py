@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.divergence import read_episode, write_episode
 from pipeline.divergence.confined import ComparisonSources, compare_isolated
 from pipeline.divergence.confined.isolated_comparison import ComparisonProgress
 from pipeline.divergence.report.event_strip import event_pictures
@@ -30,14 +31,18 @@ def brightness_at(time: float) -> float:
     return 20 + 10 * time
 
 
+def write_video(path: Path) -> None:
+    with imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
+        for number in range(FPS * SECONDS):
+            video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
+
+
 @pytest.fixture(scope="module")
 def filmed(tmp_path_factory) -> ComparisonProgress:
     """The sample pair, compared in its confined process, with a video of the real episode that grows brighter."""
     folder = tmp_path_factory.mktemp("filmed")
     (folder / "real.npz").write_bytes((SAMPLE / "real.npz").read_bytes())
-    with imageio.get_writer(str(folder / "real.mp4"), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
-        for number in range(FPS * SECONDS):
-            video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
+    write_video(folder / "real.mp4")
     sources = ComparisonSources(folder / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml")
     return list(compare_isolated(sources, threading.Event()))[-1]
 
@@ -48,6 +53,33 @@ def test_each_event_has_the_frame_of_the_video_at_its_time(filmed: ComparisonPro
     assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
     for event, frame in zip(events, filmed.frames["real"], strict=True):
         assert frame is not None and abs(grey(frame) - brightness_at(event["real_s"])) < 4
+
+
+def test_an_episode_of_a_dataset_has_the_frames_of_its_part_of_the_video(tmp_path: Path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    dataset, camera, begin = tmp_path / "dataset", "videos/observation.images.top", 3.0
+    write_episode(read_episode(SAMPLE / "real.npz"), dataset)
+    data = dataset / "data" / "chunk-000" / "file-000.parquet"
+    first = parquet.read_table(data)
+    moved = first.set_column(
+        first.schema.get_field_index("episode_index"), "episode_index", arrow.array([1] * len(first))
+    )
+    parquet.write_table(arrow.concat_tables([first, moved]), data)
+    (dataset / camera / "chunk-000").mkdir(parents=True)
+    write_video(dataset / camera / "chunk-000" / "file-000.mp4")
+    places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, begin]}
+    episodes = dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
+    parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
+
+    sources = ComparisonSources(dataset, SAMPLE / "sim.npz", real_selection=("1",))
+    steps = list(compare_isolated(sources, threading.Event()))
+    assert [step.choices for step in steps if step.choices] == [{"real": {"episodes": ["0", "1"]}, "sim": {}}]
+    assert steps[-1].result is not None
+    events = [event for event in steps[-1].result["comparison"]["events"] if event["real_s"] is not None]
+    shown = [(event["real_s"], frame) for event, frame in zip(events, steps[-1].frames["real"], strict=False) if frame]
+    assert len(shown) > 3
+    for seconds, frame in shown:
+        assert abs(grey(frame) - brightness_at(begin + seconds)) < 4
 
 
 def test_a_side_without_video_is_drawn_and_moves_between_events(filmed: ComparisonProgress):

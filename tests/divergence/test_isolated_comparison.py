@@ -86,9 +86,11 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
     seen: list[ComparisonProgress] = []
     with pytest.raises(EpisodeError, match="joint a is on /arm and on /copy; choose a topic"):
         seen.extend(compare_isolated(sources, threading.Event()))
-    seen += [step for step in compare_isolated(replace(sources, real_topics=("/copy", "/second")), threading.Event())]
-    topics = {"real": {"joints": ["/arm", "/copy"], "commands": ["/first", "/second"]}, "sim": {}}
-    assert [step.topics for step in seen if step.topics] == [topics] * 2
+    seen += [
+        step for step in compare_isolated(replace(sources, real_selection=("/copy", "/second")), threading.Event())
+    ]
+    choices = {"real": {"joints": ["/arm", "/copy"], "commands": ["/first", "/second"]}, "sim": {}}
+    assert [step.choices for step in seen if step.choices] == [choices] * 2
     result = seen[-1].result
     assert result is not None and max(result["curves"]["rmse_overall"]["y"]) < 1e-9
     assert "joints from /copy; commands from /second" in result["notes"][0]

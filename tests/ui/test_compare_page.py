@@ -10,6 +10,8 @@ from app_page import LONG, screenshot
 from playwright.sync_api import Locator, Page, expect
 from studio_process import Studio
 
+from pipeline.divergence import read_episode, write_episode
+
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
 
 
@@ -126,3 +128,29 @@ def test_a_log_with_several_topics_shows_a_menu_and_compares_the_chosen_one(
     expect(menu).to_have_value("/arm")
     give(compare, "real", tmp_path / "sim.csv")
     expect(menu).to_have_count(0)
+
+
+def test_an_episode_of_a_dataset_is_chosen_from_a_menu(compare: Locator, page: Page, tmp_path: Path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    dataset, sim = tmp_path / "dataset", tmp_path / "sim.csv"
+    rows = (f"{row / 25},{np.sin(row / 9)},{2 * np.sin(row / 9)}\n" for row in range(60))
+    sim.write_text("t,a,b\n" + "".join(rows))
+    write_episode(read_episode(sim), dataset)
+    data = dataset / "data" / "chunk-000" / "file-000.parquet"
+    first = parquet.read_table(data)
+    column = first.schema.get_field_index("episode_index")
+    moved = first.set_column(column, "episode_index", arrow.array([7] * len(first)))
+    parquet.write_table(arrow.concat_tables([first, moved]), data)
+    numbers = arrow.table({"episode_index": [0, 7]})
+    parquet.write_table(numbers, dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet")
+
+    compare.locator("[data-slot=real] input[type=file]").nth(1).set_input_files(dataset)
+    give(compare, "sim", sim)
+    compare.get_by_role("button", name="Compare", exact=True).click()
+    menu = compare.locator("[data-slot=real] [data-choice=episodes]")
+    expect(menu.locator("option")).to_have_text(["0", "7"], timeout=LONG)
+    menu.select_option("7")
+    expect(compare.locator("[data-act=compare]")).to_be_enabled(timeout=LONG)
+    expect(compare.locator(".summary")).to_contain_text("stay within the noise", timeout=LONG)
+    expect(menu).to_have_value("7")
+    screenshot(page, "compare_dataset")

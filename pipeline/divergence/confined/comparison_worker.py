@@ -15,11 +15,10 @@ from pipeline.divergence.comparison import compare
 from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.confined.playback import drawn_playback
 from pipeline.divergence.episode import Episode
-from pipeline.divergence.episode_files import read_episode
+from pipeline.divergence.episode_files import read_episode, selection_choices, with_selection
 from pipeline.divergence.report import error_curves, error_histograms, joint_curves
-from pipeline.divergence.report.video import event_frames
+from pipeline.divergence.report.video import event_frames, find_video
 from pipeline.divergence.robot_kinematics import load_robot
-from pipeline.divergence.robot_logs import topic_choices, with_topics
 from pipeline.errors import StudioError
 from pipeline.untrusted.worker_input import read_request, watch_parent
 
@@ -56,10 +55,12 @@ def main() -> None:
 
 def _compare(request: dict[str, Any], send: Send) -> None:
     send({"message": "Reading the real episode"})
-    send({"topics": {side: topic_choices(Path(request[side])) for side in ("real", "sim")}})
-    real = read_episode(with_topics(Path(request["real"]), request["real_topics"]))
+    paths = {side: Path(request[side]) for side in ("real", "sim")}
+    send({"choices": {side: selection_choices(path) for side, path in paths.items()}})
+    chosen = {side: with_selection(path, request[f"{side}_selection"]) for side, path in paths.items()}
+    real = read_episode(chosen["real"])
     send({"message": "Reading the simulated episode"})
-    sim = read_episode(with_topics(Path(request["sim"]), request["sim_topics"]))
+    sim = read_episode(chosen["sim"])
     robot_file = Path(request["robot"]) if request["robot"] else None
     robot = load_robot(robot_file) if robot_file else None
     send({"message": "Comparing"})
@@ -73,17 +74,17 @@ def _compare(request: dict[str, Any], send: Send) -> None:
     }
     send({"message": "Drawing the robots"})
     playback = drawn_playback(comparison, real, sim, robot_file, lambda mesh: send({"mesh": mesh}))
-    result["frames"] = _video_frames(request, result, real, sim)
+    result["frames"] = _video_frames(chosen, result, real, sim)
     send({"result": result, "playback": playback})
 
 
-def _video_frames(request: dict[str, Any], result: dict[str, Any], real: Episode, sim: Episode) -> dict[str, list]:
+def _video_frames(chosen: dict[str, Path], result: dict[str, Any], real: Episode, sim: Episode) -> dict[str, list]:
     """Return {"real", "sim"}: the frame of each event as base64 of a JPEG, None where there is none."""
     found = {}
     for side, episode, clock in (("real", real, "real_s"), ("sim", sim, "sim_s")):
-        video = Path(request[f"{side}_video"]) if request[f"{side}_video"] else None
+        video = find_video(chosen[side])
         frames = event_frames(video, episode, result["comparison"]["events"], clock)
         if video and not any(frames):
-            result["notes"].append(f"{video.name} has no frame at the events; they are drawn without it")
+            result["notes"].append(f"{video.path.name} has no frame at the events; they are drawn without it")
         found[side] = [frame and base64.b64encode(frame).decode() for frame in frames]
     return found

@@ -17,7 +17,7 @@ import numpy as np
 
 from pipeline.divergence.alignment import Method
 from pipeline.divergence.episode import EpisodeError
-from pipeline.divergence.report.video import find_video
+from pipeline.divergence.report.video import video_beside
 from pipeline.untrusted import worker_process
 from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
 
@@ -28,9 +28,10 @@ MODULE = "pipeline.divergence.confined.comparison_worker"
 JPEG = b"\xff\xd8"
 """First bytes of the format."""
 ARRAY_TYPES = ("<f4", "<i4")
-TOPIC_KINDS = ("joints", "commands")
-MAX_TOPICS, MAX_TOPIC = 100, 300
-"""Topics of a log, and characters of each, that are shown."""
+SIDES = ("real", "sim")
+CHOICES = ("joints", "commands", "episodes")
+MAX_CHOICES, MAX_CHOICE = 1000, 300
+"""Topics of a log or episodes of a dataset, and characters of each, that are shown."""
 Mesh = tuple[np.ndarray, np.ndarray]
 SOLIDS = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 """Shapes of a drawing, by MuJoCo's names."""
@@ -44,9 +45,10 @@ class ComparisonSources:
     sim: Path
     robot: Path | None = None
     method: Method = "clock"
-    real_topics: tuple[str, ...] = ()
-    """Topics of a log that are taken where it leaves a choice; empty for those that are plain."""
-    sim_topics: tuple[str, ...] = ()
+    real_selection: tuple[str, ...] = ()
+    """Topics of a log that are taken where it leaves a choice, or the number of an episode of a LeRobot folder; empty
+    for the topics that are plain, or the first episode."""
+    sim_selection: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,8 @@ class ComparisonProgress:
     result: dict[str, Any] | None = None
     """{"comparison": contents of comparison.json, "curves", "histograms" and "joints" as from report.curves, "notes":
     lines about logs}: seconds on REAL's clock, radians, metres."""
-    topics: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    """{"real", "sim"}: topics of "joints" and of "commands" among which a log leaves a choice."""
+    choices: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    """{"real", "sim"}: what there is to choose from, as from `selection_choices`."""
     playback: Playback | None = None
     """None without a robot model that can be drawn."""
     frames: dict[str, list[bytes | None]] = field(default_factory=dict)
@@ -104,9 +106,10 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
     Raises EpisodeError with one line.
     """
     paths = {"real": sources.real, "sim": sources.sim, "robot": sources.robot}
-    paths |= {f"{side}_video": find_video(paths[side]) for side in ("real", "sim")}
+    paths |= {f"{side}_video": video_beside(paths[side]) for side in SIDES}
     request: dict[str, Any] = {name: path and str(path.absolute()) for name, path in paths.items()}
-    request |= {"real_topics": sources.real_topics, "sim_topics": sources.sim_topics, "method": sources.method}
+    request |= {"real_selection": sources.real_selection, "sim_selection": sources.sim_selection}
+    request |= {"method": sources.method}
     request |= {"memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
     meshes: list[Mesh] = []
     with tempfile.TemporaryDirectory(prefix="grs-compare-") as scratch:
@@ -118,11 +121,11 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
                     raise EpisodeError(" ".join(str(event["error"]).split())[:600])
                 if "mesh" in event:
                     meshes.append(mesh_of(event["mesh"]))
-                elif "topics" in event:
-                    yield ComparisonProgress(topics={side: _topics(event["topics"][side]) for side in ("real", "sim")})
+                elif "choices" in event:
+                    yield ComparisonProgress(choices={side: _choices(event["choices"][side]) for side in SIDES})
                 elif "result" in event:
                     result = dict(event["result"])
-                    frames = {side: _frames(result["frames"][side]) for side in ("real", "sim")}
+                    frames = {side: _frames(result["frames"][side]) for side in SIDES}
                     yield ComparisonProgress("", result, {}, playback_of(event["playback"], meshes), frames)
                 else:
                     yield ComparisonProgress(str(event["message"])[:200])
@@ -152,10 +155,8 @@ def unpacked(value: dict[str, Any]) -> np.ndarray:
     return array
 
 
-def _topics(value: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {
-        kind: [str(topic)[:MAX_TOPIC] for topic in value[kind]][:MAX_TOPICS] for kind in TOPIC_KINDS if kind in value
-    }
+def _choices(value: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {kind: [str(one)[:MAX_CHOICE] for one in value[kind][:MAX_CHOICES]] for kind in CHOICES if kind in value}
 
 
 def _frames(values: list[str | None]) -> list[bytes | None]:
