@@ -15,6 +15,7 @@ from gradio.block_function import BlockFunction
 from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
 from studio.server.notices import show_notice
+from studio.server.skipped_outputs import SkippingBlocks
 from studio.texts import t
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -34,7 +35,7 @@ def needed_role(handler: object) -> Role:
     return getattr(handler, "needed_role", Role.WORK)
 
 
-class GuardedPage(gr.Blocks):
+class GuardedPage(SkippingBlocks):
     """A page whose events know who sent them, and run only for those whose role permits it."""
 
     act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)

@@ -29,6 +29,7 @@ from studio.texts import choose_language, current_language
 
 EVENT_SETTINGS: dict[str, Any] = {
     "show_progress": "hidden",
+    "show_progress_on": (),  # else Gradio counts the seconds of each hidden animation at 60 frames a second
     "trigger_mode": "multiple",
     "concurrency_limit": None,
     "api_visibility": "private",
