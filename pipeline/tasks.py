@@ -102,13 +102,15 @@ def ask_for_proposals(
     not_picked: Mapping[str, str] | None = None,
     doubtful: Mapping[str, str] | None = None,
     alternatives: bool = False,
+    learned: str = "",
 ) -> Proposals:
     """Return tasks that these objects support, and why others were dropped; none for an empty table.
 
     `scene` is a kit.Scene or its objects. `notes` tells the model more about each object by name, such as its caption.
     `not_picked` holds why the robot cannot pick up an object, by its name; `doubtful` why its size and place are a
     guess, so that no task is about it. With `alternatives` the offline rules add tasks of the same kinds with other
-    objects, beyond `count`. Raises ModelError.
+    objects, beyond `count`. `learned` says what became of the tasks proposed before, for a language model. Raises
+    ModelError.
     """
     data = scene_to_json(scene, notes)
     for one in data["objects"]:
@@ -119,6 +121,7 @@ def ask_for_proposals(
     if not data["objects"]:
         return Proposals(())
     more = {"alternatives": True} if alternatives and not has_language(model) else {}
+    data |= {"earlier_proposals": learned.splitlines()} if learned else {}
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count, **more}, TasksAnswer))
     answers = _checked(answer, TasksAnswer).tasks
     dropped = tuple(reason for one in answers if (reason := _why_unusable(one, data)))

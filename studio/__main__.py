@@ -30,6 +30,7 @@ from studio.commands import (
     segment,
     serve,
     sync,
+    tasks,
     user,
     vary,
 )
@@ -50,6 +51,7 @@ COMMANDS = (
     calibrate,
     vary,
     learn,
+    tasks,
     replay_actions,
     episode,
     export,

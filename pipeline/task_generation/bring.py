@@ -1,0 +1,161 @@
+"""Brings assets of a library into a twin: upright, where there is room, and where such an object would stand."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import trimesh
+
+from pipeline.assets import Asset
+from pipeline.description.colour import name_colour
+from pipeline.geometry import Pose
+from pipeline.planner.language.lexicon import class_members
+from pipeline.scene import Placement, Scene, SceneError
+from pipeline.scene.appearance.recolour import surface_colours
+from pipeline.scene.settle import settle
+from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.oracle import free_space
+
+FIRST_ID = 20_000
+"""Segment id of the first object that is brought; segments of masks are numbered from 1."""
+GAP_M = 0.02
+"""Kept free around it."""
+NEIGHBOUR_GAP_M = 0.06
+"""Distance to the object beside which it stands, as on a table in use."""
+TALL_M = 0.15
+"""Objects from this height on stand behind lower ones."""
+MAX_SHIFT_M = 0.01
+"""An object that moves farther until it rests does not stand where it was put."""
+
+
+@dataclass(frozen=True, eq=False)
+class Brought:
+    """A twin with further objects."""
+
+    scene: Scene
+    names: tuple[str, ...]
+    """Of the objects that were brought, in order."""
+    left_out: tuple[str, ...] = ()
+    """Why an asset was not brought, one sentence each."""
+
+
+def bring(scene: Scene, assets: Sequence[Asset]) -> Brought:
+    """Return the twin with these assets, each in its usual size; one that has no place or would not stand is left out.
+
+    The objects of the photograph stay where they are. Raises SceneError.
+    """
+    placements, names, left_out = list(scene.placements), [], []
+    for asset in assets:
+        xy = place_for(asset, placements, scene)
+        if xy is None:
+            left_out.append(f"{asset.name}: there is no free place on the table")
+            continue
+        placed = _placement(asset, xy, placements)
+        if not _stands(placed, replace(scene, placements=(*placements, placed))):
+            left_out.append(f"{asset.name}: it does not stand where it was put")
+            continue
+        placements.append(placed)
+        names.append(placed.name)
+    return Brought(replace(scene, placements=tuple(placements)), tuple(names), tuple(left_out))
+
+
+def place_for(asset: Asset, placements: Sequence[Placement], scene: Scene) -> np.ndarray | None:
+    """Return where on the table an asset would stand, (2,) in metres; None without a free place.
+
+    That is a hand's breadth from the nearest object of its own kind, such as another tool, else from any object; a tall
+    one not in front of others, as seen by the camera.
+    """
+    obstacles = [as_object(p) for p in placements]
+    radius = float(np.hypot(*asset.size[:2]) / 2)
+    places = free_space.free_places(Region(hull(scene.table)), obstacles, radius, GAP_M)
+    if not len(places):
+        return None
+    if not obstacles:
+        return places[np.linalg.norm(places - Region(hull(scene.table)).centre, axis=1).argmin()]
+    kinds = kinds_of(asset.category, asset.name)
+    related = [o for o, p in zip(obstacles, placements, strict=True) if kinds & kinds_of(p.category, p.name)]
+    gap = free_space.clearance(places, related or obstacles) - radius
+    cost = np.abs(gap - NEIGHBOUR_GAP_M)
+    if asset.size[2] >= TALL_M:
+        cost += 0.5 * _hidden(places, radius, obstacles, float(asset.size[2]), scene)
+    return places[cost.argmin()]
+
+
+def kinds_of(*texts: str) -> frozenset[str]:
+    """Return the classes that words belong to, such as "tool"; the words themselves where they belong to none."""
+    words = {word for text in texts for word in re.findall(r"[a-z]+", text.lower())}
+    found = {name for name, members in class_members().items() if members & words}
+    return frozenset(found or words)
+
+
+def _hidden(places: np.ndarray, radius: float, obstacles: Iterable[Object], height: float, scene: Scene) -> np.ndarray:
+    """Return how many lower objects an object at each place (N, 2) would hide from the camera, of shape (N,)."""
+    camera = np.asarray(scene.world_from_camera)[:3, 3]
+    hidden = np.zeros(len(places))
+    for other in obstacles:
+        sight = other.position[:2] - camera[:2]
+        length = float(np.linalg.norm(sight)) or 1.0
+        along = (places - camera[:2]) @ sight / length
+        aside = np.abs((places - camera[:2]) @ np.array([-sight[1], sight[0]])) / length
+        hidden += (along < length) & (aside < radius + other.radius) & (other.top < height)
+    return hidden
+
+
+def _placement(asset: Asset, xy: np.ndarray, placements: Sequence[Placement]) -> Placement:
+    colour, rgb = name_colour(surface_colours(asset.mesh))
+    taken = {name for p in placements for name in (p.name, *p.aliases)}
+    ids = [p.segment_id for p in placements if p.segment_id >= FIRST_ID]
+    return Placement(
+        name=_free_name(asset.name or asset.id, taken), segment_id=max(ids, default=FIRST_ID - 1) + 1,
+        asset_id=asset.id, scale=1.0, size=asset.size, mesh=asset.mesh, collision=asset.collision,
+        world_from_object=Pose(np.array([*xy, asset.size[2] / 2]), np.array([1.0, 0, 0, 0])), mass=asset.mass,
+        friction=asset.friction, category=asset.category, shape=shape_of(asset), colour=colour, rgb=rgb,
+        container=asset.container, mass_range=asset.mass_range, mass_source=asset.mass_source,
+        friction_range=asset.friction_range, friction_source=asset.friction_source, licence=asset.licence,
+        provenance=asset.provenance,
+    )  # fmt: skip
+
+
+def _free_name(text: str, taken: Iterable[str]) -> str:
+    """Return a text as an identifier that is not taken."""
+    words = re.sub(r"\W+", "_", text.lower()).strip("_0123456789") or "object"
+    name, number = words, 2
+    while name in taken:
+        name, number = f"{words}_{number}", number + 1
+    return name
+
+
+def shape_of(asset: Asset) -> str:
+    """Return "cube", "box", "cylinder", "sphere", "bowl" or "irregular", by how much of its box the hull fills."""
+    if asset.container:
+        return "bowl" if asset.category == "bowl" else "irregular"
+    mesh = trimesh.load(asset.mesh, force="mesh")
+    fill = float(mesh.convex_hull.volume / max(np.prod(mesh.extents), 1e-12))
+    x, y, z = (float(extent) for extent in asset.size)
+    if fill > 0.92:
+        return "cube" if max(x, y, z) < 1.1 * min(x, y, z) else "box"
+    if abs(x - y) > 0.05 * max(x, y):
+        return "irregular"
+    if 0.72 < fill < 0.82:
+        return "cylinder"
+    return "sphere" if abs(fill - np.pi / 6) < 0.03 and abs(z - x) < 0.05 * x else "irregular"
+
+
+def _stands(placed: Placement, scene: Scene) -> bool:
+    """Whether an object rests where it was put, without help."""
+    try:
+        settled, reports = settle(scene)
+    except SceneError:
+        return False
+    after = next(p for p in settled.placements if p.name == placed.name)
+    moved = float(np.linalg.norm(after.world_from_object.pos - placed.world_from_object.pos))
+    return moved < MAX_SHIFT_M and not any(r.name == placed.name for r in reports) and not (after.foot or after.fixed)
+
+
+def as_object(p: Placement) -> Object:
+    """Return a placement as the kit knows it, without its parts."""
+    pose, outline = p.world_from_object, hull(p.footprint)
+    return Object(
+        p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom
+    )  # fmt: skip

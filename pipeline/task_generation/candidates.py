@@ -1,0 +1,123 @@
+"""Candidates: tasks that a model or the offline rules propose on a start, and sequences of two or three of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
+
+from pipeline.models import Model, ModelError
+from pipeline.planner import PlannerModel
+from pipeline.planner.goals import named_objects, read_sentences, sentences
+from pipeline.planner.plans import why_infeasible
+from pipeline.planner.scene_objects import scene_objects
+from pipeline.simulation import kit
+from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.store import digest
+from pipeline.task_generation.demands import Demands, demands
+from pipeline.task_generation.similarity import TaskProfile, profile
+from pipeline.task_generation.starts import Start
+from pipeline.tasks import Task, ask_for_proposals, scene_to_json
+
+MAX_PROPOSED = 20
+"""Most tasks that a model is asked for on one start."""
+MAX_SEQUENCES = 60
+"""Most sequences of one start."""
+JOINING = ("First {}, then {}.", "First {}, then {}, and finally {}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A task that may be kept."""
+
+    task: Task
+    start: Start
+    demands: Demands | None
+    """None for goals that only a model can read."""
+    profile: TaskProfile
+
+    @property
+    def key(self) -> str:
+        """Hash of the start, the goals and the words."""
+        return digest("generated task", self.start.id, self.task.instruction, self.task.goals)[:16]
+
+
+@dataclass(frozen=True)
+class SceneFacts:
+    """What proposals take into account beside the twin's geometry, by the name of an object."""
+
+    notes: Mapping[str, str]
+    """Its caption and its matched asset."""
+    not_picked: Mapping[str, str]
+    """Why the robot cannot pick it up."""
+    doubtful: Mapping[str, str]
+    """Why no task is about it."""
+
+
+def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "") -> tuple[Candidate, ...]:
+    """Return the tasks that a start offers.
+
+    A language model is told what was learned of the tasks before. If it fails, the offline rules propose alone.
+    Raises KitError for a start that cannot be read.
+    """
+    scene = kit.Scene.load(start.folder)
+    doubtful = {**facts.doubtful, **dict.fromkeys(start.distractors, "it is a distractor")}
+    single: list[Task] = []
+    for asked in dict.fromkeys((model, PlannerModel()) if model.name != PlannerModel.name else (model,)):
+        try:
+            found = ask_for_proposals(
+                scene, asked, MAX_PROPOSED, facts.notes, facts.not_picked, doubtful, alternatives=True, learned=learned
+            )
+            single += found.tasks
+        except ModelError:
+            continue
+    data = scene_to_json(scene)
+    known = {one.name: one for one in scene_objects(data)}
+    categories = {name: one.category or one.shape for name, one in known.items()}
+    tasks = [*single, *_sequences(single, data)]
+    if start.brought:  # what uses none of the brought objects is proposed on the start without them
+        tasks = [task for task in tasks if set(task.objects) & set(start.brought)]
+    unique = {(task.instruction, task.goals): task for task in reversed(tasks)}
+    return tuple(
+        Candidate(
+            task, start, demands(planned, known) if (planned := read_sentences(task.goals)) else None,
+            profile(task.instruction, task.goals, categories),
+        )
+        for task in reversed(unique.values())
+    )  # fmt: skip
+
+
+def _sequences(tasks: Sequence[Task], scene: Mapping) -> Iterator[Task]:
+    """Yield sequences of two and three tasks of different kinds, none of which undoes another."""
+    read = [(task, goals) for task in tasks if (goals := read_sentences(task.goals)) and _is_one_step(goals)]
+    found = 0
+    for count in (2, 3):
+        for parts in combinations(read, count):
+            if found >= MAX_SEQUENCES * (count - 1) / 2:
+                break
+            if len({task.kind for task, _ in parts}) < count or not _go_together([goals for _, goals in parts]):
+                continue
+            goals = [replace(goal, stage=number) for number, (_, own) in enumerate(parts) for goal in own]
+            if why_infeasible(goals, scene):
+                continue
+            found += 1
+            yield _sequence([task for task, _ in parts], goals)
+
+
+def _is_one_step(goals: Sequence[PlannedGoal]) -> bool:
+    return len({goal.stage for goal in goals}) == 1 and not any(goal.spec.needs_setup for goal in goals)
+
+
+def _go_together(steps: Sequence[Sequence[PlannedGoal]]) -> bool:
+    """Whether no step carries an object that another one names, and no two add or mark the same place."""
+    carried = [{name for goal in goals for name in goal.carried} for goals in steps]
+    named = [set(named_objects(goals)) for goals in steps]
+    places = [name for goals in steps for name in {g.names[1] for g in goals if g.spec.zone or g.new_container}]
+    apart = all(not (carried[i] & named[j]) for i, j in permutations(range(len(steps)), 2))
+    return apart and len(set(places)) == len(places)
+
+
+def _sequence(tasks: Sequence[Task], goals: Sequence[PlannedGoal]) -> Task:
+    words = [task.instruction[:1].lower() + task.instruction[1:].rstrip(".") for task in tasks]
+    return Task(
+        "_then_".join(task.name for task in tasks)[:60].strip("_"), JOINING[len(tasks) - 2].format(*words),
+        named_objects(goals), sentences(goals), "several", tasks[0].source,
+    )  # fmt: skip

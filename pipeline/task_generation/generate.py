@@ -1,0 +1,250 @@
+"""The loop: propose a task, measure it, keep or drop it, and tell the next proposals what was learned (RoboGen)."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.assets import Library
+from pipeline.models import Model
+from pipeline.scene.scene_files import read_scene
+from pipeline.simulation import kit
+from pipeline.store import digest
+from pipeline.task_generation.candidates import Candidate, SceneFacts, candidates
+from pipeline.task_generation.curriculum import WORTH, Outcome, choose, lesson, next_level
+from pipeline.task_generation.demands import LEVELS
+from pipeline.task_generation.similarity import REPEATED as REPEATED_FROM
+from pipeline.task_generation.similarity import TaskProfile, profile, similarity
+from pipeline.task_generation.starts import StartMaker
+from pipeline.task_generation.task_files import (
+    KEPT,
+    REJECTED,
+    REPEATED,
+    TaskGenerationError,
+    TriedTask,
+    append_tried,
+    read_tried,
+    starts_folder,
+    task_folder,
+)
+from pipeline.task_generation.validity import Sandbox, Validity, measure_validity
+from pipeline.tasks import Task
+
+MAX_COUNT = 1000
+STARTS = 12
+"""Starts of each level, at most."""
+TASKS_A_START = 2
+"""Tasks that are tried before a further start of the level is made, so that a set has objects of many starts."""
+TRIES = 6
+"""Tasks that are tried at most, for each that is wanted."""
+
+
+@dataclass(frozen=True)
+class SolvedTask:
+    """A task that was solved before, with the categories of its objects by name."""
+
+    task: Task
+    categories: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class GenerationInputs:
+    """What tasks are generated from."""
+
+    project_dir: Path
+    library: Library | None
+    """Assets that may be brought; None to bring none."""
+    model: Model
+    sandbox: Sandbox
+    facts: SceneFacts
+    robot: str = "gripper"
+    solved: tuple[SolvedTask, ...] = ()
+    """What new tasks should differ from."""
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How many tasks are generated, and which."""
+
+    count: int
+    level: int | None = None
+    """1, 2 or 3; None to let the curriculum choose."""
+    seed: int = 0
+    worth_steps: int = 0
+    """Control steps that a learner may spend on each subtask of a task; 0 to measure no worth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """Progress: one more task was tried, or is being tried."""
+
+    kept: int
+    wanted: int
+    message: str
+    tried: TriedTask | None = None
+    """None while it is measured."""
+
+
+@dataclass(eq=False)
+class _Pool:
+    """Candidates of one level that were not tried yet."""
+
+    starts: int = 0
+    taken: int = 0
+    left: list[Candidate] = field(default_factory=list)
+
+
+def run_id(inputs: GenerationInputs, options: GenerationOptions) -> str:
+    """Return a hash of all that the tried tasks depend on, but for how many are wanted."""
+    scene = (Path(inputs.project_dir) / "scene.json").read_text("utf-8")
+    library = inputs.library.digest if inputs.library is not None else ""
+    about = [options.level, options.seed, options.worth_steps, inputs.model.name, inputs.robot]
+    return digest("generated tasks", scene, library, *about)[:12]
+
+
+def generate(
+    inputs: GenerationInputs, options: GenerationOptions, stopped: Callable[[], bool] = lambda: False
+) -> Generator[Generated, None, list[TriedTask]]:
+    """Yield progress until enough tasks are kept, nothing new is found, or `stopped`; return all that were tried.
+
+    A repeated call goes on where it was. Raises TaskGenerationError, SceneError, SandboxError, StoreError.
+    """
+    require_usable(options)
+    return (yield from _Generation(inputs, options).run(stopped))
+
+
+def require_usable(options: GenerationOptions) -> None:
+    """Raise TaskGenerationError for options that are out of range."""
+    if not 1 <= options.count <= MAX_COUNT:
+        raise TaskGenerationError(f"the number of tasks is {options.count}; give 1 to {MAX_COUNT}")
+    if options.level not in (None, *LEVELS):
+        raise TaskGenerationError(f"there is no level {options.level}; the levels are 1, 2 and 3")
+    if options.seed < 0:
+        raise TaskGenerationError(f"the seed is {options.seed}; give 0 or more")
+    if options.worth_steps < 0:
+        raise TaskGenerationError(f"the learner's budget is {options.worth_steps} steps; give 0 or more")
+
+
+class _Generation:
+    """The state of one run."""
+
+    def __init__(self, inputs: GenerationInputs, options: GenerationOptions):
+        self._inputs, self._options, self._run = inputs, options, run_id(inputs, options)
+        self._tried = read_tried(inputs.project_dir, self._run)
+        self._keys = {one.key for one in self._tried}
+        scene, folder = read_scene(Path(inputs.project_dir)), starts_folder(inputs.project_dir, self._run)
+        self._maker = StartMaker(inputs.project_dir, scene, inputs.library, options.seed, folder)
+        self._pools = {level: _Pool() for level in LEVELS}
+        self._known = [(one.task, profile_of(one.task, one.categories)) for one in inputs.solved]
+        self._known += [(one.task, profile_of(one.task, one.categories)) for one in self._kept]
+
+    @property
+    def _kept(self) -> list[TriedTask]:
+        return [one for one in self._tried if one.state == KEPT]
+
+    def run(self, stopped: Callable[[], bool]) -> Generator[Generated, None, list[TriedTask]]:
+        wanted = self._options.count
+        while len(self._kept) < wanted and len(self._tried) < TRIES * wanted and not stopped():
+            candidate = self._next()
+            if candidate is None:
+                yield self._progress("no further task differs from those that were tried")
+                break
+            if (repeat := self._repeat(candidate)) is not None:
+                yield self._record(self._row(candidate, REPEATED, f"repeats: {repeat.instruction}"))
+                continue
+            yield self._progress(candidate.task.instruction)
+            tried = self._measured(candidate, stopped)
+            if tried is None:
+                break
+            yield self._record(tried)
+        return self._tried
+
+    def _next(self) -> Candidate | None:
+        """Return the candidate to try next; None if there is none."""
+        outcomes = [outcome(one) for one in self._tried if one.state != REPEATED]
+        wished = self._options.level or next_level(outcomes)
+        others = [] if self._options.level else sorted(LEVELS, key=lambda level: abs(level - wished))[1:]
+        for level in (wished, *others):
+            pool = self._pools[level]
+            while pool.starts < STARTS and (not self._untried(pool) or pool.taken >= TASKS_A_START * pool.starts):
+                start = self._maker.make(level, pool.starts)
+                pool.starts += 1
+                if pool.starts > 1 and not start.brought:
+                    continue
+                found = candidates(start, self._inputs.model, self._inputs.facts, lesson(outcomes))
+                pool.left += [one for one in found if one.demands is None or one.demands.level == level]
+            if left := self._untried(pool):
+                chosen = choose(left, outcomes, [one for _, one in self._known])
+                pool.left.remove(chosen)
+                pool.taken += 1
+                return chosen
+        return None
+
+    def _untried(self, pool: _Pool) -> list[Candidate]:
+        return [one for one in pool.left if one.key not in self._keys]
+
+    def _repeat(self, candidate: Candidate) -> Task | None:
+        """Return a kept or solved task that a candidate repeats; None if it is new."""
+        return next((task for task, one in self._known if similarity(one, candidate.profile) >= REPEATED_FROM), None)
+
+    def _measured(self, candidate: Candidate, stopped: Callable[[], bool]) -> TriedTask | None:
+        """Return what is measured of a candidate; None if stopped meanwhile."""
+        inputs, options = self._inputs, self._options
+        found = measure_validity(candidate.task, candidate.start.folder, inputs.sandbox, inputs.robot)
+        row = self._row(candidate, REJECTED if found.reason else KEPT, found.reason, found)
+        if found.reason:
+            return row
+        if not options.worth_steps:
+            return replace(row, worth_reason="not asked for")
+        from pipeline.task_generation.worth import Budget, learn_briefly  # needs the extra "learn"
+
+        assert found.program is not None
+        folder = task_folder(inputs.project_dir, row.key)
+        budget = Budget(options.worth_steps, options.seed)
+        learned = learn_briefly(
+            candidate.task, found.program, candidate.start.folder, inputs.sandbox, budget, folder, stopped
+        )
+        if learned is None:
+            return None
+        row = replace(row, worth=learned.success, worth_reason=learned.reason)
+        if learned.success is None or WORTH[0] <= learned.success <= WORTH[1]:
+            return row
+        what = "too hard to learn" if learned.success < WORTH[0] else "learned at once"
+        reason = f"{what}: {learned.success:.0%} after {options.worth_steps} steps of each subtask"
+        return replace(row, state=REJECTED, reason=reason)
+
+    def _row(self, candidate: Candidate, state: str, reason: str, found: Validity | None = None) -> TriedTask:
+        start = candidate.start
+        scene = kit.Scene.load(start.folder)
+        similar = [(similarity(candidate.profile, one), task.instruction) for task, one in self._known]
+        nearest = max(similar, default=(0.0, ""))
+        measured = {} if found is None else {
+            "layouts": found.layouts, "solved": found.solved, "held": found.held, "seconds": round(found.seconds, 2),
+            "actions": round(found.actions, 2), "difficulty": round(found.difficulty, 4) if found.solved else None,
+        }  # fmt: skip
+        return TriedTask(
+            candidate.key, candidate.task, state, reason, candidate.demands.level if candidate.demands else None,
+            start.id, start.brought, start.distractors, {o.name: o.category for o in scene.objects},
+            candidate.demands, novelty=round(1 - nearest[0], 4), nearest=nearest[1], **measured,
+        )  # fmt: skip
+
+    def _record(self, tried: TriedTask) -> Generated:
+        append_tried(self._inputs.project_dir, self._run, tried)
+        self._tried.append(tried)
+        self._keys.add(tried.key)
+        if tried.state == KEPT:
+            self._known.append((tried.task, profile_of(tried.task, tried.categories)))
+        return self._progress(f"{tried.state}: {tried.task.instruction} {tried.reason}".strip(), tried)
+
+    def _progress(self, message: str, tried: TriedTask | None = None) -> Generated:
+        return Generated(len(self._kept), self._options.count, message, tried)
+
+
+def outcome(tried: TriedTask) -> Outcome:
+    """Return what the curriculum goes by."""
+    success = tried.success if tried.worth is None else tried.worth
+    return Outcome(tried.task.kind, tried.level or LEVELS[0], tried.state == KEPT, success)
+
+
+def profile_of(task: Task, categories: Mapping[str, str]) -> TaskProfile:
+    """Return what a task is compared by."""
+    return profile(task.instruction, task.goals, categories)

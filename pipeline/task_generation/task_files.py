@@ -1,0 +1,119 @@
+"""Files of generated tasks in a project: generated/tasks.jsonl, one tried task a line, and the folders of their starts.
+
+The lines are appended as each task is measured, so a killed command goes on with the next one.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StudioError
+from pipeline.store import append_lines
+from pipeline.task_generation.demands import Demands
+from pipeline.tasks import Task, task_from_json, task_to_json
+
+FOLDER = "generated"
+SCHEMA = 1
+KEPT, REJECTED, REPEATED = "kept", "rejected", "repeated"
+
+
+class TaskGenerationError(StudioError):
+    """Tasks that cannot be generated, or whose files cannot be read."""
+
+
+@dataclass(frozen=True)
+class TriedTask:
+    """One tried task and what was measured of it."""
+
+    key: str
+    task: Task
+    state: str
+    """KEPT, REJECTED or REPEATED."""
+    reason: str
+    """Why it was not kept; empty if it was."""
+    level: int | None
+    """By `demands`; None if its goals cannot be read by the rules."""
+    start: str
+    """Id of the start."""
+    brought: tuple[str, ...]
+    distractors: tuple[str, ...]
+    categories: Mapping[str, str]
+    """Of the objects of its start, by name."""
+    demands: Demands | None = None
+    layouts: int = 0
+    solved: int = 0
+    held: int = 0
+    seconds: float = 0.0
+    actions: float = 0.0
+    difficulty: float | None = None
+    worth: float | None = None
+    """Success of the learner after its budget; None if it was not measured."""
+    worth_reason: str = ""
+    """Why it was not measured."""
+    novelty: float | None = None
+    """1 - the similarity to the nearest kept or solved task."""
+    nearest: str = ""
+    """Instruction of that task."""
+
+    @property
+    def success(self) -> float:
+        """Share of the layouts that the oracle solved."""
+        return self.solved / self.layouts if self.layouts else 0.0
+
+
+def append_tried(project_dir: Path, run: str, tried: TriedTask) -> None:
+    """Append a line. `run` names what the task was generated from. Raises StoreError."""
+    path = tried_file(project_dir)
+    path.parent.mkdir(exist_ok=True)
+    append_lines(path, [{"schema": SCHEMA, "run": run, **asdict(tried), "task": task_to_json(tried.task)}])
+
+
+def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
+    """Return the tried tasks of a run, in order; of the last one if `run` is empty. Raises TaskGenerationError."""
+    path = tried_file(project_dir)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        rows = [_parsed(line, number == len(lines)) for number, line in enumerate(lines, 1)]
+        rows = [row for row in rows if row]
+        chosen = run or (rows[-1]["run"] if rows else "")
+        return [_tried(row) for row in rows if row["run"] == chosen]
+    except (OSError, ValueError, KeyError, TypeError, StudioError) as error:
+        reason = " ".join(str(error).split())[:100]
+        raise TaskGenerationError(f"{path} cannot be read ({reason}); remove it to generate tasks anew") from None
+
+
+def _parsed(line: str, is_last: bool) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        if is_last:  # a crash while it was written
+            return {}
+        raise
+    if row["schema"] > SCHEMA:
+        raise TaskGenerationError("a newer GRS Studio wrote it")
+    return row
+
+
+def _tried(row: Mapping[str, Any]) -> TriedTask:
+    values = {key: value for key, value in row.items() if key not in ("schema", "run")}
+    tuples = {key: tuple(values[key]) for key in ("brought", "distractors")}
+    found = values["demands"]
+    demanded = Demands(**found) if found else None
+    return TriedTask(**{**values, **tuples, "task": task_from_json(values["task"]), "demands": demanded})
+
+
+def tried_file(project_dir: Path) -> Path:
+    """Return generated/tasks.jsonl."""
+    return Path(project_dir) / FOLDER / "tasks.jsonl"
+
+
+def starts_folder(project_dir: Path, run: str) -> Path:
+    """Return the folder of the starts of a run."""
+    return Path(project_dir) / FOLDER / f"starts-{run}"
+
+
+def task_folder(project_dir: Path, key: str) -> Path:
+    """Return the folder of one task: what a learner made of it."""
+    return Path(project_dir) / FOLDER / key
