@@ -86,6 +86,20 @@ class TaskClarification(Component):
     folder = "clarification"
 
 
+class TaskMap(Component):
+    """Value: {tasks: [{id, words, text, goals, level, demands, solved, layouts, difficulty, worth, novelty, nearest,
+    brought, distractors, why_not}], dropped: [{words, reason}], running: {kept, wanted, message} or null, can_start,
+    summary, fills}.
+
+    difficulty, novelty and worth (null if not measured) are in [0, 1]; `why_not` says why a task cannot be used here,
+    empty if it can; `fills` is the selector of the text field that a used task fills with its `text`. Events:
+    `generate` {count, level or null}, `stop`.
+    """
+
+    folder, event_names = "task_map", ("generate", "stop")
+    patterns = ("form_field", "progress", "section_title")
+
+
 class RoundTimeline(Component):
     """Value: {rounds: [{number, task, parent, clean, checks, mutations, passed, reward, layouts, crash, timed_out,
     violation, route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best, pinned,

@@ -129,13 +129,14 @@ class _Generation:
 
     def __init__(self, inputs: GenerationInputs, options: GenerationOptions):
         self._inputs, self._options, self._run = inputs, options, run_id(inputs, options)
-        self._tried = read_tried(inputs.project_dir, self._run)
-        self._keys = {one.key for one in self._tried}
+        self._tried: list[TriedTask] = []
+        self._keys: set[str] = set()
+        self._recorded = read_tried(inputs.project_dir, self._run)
+        """Tasks of an earlier call that were not met again yet."""
         scene, folder = read_scene(Path(inputs.project_dir)), starts_folder(inputs.project_dir, self._run)
         self._maker = StartMaker(inputs.project_dir, scene, inputs.library, options.seed, folder)
         self._pools = {level: _Pool() for level in LEVELS}
         self._known = [(one.task, profile_of(one.task, one.categories)) for one in inputs.solved]
-        self._known += [(one.task, profile_of(one.task, one.categories)) for one in self._kept]
 
     @property
     def _kept(self) -> list[TriedTask]:
@@ -143,11 +144,16 @@ class _Generation:
 
     def run(self, stopped: Callable[[], bool]) -> Generator[Generated, None, list[TriedTask]]:
         wanted = self._options.count
-        while len(self._kept) < wanted and len(self._tried) < TRIES * wanted and not stopped():
+        while len(self._kept) < wanted and len(self._tried) < TRIES * wanted:
+            if stopped() and not self._recorded:
+                break
             candidate = self._next()
             if candidate is None:
                 yield self._progress("no further task differs from those that were tried")
                 break
+            if self._recorded:
+                self._meet_again(candidate)
+                continue
             if (repeat := self._repeat(candidate)) is not None:
                 yield self._record(self._row(candidate, REPEATED, f"repeats: {repeat.instruction}"))
                 continue
@@ -181,6 +187,13 @@ class _Generation:
 
     def _untried(self, pool: _Pool) -> list[Candidate]:
         return [one for one in pool.left if one.key not in self._keys]
+
+    def _meet_again(self, candidate: Candidate) -> None:
+        """Take over what an earlier call measured: the candidate's, or all where a model proposes other tasks now."""
+        same = self._recorded[0].key == candidate.key
+        for tried in self._recorded[: 1 if same else None]:
+            self._add(tried)
+        del self._recorded[: 1 if same else None]
 
     def _repeat(self, candidate: Candidate) -> Task | None:
         """Return a kept or solved task that a candidate repeats; None if it is new."""
@@ -229,11 +242,14 @@ class _Generation:
 
     def _record(self, tried: TriedTask) -> Generated:
         append_tried(self._inputs.project_dir, self._run, tried)
+        self._add(tried)
+        return self._progress(f"{tried.state}: {tried.task.instruction} {tried.reason}".strip(), tried)
+
+    def _add(self, tried: TriedTask) -> None:
         self._tried.append(tried)
         self._keys.add(tried.key)
         if tried.state == KEPT:
             self._known.append((tried.task, profile_of(tried.task, tried.categories)))
-        return self._progress(f"{tried.state}: {tried.task.instruction} {tried.reason}".strip(), tried)
 
     def _progress(self, message: str, tried: TriedTask | None = None) -> Generated:
         return Generated(len(self._kept), self._options.count, message, tried)

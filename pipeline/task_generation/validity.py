@@ -19,12 +19,15 @@ from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.simulation.state import State
 from pipeline.solving import Attempt, solve
+from pipeline.task_generation.task_files import TaskGenerationError
 from pipeline.tasks import Task
 
 PHOTOGRAPHED = 0
 """Seed of the layout of the photograph."""
 NEW_LAYOUTS = tuple(range(4001, 4009))
 """Seeds of the layouts on which tasks are measured."""
+MAX_DRAWN = 8
+"""Times as many layouts that are drawn at most, where the goals of some are met without the robot."""
 IDLE_SECONDS = 2.0
 """Simulated time for which a robot that does nothing is watched, after everything has come to rest."""
 HALVING_SECONDS = 15.0
@@ -47,11 +50,10 @@ class Validity:
     reason: str
     """Why it is not valid; empty if it is."""
     layouts: int = 0
-    """New layouts that were tried."""
+    """New layouts that the robot tried; the goals of none are met without it."""
     solved: int = 0
-    """Those in which the robot reached the goals, and they neither held at the start nor came true by themselves."""
     held: int = 0
-    """Those in which they did: they count as not solved."""
+    """Further layouts whose goals hold at the start, or come true while the robot does nothing."""
     seconds: float = 0.0
     """Mean simulated time of a solved rollout."""
     actions: float = 0.0
@@ -81,26 +83,54 @@ def measure_validity(
         program = write_program(task, kit.Scene.load(folder), PlannerModel())
     except ModelError as error:
         return Validity(f"no program can be written: {error}")
-    recipes, fault = sandbox.arrange(program, folder, (PHOTOGRAPHED, *seeds))
-    if fault or not recipes:
-        return Validity(f"its program does not build every layout: {fault}")
     try:
-        happens = [_happens_without_robot(recipe, folder) for recipe in recipes]
-    except (kit.KitError, UnstableError) as error:
-        return Validity(f"its layouts cannot be simulated: {error}")
-    if happens[0]:
-        return Validity(f"{happens[0]} as photographed", len(seeds), program=program)
-    counted = [seed for seed, reason in zip(seeds, happens[1:], strict=True) if not reason]
-    held, needed = len(seeds) - len(counted), (len(seeds) + 1) // 2
-    if len(counted) < needed:
-        reason = next(filter(None, happens[1:]))
-        return Validity(f"{reason} in {held} of {len(seeds)} layouts", len(seeds), held=held, program=program)
-    attempts: list[Attempt] = []
+        if held := _happens_by_itself(program, folder, sandbox, (PHOTOGRAPHED,))[0]:
+            return Validity(f"{held} as photographed", program=program)
+        counted, happened = _layouts_for_robot(program, folder, sandbox, seeds)
+    except (kit.KitError, UnstableError, TaskGenerationError) as error:
+        return Validity(f"its layouts cannot be built: {error}", program=program)
+    held = len(happened)
+    if len(counted) < len(seeds):
+        reason = happened[0] if happened else "the goals hold at the start"
+        return Validity(f"{reason} in {held} of {held + len(counted)} layouts", held=held, program=program)
+    needed, attempts = (len(seeds) + 1) // 2, []
     for attempt in _attempts(program, folder, sandbox, counted, robot):
         attempts.append(attempt)
         if len(counted) - sum(not one.solved for one in attempts) < needed:  # half is out of reach
             break
     return _validity(attempts, len(seeds), held, program)
+
+
+def _layouts_for_robot(
+    program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int]
+) -> tuple[list[int], list[str]]:
+    """Return as many seeds as are asked for, of layouts whose goals are not met without the robot; others follow them.
+
+    Also return why each layout was left out. Fewer seeds where MAX_DRAWN times as many layouts have too few.
+    """
+    counted: list[int] = []
+    happened: list[str] = []
+    for batch in range(MAX_DRAWN):
+        drawn = [seed + batch * len(seeds) for seed in seeds][: 2 * (len(seeds) - len(counted))]
+        for seed, reason in zip(drawn, _happens_by_itself(program, folder, sandbox, drawn), strict=True):
+            if reason:
+                happened.append(reason)
+            elif len(counted) < len(seeds):
+                counted.append(seed)
+        if len(counted) == len(seeds):
+            break
+    return counted, happened
+
+
+def _happens_by_itself(program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int]) -> list[str]:
+    """Return for each layout how its goals are met without the robot; empty where they are not.
+
+    Raises TaskGenerationError for a layout that the program does not build.
+    """
+    recipes, fault = sandbox.arrange(program, folder, seeds)
+    if fault or len(recipes) < len(seeds):
+        raise TaskGenerationError(fault or "the program ended early")
+    return [happens_without_robot(recipe, folder) for recipe in recipes]
 
 
 def _attempts(program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int], robot: str) -> Iterator[Attempt]:
@@ -116,12 +146,11 @@ def _validity(attempts: Sequence[Attempt], layouts: int, held: int, program: Pro
     seconds = sum(float(one.times[-1]) for one in records) / max(len(records), 1)
     acts = sum(event.get("verb") in ROBOT_VERBS for one in records for event in one.events) / max(len(records), 1)
     enough = 2 * len(solved) >= layouts
-    tried = held + len(attempts)
-    reason = "" if enough else f"solved in {len(solved)} of {tried} layouts: {failed}"
-    return Validity(reason, layouts if enough else tried, len(solved), held, seconds, acts, program)
+    reason = "" if enough else f"solved in {len(solved)} of {len(attempts)} layouts: {failed}"
+    return Validity(reason, layouts if enough else len(attempts), len(solved), held, seconds, acts, program)
 
 
-def _happens_without_robot(recipe: Recipe, folder: Path) -> str:
+def happens_without_robot(recipe: Recipe, folder: Path) -> str:
     """Return how a layout's goals are met without the robot; empty if they are not. Raises KitError, UnstableError."""
     simulation = kit.Simulation(kit.Scene.load(folder), recipe.seed)
     replay(simulation, recipe)

@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.steps import ConditionTable, RoundTimeline, TaskCards, TaskClarification
+from components.steps import ConditionTable, RoundTimeline, TaskCards, TaskClarification, TaskMap
 from components.viewer import Viewer, viewer_value
 from pipeline.errors import StudioError
 from pipeline.object_words import object_words
@@ -16,7 +16,7 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
-from studio.task import failed_conditions, failure_causes, proposals, round_comparison, round_records
+from studio.task import failed_conditions, failure_causes, generated_tasks, proposals, round_comparison, round_records
 from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 
@@ -47,8 +47,10 @@ def build(shell: Shell, content: ViewerContent) -> None:
         chart = gr.Plot(show_label=False, container=False)
     conditions = ConditionTable()
     cards = TaskCards()
+    many = TaskMap()
 
     shell.show(cards, proposals.task_cards)
+    shell.show(many, generated_tasks.map_record)
     shell.show(clarification, proposals.clarification)
     shell.show(timeline, round_records.timeline_record)
     shell.show(conditions, failed_conditions.condition_record)
@@ -70,6 +72,8 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
     shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
+    shell.on_message(many.generate, generated_tasks.generate_tasks)
+    shell.on_message(many.stop, lambda session, _: generated_tasks.stop_generation(session))
     shell.on(generate.click, lambda session, text, mode: session.generate(text, mode), [text, mode])
     shell.on(text.submit, lambda session, text, mode: session.generate(text, mode), [text, mode])
     shell.on(stop.click, lambda session: session.runner.stop())

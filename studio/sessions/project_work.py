@@ -123,11 +123,21 @@ def _set_task(session: "Session", text: str, services: Services) -> Iterator[Pro
     text, task = project.text_in_current_names(text), project.task()
     plain = object_words(project).without_display_names(text)
     if text and (task is None or task.instruction != plain):
-        proposed = {one.instruction: one for one in project.tasks() or ()}
+        proposed = {one.instruction: one for one in (*_generated(session), *(project.tasks() or ()))}
         if plain in proposed:
             project.decide("task", **task_to_json(proposed[plain]))
         else:
             yield from run_stage(project, services, "task", text)
+
+
+def _generated(session: "Session") -> list[Task]:
+    """Return the kept ones of the generated tasks."""
+    from pipeline.task_generation.task_files import KEPT, TaskGenerationError, read_tried
+
+    try:
+        return [one.task for one in read_tried(session.project.folder) if one.state == KEPT]
+    except TaskGenerationError:
+        return []
 
 
 def _run_rounds(session: "Session", services: Services) -> Iterator[Progress]:

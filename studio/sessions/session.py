@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pipeline.decisions import UNNAMED, Decision
 from pipeline.errors import StudioError
@@ -30,6 +31,9 @@ from studio.sessions.project_work import PREPARED, EditedRound
 from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.watched_condition import WatchedCondition
 from studio.sessions.work import StoppableSandbox, WorkRunner
+
+if TYPE_CHECKING:
+    from pipeline.task_generation.generate import Generated
 
 LOGGED_DECISIONS = 100
 """Earlier decisions that the log of a newly opened project begins with."""
@@ -70,6 +74,10 @@ class Session:
         """Ends the rehearsals; set when other work begins."""
         self.rehearsals_ended = 0
         """How often rehearsals ended without an error."""
+        self.generated: Generated | None = None
+        """Progress of the generation of many tasks; None while there is none."""
+        self.generation_stop = threading.Event()
+        """Ends that generation."""
         self._segmenters: FrameSegmenters | None = None
         self._is_prepared = False
 
@@ -211,6 +219,7 @@ class Session:
         """Stop what runs, and wait until it has ended. Raises RequestError if it still runs after that many seconds."""
         end = time.monotonic() + seconds
         self._stop_rehearsals()
+        self.generation_stop.set()
         self.runner.stop()
         while not self.idle:
             if time.monotonic() > end:

@@ -1,0 +1,126 @@
+"""Generated tasks of the Task page: their map, and the work that generates them."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pipeline.object_words import ObjectWords, object_words
+from pipeline.run import allowed_services
+from studio.accounts.roles import Role, require
+from studio.server.errors import RequestError
+from studio.sessions.session import Session
+from studio.sessions.work import StoppableSandbox
+from studio.task.proposals import TASK_FIELD, goals_in_words
+from studio.texts import t, translated
+
+if TYPE_CHECKING:
+    from pipeline.task_generation.task_files import TriedTask
+
+MAX_COUNT = 100
+"""Tasks of one run of the page."""
+
+
+def map_record(session: Session | None) -> dict[str, Any]:
+    """Return TaskMap's value."""
+    if session is None:
+        return {"tasks": [], "dropped": [], "running": None, "can_start": False, "summary": "", "fills": TASK_FIELD}
+    words, running = object_words(session.project), session.generated
+    tried = session.cache.get("generated tasks", "generated/tasks.jsonl", lambda: _tried(session)) or []
+    kept = [one for one in tried if one.state == "kept"]
+    return {
+        "tasks": [_row(one, words) for one in kept],
+        "dropped": [
+            {"words": words.in_words(one.task.instruction), "reason": translated(words.in_words(one.reason))}
+            for one in tried if one.state != "kept"
+        ],
+        "running": running and {
+            "kept": running.kept, "wanted": running.wanted, "message": words.in_words(running.message)
+        },
+        "can_start": running is None and session.project.scene() is not None,
+        "summary": t("{n} task kept|{n} tasks kept", n=len(kept)) if kept else "",
+        "fills": TASK_FIELD,
+    }  # fmt: skip
+
+
+def _tried(session: Session) -> "list[TriedTask]":
+    """Return the tasks that the last run tried; none if their file cannot be read."""
+    from pipeline.task_generation.task_files import TaskGenerationError, read_tried
+
+    try:
+        return read_tried(session.project.folder)
+    except TaskGenerationError as error:
+        session.log.report_once(error)
+        return []
+
+
+def _row(one: "TriedTask", words: ObjectWords) -> dict[str, Any]:
+    demanded = one.demands
+    away = set(one.task.objects) & set(one.brought)
+    return {
+        "id": one.key,
+        "words": words.in_words(one.task.instruction),
+        "text": words.with_display_names(one.task.instruction),
+        "goals": goals_in_words(one.task.goals, words),
+        "level": one.level or 1,
+        "demands": t(
+            "{n} object, {slack} cm to spare|{n} objects, {slack} cm to spare",
+            n=demanded.carries, slack=f"{100 * demanded.slack:.1f}",
+        ) if demanded else "",
+        "solved": one.solved,
+        "layouts": one.layouts,
+        "difficulty": one.difficulty or 0.0,
+        "worth": one.worth,
+        "novelty": one.novelty or 0.0,
+        "nearest": words.in_words(one.nearest),
+        "brought": [name.replace("_", " ") for name in one.brought],
+        "distractors": [name.replace("_", " ") for name in one.distractors],
+        "why_not": t("It uses objects of the library that are not in this twin.") if away else "",
+    }  # fmt: skip
+
+
+def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
+    """Generate {count} more tasks of the {level}, or of the level that the measured success suggests.
+
+    Raises RequestError, StudioError.
+    """
+    require(Role.WORK)
+    count, level = message.get("count"), message.get("level")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_COUNT:
+        raise RequestError(f"Give a number of tasks from 1 to {MAX_COUNT}.")
+    if level not in (None, 1, 2, 3):
+        raise RequestError("There is no such level; reload the page.")
+    if session.generated is not None or not session.may_write():
+        return
+    from pipeline.task_generation.generate import Generated
+
+    session.generation_stop = threading.Event()
+    session.generated = Generated(0, count, "")
+    session.tasks.start("generated tasks", lambda: _generate(session, count, level), session.log.report_once)
+
+
+def stop_generation(session: Session) -> None:
+    """Stop at the task that is being measured; what was measured is kept."""
+    session.generation_stop.set()
+
+
+def _generate(session: Session, count: int, level: int | None) -> None:
+    from pipeline.run.generated_tasks import generation_inputs
+    from pipeline.task_generation.generate import Generated, GenerationOptions, generate, run_id
+    from pipeline.task_generation.task_files import KEPT, read_tried
+
+    stop = session.generation_stop
+    try:
+        services = replace(session.services, sandbox=StoppableSandbox(session.services.sandbox, stop))  # type: ignore[arg-type]
+        inputs = generation_inputs(session.project, allowed_services(session.project, services))
+        options = GenerationOptions(count, level)
+        before = sum(one.state == KEPT for one in read_tried(session.project.folder, run_id(inputs, options)))
+        for step in generate(inputs, replace(options, count=before + count), stop.is_set):
+            session.generated = Generated(step.kept - before, count, step.message)
+            session.log.mark_changed()
+    except Exception:
+        if not stop.is_set():  # a stopped run fails, which is not an error
+            raise
+    finally:
+        session.generated = None
+        session.log.mark_changed()

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from pipeline.simulation.objects import Region, hull
+from pipeline.task_generation.bring import as_object, bring, shape_of
+
+
+def test_what_is_brought_stands_free_on_the_table(bare_table, library):
+    assets = [library[id] for id in ("red_mug", "hammer", "cereal_box", "screwdriver", "white_plate", "soda_can")]
+    found = bring(bare_table, assets)
+    assert len(found.names) == len(assets)
+    objects = [as_object(p) for p in found.scene.placements]
+    table = Region(hull(bare_table.table))
+    for number, one in enumerate(objects):
+        assert table.depth(one.outline).min() >= 0
+        assert one.bottom == pytest.approx(0, abs=1e-9)
+        for other in objects[:number]:
+            assert Region(other.outline).distance(one.outline).min() > 0
+
+
+def test_a_tool_is_put_beside_the_other_tool(bare_table, library):
+    scene = bring(bare_table, [library["red_mug"], library["hammer"]]).scene
+    mug, hammer, driver = bring(scene, [library["screwdriver"]]).scene.placements
+
+    def apart(one, other):
+        return float(np.linalg.norm((one.world_from_object.pos - other.world_from_object.pos)[:2]))
+
+    assert apart(driver, hammer) < apart(driver, mug)
+
+
+def test_a_full_table_takes_no_more_and_says_so(bare_table, library):
+    found = bring(bare_table, [library["grey_tray"]] * 40)
+    assert 0 < len(found.names) < 40
+    assert "there is no free place on the table" in found.left_out[-1]
+    assert len(set(found.names)) == len(found.names)
+
+
+@pytest.mark.parametrize(
+    ("id", "shape"),
+    [("red_cube", "cube"), ("tea_box", "box"), ("soup_can", "cylinder"), ("red_ball", "sphere"), ("teal_bowl", "bowl"),
+     ("banana", "irregular")],
+)  # fmt: skip
+def test_the_shape_of_an_asset_is_measured(library, id, shape):
+    assert shape_of(library[id]) == shape

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from pipeline.task_generation.generate import profile_of
+from pipeline.task_generation.similarity import (
+    REPEATED,
+    mean_distance,
+    plane_positions,
+    similarity,
+    similarity_matrix,
+    vendi_score,
+)
+from pipeline.tasks import Task
+from tests.bench.planted_tasks import FORMS, NAMES, set_pairs
+
+
+def profiles(*goals_of_tasks):
+    return [profile_of(Task("a", " ".join(goals) + " now", (), goals), NAMES) for goals in goals_of_tasks]
+
+
+ALL = profiles(*[(goal.format(a="red_cube", b="bowl"),) for _, goal in FORMS], ("apple is inside bowl",))
+
+
+def test_similarity_is_one_for_the_same_task_and_symmetric():
+    matrix = similarity_matrix(ALL)
+    assert np.diag(matrix) == pytest.approx(1)
+    assert matrix == pytest.approx(matrix.T)
+    assert matrix.min() >= 0
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count):
+    assert vendi_score(np.ones((count, count))) == pytest.approx(1)
+    assert vendi_score(np.eye(count)) == pytest.approx(count)
+
+
+def test_other_words_for_the_same_goals_are_a_repeat_and_other_objects_are_not():
+    goals = ("red_cube is inside bowl",)
+    one, other = (profile_of(Task("a", words, (), goals), NAMES) for words in (
+        "Put the red cube into the bowl.", "Please put the red cube into the bowl now."))  # fmt: skip
+    assert similarity(one, other) >= REPEATED
+    another = profile_of(Task("a", "Put the blue cube into the bowl.", (), ("blue_cube is inside bowl",)), NAMES)
+    assert similarity(one, another) < REPEATED
+
+
+def test_diverse_sets_are_told_from_repetitive_ones():
+    for diverse, repetitive in set_pairs():
+        one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
+        assert mean_distance(one) > mean_distance(other)
+        assert vendi_score(one) > vendi_score(other)
+
+
+def test_places_on_the_map_keep_the_distances_of_three_unlike_tasks():
+    places = plane_positions(np.eye(3))
+    sides = [np.linalg.norm(places[i] - places[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
+    assert sides == pytest.approx([1, 1, 1])
