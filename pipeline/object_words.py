@@ -44,6 +44,15 @@ class ObjectWords:
         ids = rf"\b(?:{'|'.join(map(re.escape, self.display))})\b"
         return re.sub(ids, lambda match: self.display[match[0]], use_current_names(text, self.former))
 
+    def of_check(self, name: str) -> str:
+        """Return a check's title: "Grandma's mug ends inside bin" for check_mug_ends_inside_bin."""
+        words = name.removeprefix("check_")
+        ids = sorted({*self.plain, *self.display}, key=len, reverse=True)
+        if not self.display or not ids:
+            return words.replace("_", " ")
+        parts = re.split(rf"(?<![^_])({'|'.join(map(re.escape, ids))})(?![^_])", words)
+        return "".join(self.display.get(part, part.replace("_", " ")) for part in parts)
+
     def with_display_names(self, text: str) -> str:
         """Return a text in which plain phrases are replaced by display names: "Lift Grandma's mug" for "Lift the mug".
 

@@ -14,6 +14,10 @@ from pipeline.scene.placement import SceneError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+STEEP_COSINE = float(np.cos(np.radians(25)))
+"""Of the angle between a camera's axis and the vertical, above which a robot hides what it does."""
+OBLIQUE_DEG = 45.0
+"""Elevation from which a film looks down instead."""
 _render_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rendering")
 
 
@@ -46,6 +50,28 @@ def open_renderer(model: mujoco.MjModel, size: tuple[int, int]) -> mujoco.Render
         raise SceneError(
             f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
         ) from error
+
+
+def film_camera(model: mujoco.MjModel) -> "mujoco.MjvCamera | int":
+    """Return the camera of a film: the photograph's, or one beside it where the photograph looks down steeply.
+
+    From above, the robot would stand between the camera and what it does.
+    """
+    photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+    if photo < 0:
+        return -1
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    axes, pos = data.cam_xmat[photo].reshape(3, 3), data.cam_xpos[photo]
+    if axes[2, 2] < STEEP_COSINE:  # the camera looks along its -z
+        return photo
+    free = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE]
+    camera = mujoco.MjvCamera()
+    camera.lookat[:] = data.xpos[free].mean(0) if len(free) else pos - pos[2] / axes[2, 2] * axes[:, 2]
+    camera.distance = float(np.linalg.norm(pos - camera.lookat))
+    camera.azimuth = float(np.degrees(np.arctan2(axes[1, 1], axes[0, 1])))  # the picture's top stays its far side
+    camera.elevation = -OBLIQUE_DEG
+    return camera
 
 
 def render_twin(folder: Path, size: tuple[int, int], camera: str = "photo") -> RenderedImage:

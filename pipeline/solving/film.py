@@ -1,4 +1,4 @@
-"""Render a rollout as a video from the photograph's camera."""
+"""Render a rollout as a video from the photograph's camera, or from beside it."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -7,7 +7,7 @@ import imageio.v2 as imageio
 import mujoco
 import numpy as np
 
-from pipeline.scene.rendering import open_renderer, run_in_render_thread
+from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.store import temporary_beside
 
 FPS = 15
@@ -41,13 +41,13 @@ def _render(model_xml: Path, qpos: np.ndarray, path: Path) -> Generator[int, Non
     columns, rows = model.cam_resolution[camera] if camera >= 0 else (4, 3)
     height = int(WIDTH_PX * (rows / columns if columns > 1 else 0.75)) // 2 * 2
     renderer = open_renderer(model, (WIDTH_PX, height))
-    data = mujoco.MjData(model)
+    data, view = mujoco.MjData(model), film_camera(model)
     with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
         for number, pose in enumerate(qpos, 1):
             data.qpos[:] = pose
             mujoco.mj_kinematics(model, data)
             mujoco.mj_camlight(model, data)
-            renderer.update_scene(data, camera if camera >= 0 else -1)
+            renderer.update_scene(data, view)
             video.append_data(renderer.render())
             yield number

@@ -1,5 +1,6 @@
 // Panel to adjust the selected object: drag it in the viewer or type numbers; shows how well the pose fits.
 import { centimetres, chip, fill, h } from "/static/studio/dom.js";
+import { isRefused, onRefusals } from "/static/studio/refused_controls.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { angles, halfHeight, quaternion } from "./euler_angles.js";
@@ -20,6 +21,7 @@ export default function mount({ element, props, trigger, server }) {
     pendingVersion = "";
   const viewerFrame = () => document.querySelector(`#${props.viewer} iframe`);
   const postToViewer = (message) => viewerFrame()?.contentWindow?.postMessage(message, location.origin);
+  const offerTools = () => postToViewer({ type: "adjustable", on: true, refused: isRefused("adjuster.decide") });
   const currentObject = () => (value.objects ?? []).find((object) => object.id === selected());
   const fitRequest = new LatestRequest((question) => server.ask(question), showTrialFit);
   const decide = (kind, data) => {
@@ -54,7 +56,7 @@ export default function mount({ element, props, trigger, server }) {
   function onMessage({ source, origin, data }) {
     if (!element.isConnected) return removeEventListener("message", onMessage);
     if (source !== viewerFrame()?.contentWindow || origin !== location.origin) return;
-    if (["ready", "loaded"].includes(data.type)) postToViewer({ type: "adjustable", on: true });
+    if (["ready", "loaded"].includes(data.type)) offerTools();
     const object = currentObject();
     if (!["adjusting", "adjusted"].includes(data.type) || data.state?.name !== object?.name) return;
     const { pos, quat_wxyz, relative_scale: relativeScale } = data.state;
@@ -282,13 +284,14 @@ export default function mount({ element, props, trigger, server }) {
 
   addEventListener("message", onMessage);
   onSelect(element, draw);
+  onRefusals(element, offerTools);
   return (next) => {
     const previous = currentObject(),
       stamp = value.version,
       pending = [value.model, value.pending].join();
     if (value.busy && !next?.busy) pendingVersion = "";
     value = next ?? {};
-    postToViewer({ type: "adjustable", on: true });
+    offerTools();
     if (pendingVersion && stamp !== value.version) pendingVersion = "";
     const typing = panel.contains(document.activeElement) && document.activeElement.tagName === "INPUT";
     if (

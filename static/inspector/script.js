@@ -69,7 +69,6 @@ export default function mount({ element, trigger }) {
             decide("display_name", { id: object.id, name: event.target.value.trim() }),
         }),
       ),
-      object.size && h("div.id", { title: t("The name in programs, checks and exports") }, `id ${object.name}`),
       object.crop && h("img.crop", { src: object.crop, alt: t("The photograph of {name}", { name: object.words }) }),
       h(
         "p.caption",
@@ -84,6 +83,7 @@ export default function mount({ element, trigger }) {
         fact("shape", t(object.shape)),
         fact("colour", h("i.swatch", { style: `background:rgb(${object.rgb})` }), t(object.colour_name)),
         fact("source", SOURCES[object.source] ?? object.source),
+        fact("id", h("span.id", { title: t("The name in programs, checks and exports") }, object.name)),
       ],
       (object.warnings ?? []).map((text) => h("p.warning", {}, text)),
       object.match && [

@@ -1,5 +1,6 @@
 import { chip, fill, h } from "/static/studio/dom.js";
 import { alsoSelected, onSelect, select, selected, toggleSelected } from "/static/studio/selection.js";
+import { isRefused, onRefusals } from "/static/studio/refused_controls.js";
 import { isInReach } from "/static/studio/covering.js";
 import { asker } from "/static/studio/server.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
@@ -7,7 +8,7 @@ import { MaskEdit } from "/static/mask_canvas/mask_edit.js";
 import { importExportMenu } from "/static/mask_canvas/import_export.js";
 import { gestures } from "/static/mask_canvas/gestures.js";
 import { KeyboardPointer } from "/static/mask_canvas/keyboard_pointer.js";
-import { SHORTCUTS, keyOf } from "/static/mask_canvas/shortcuts.js";
+import { LOOKING, SHORTCUTS, keyOf } from "/static/mask_canvas/shortcuts.js";
 import { Mask } from "/static/mask_canvas/mask.js";
 import { Viewport } from "/static/mask_canvas/viewport.js";
 import { qualityMeter, drawCandidates } from "/static/mask_canvas/mask_candidates.js";
@@ -134,6 +135,9 @@ export default function mount({ element, trigger, server }) {
       trigger("changed");
     },
   );
+
+  // Whether this person may change masks; one who only looks still selects, zooms and pans.
+  const mayEdit = () => !isRefused("mask-canvas.decide");
 
   // ---- selection and edit: a segment, or a new one (id 0)
   const segment = (id) => value.segments.find((other) => other.id === id);
@@ -350,11 +354,19 @@ export default function mount({ element, trigger, server }) {
       preview,
       drag,
       line,
-      brush: isPainting() && pointerPixel ? { at: pointerPixel, radius: radius() } : null,
+      brush: isPainting() && mayEdit() && pointerPixel ? { at: pointerPixel, radius: radius() } : null,
       crosshair: keyboardPointer.pixel,
     });
     canvas.style.cursor =
-      isSpaceDown || tool === "move" ? "grab" : isPainting() ? "none" : tool === "several" ? "pointer" : "crosshair";
+      isSpaceDown || tool === "move"
+        ? "grab"
+        : !mayEdit()
+          ? "default"
+          : isPainting()
+            ? "none"
+            : tool === "several"
+              ? "pointer"
+              : "crosshair";
   };
   const nameObjects = () => {
     fill(
@@ -436,6 +448,8 @@ export default function mount({ element, trigger, server }) {
   const hintText = (object, editing, step) => {
     const name = object && [chip(object), " ", h("strong", {}, object.words)];
     if (problem) return h("span.problem", {}, problem);
+    if (!mayEdit())
+      return [name, name && ". ", t("Click a mask to select it. You can look at masks, not change them.")];
     if (promptRequest.busy && segmenters.waitText) return segmenters.waitText;
     if (tool === "split" && object)
       return [
@@ -502,6 +516,7 @@ export default function mount({ element, trigger, server }) {
     const pixel = viewport.pixelAt(place),
       id = viewport.contains(pixel) ? viewport.segmentAt(pixel) : -1;
     if (id < 0) return pick(0);
+    if (!mayEdit()) return pick(id);
     if (more || tool === "several") return id ? pick(id, true) : undefined;
     if (!edit && id && !picked.has(id) && (!minus || !picked.size)) return pick(id);
     if (!edit && minus && !picked.size) return;
@@ -582,11 +597,12 @@ export default function mount({ element, trigger, server }) {
     pans: () => isSpaceDown || tool === "move",
     press(start) {
       preview = null;
-      if (value && isPainting()) paintStroke(start, start, start.minus, true);
+      if (value && isPainting() && mayEdit()) paintStroke(start, start, start.minus, true);
     },
     drag(start, before, now) {
       if (!value) return;
       pointerPixel = viewport.pixelAt(now);
+      if (!mayEdit()) return;
       if (isPainting()) return paintStroke(before, now, start.minus, false);
       if (!start.dragged || tool === "several") return;
       if (tool === "split") line = [...viewport.pixelAt(start), ...pointerPixel];
@@ -594,7 +610,7 @@ export default function mount({ element, trigger, server }) {
       redraw();
     },
     release(start, event) {
-      if (!value || isPainting()) return;
+      if (!value || (isPainting() && mayEdit())) return;
       if (start.dragged && tool === "split") return splitAlong(start, event);
       if (drag) return promptWithBox(start, event);
       if (tool !== "split") tap(event, start.minus || tool === "remove", start.more);
@@ -633,6 +649,7 @@ export default function mount({ element, trigger, server }) {
       clearTimeout(previewTimer);
       // Previews the mask of a click. A click on another mask would select that one instead.
       if (
+        mayEdit() &&
         (!id || edit) &&
         !preview &&
         tool === "add" &&
@@ -676,7 +693,8 @@ export default function mount({ element, trigger, server }) {
     if (key === "Space") isSpaceDown = true;
     else if (/^[1-9]$/.test(key)) {
       if (segment(Number(key))) pick(Number(key));
-    } else if (key === "z") event.shiftKey ? actions.redo() : actions.undo();
+    } else if (key === "z" && mayEdit()) event.shiftKey ? actions.redo() : actions.undo();
+    else if (SHORTCUTS[key] && !mayEdit() && !LOOKING.has(key)) return;
     else if (SHORTCUTS[key]?.tool) useTool(SHORTCUTS[key].tool);
     else if (SHORTCUTS[key]?.act) actions[SHORTCUTS[key].act]();
     else return;
@@ -729,6 +747,10 @@ export default function mount({ element, trigger, server }) {
     h("div.stage", {}, photo, canvas, underElement, brushSizeLabel, zoomButtons, candidatesElement, helpElement),
     h("div.foot", {}, hintElement, importExport, segmenters.element),
   );
+  onRefusals(element, () => {
+    if (!mayEdit()) discardEdit();
+    redraw();
+  });
   root.addEventListener("pointerdown", (event) => closeMenus(event.target));
   new ResizeObserver(() => {
     viewport.fit();

@@ -35,6 +35,9 @@ export const SHORTCUTS = {
 };
 SHORTCUTS.Backspace = { act: "delete" };
 
+// Keys that change nothing.
+export const LOOKING = new Set(["Escape", "h", "+", "=", "-", "f", "?"]);
+
 // Returns the shortcut key of an event; null for browser shortcuts and for typing in a field.
 export function keyOf(event) {
   if (event.ctrlKey || event.metaKey || event.defaultPrevented) return null;

@@ -140,16 +140,6 @@ export default function mount({ element, trigger, server }) {
           "div.panel.box",
           {},
           h("h3", {}, t("Export")),
-          value.video && value.solved && h("p.caption", {}, t("✓ First solved seed")),
-          value.video && video(value.video, t("Video of the solution")),
-          value.failure?.video && [
-            h(
-              "p.caption",
-              {},
-              t("✕ First failed seed: {seed}{failure_time}", { seed: value.failure.seed, failure_time: failureTime }),
-            ),
-            video(value.failure.video, t("Video of the first failed seed")),
-          ],
           h(
             "div.links",
             {},
@@ -174,6 +164,16 @@ export default function mount({ element, trigger, server }) {
               ? t("The zip contains MJCF, meshes, task, code, solution and a README on how to run it.")
               : t("Available when the twin is ready."),
           ),
+          value.video && value.solved && h("p.caption", {}, t("✓ First solved seed")),
+          value.video && video(value.video, t("Video of the solution")),
+          value.failure?.video && [
+            h(
+              "p.caption",
+              {},
+              t("✕ First failed seed: {seed}{failure_time}", { seed: value.failure.seed, failure_time: failureTime }),
+            ),
+            video(value.failure.video, t("Video of the first failed seed")),
+          ],
         ),
       ),
       h(

@@ -12,20 +12,18 @@ const ROUTER_CHECKS = {
   layouts: t("Oracle solves other layouts"),
 };
 
-// Title of a check. Checks of the router begin with "meaning ": whether the program fits its task, and whether its
-// checks catch mutations of the solution.
-export function checkTitle(name) {
+// Title of a check {name, title}. Checks of the router begin with "meaning ": whether the program fits its task, and
+// whether its checks catch mutations of the solution.
+export function checkTitle({ name, title }) {
   const kind = name.replace(/^meaning /, "");
-  return kind === name
-    ? name.replace(/^check_/, "").replaceAll("_", " ")
-    : (ROUTER_CHECKS[kind] ?? mutationCheckTitle(kind));
+  return kind === name ? title : (ROUTER_CHECKS[kind] ?? mutationCheckTitle(kind));
 }
 
 // Table of checks by round for the rounds of one task. A failed check plays its round at the moment of failure.
 export function checkMatrix(rounds, { chosen, choose, play }) {
   const task = rounds.find((round) => round.number === chosen)?.task;
   const shown = rounds.filter((round) => round.task === task);
-  const names = [...new Set(shown.flatMap((round) => round.checks.map((check) => check.name)))];
+  const checks = new Map(shown.flatMap((round) => round.checks.map((check) => [check.name, check])));
   const cell = (round, name) => {
     const check = round.checks.find((other) => other.name === name);
     if (!check) return h("td.missing", { title: t("Not in this round") }, "·");
@@ -38,7 +36,10 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
             "button",
             {
               title: t("{message} Click to replay.", { message: check.message }),
-              "aria-label": t("{name} failed in round {number}: replay", { name, number: round.number }),
+              "aria-label": t("{name} failed in round {number}: replay", {
+                name: checkTitle(check),
+                number: round.number,
+              }),
               onclick: () => {
                 choose(round.number);
                 play(round.number, check);
@@ -74,11 +75,11 @@ export function checkMatrix(rounds, { chosen, choose, play }) {
       h(
         "tbody",
         {},
-        names.map((name) =>
+        [...checks].map(([name, check]) =>
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, checkTitle(name)),
+            h("th", { scope: "row" }, checkTitle(check)),
             shown.map((round) => cell(round, name)),
           ),
         ),

@@ -232,7 +232,7 @@ export default function mount({ element, trigger }) {
             `div.check${check.passed ? "" : ".failed"}`,
             measuring(check.name),
             h("span.sign", {}, check.passed ? "✓" : "✕"),
-            h("span.check-name", {}, checkTitle(check.name)),
+            h("span.check-name", {}, checkTitle(check)),
             !check.passed &&
               h(
                 "span.message",

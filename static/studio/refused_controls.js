@@ -1,11 +1,16 @@
 // Disables the controls of what the server would refuse to this person. A control, or the element around several, names
 // what it sends: data-sends="component.event" or "component.kind". Gradio's own components are named "#id".
 import { editors, refused } from "./account.js";
+import { listen, notify } from "./listeners.js";
 
 let names = new Set();
+const listeners = new Set();
 
 // Whether the server would refuse what has that name; for what a page sends by itself.
 export const isRefused = (name) => names.has(name);
+
+// Calls back when other things are refused than before.
+export const onRefusals = (element, callback) => listen(listeners, element, callback);
 
 function disable(element, isRefused) {
   element.inert = isRefused;
@@ -31,6 +36,7 @@ export function disableRefused(isElsewhere) {
   if (wanted.size === names.size && [...wanted].every((name) => names.has(name))) return;
   names = wanted;
   apply(document);
+  notify(listeners);
   if (names.size) observer.observe(document.body, { childList: true, subtree: true });
   else observer.disconnect();
 }

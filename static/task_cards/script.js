@@ -213,9 +213,12 @@ export default function mount({ element, trigger }) {
 
   const draw = () => {
     const tasks = value.tasks ?? [];
+    const isUnsolved = (task) => task.feasible === false || (!task.tried && Boolean(task.refusal));
     const visible = tasks.filter(
       (task) => (family === "all" || familyOf(task.kind) === family) && (!feasibleOnly || task.feasible),
     );
+    // Solved tasks first, but no card moves away under the pointer while tasks are tested.
+    if (!value.current_trial) visible.sort((a, b) => isUnsolved(a) - isUnsolved(b));
     fill(
       root,
       tasks.length

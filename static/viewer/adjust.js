@@ -14,6 +14,7 @@ export class Adjust {
       views,
       handlers,
       allowed: false,
+      refused: false, // to this person
       mode: null,
       name: "",
       all: false,
@@ -39,19 +40,19 @@ export class Adjust {
   }
 
   get isActive() {
-    return Boolean(this.allowed && this.mode && this.body);
+    return Boolean(this.allowed && !this.refused && this.mode && this.body);
   }
 
   setMode(mode, all = false) {
     const same = mode === this.mode && all === this.all;
-    Object.assign(this, { mode: same || !this.allowed ? null : mode, all: all && !same });
+    Object.assign(this, { mode: same || !this.allowed || this.refused ? null : mode, all: all && !same });
     this.#attach();
     this.handlers.onMode(this.mode, this.all);
   }
 
-  allow(on) {
-    this.allowed = on;
-    if (!on && this.mode) this.setMode(null);
+  allow(on, refused = false) {
+    Object.assign(this, { allowed: on, refused });
+    if ((!on || refused) && this.mode) this.setMode(null);
   }
 
   select(name) {

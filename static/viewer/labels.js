@@ -1,6 +1,8 @@
 // Name labels that follow the selected and the hovered object.
 import * as THREE from "three";
 
+const TOOLS_PX = 48; // the height that the tools take at the top of the view
+
 export class Labels {
   constructor(element, renderer, views) {
     this.names = {}; // what each object is called, by name
@@ -74,7 +76,7 @@ export class Labels {
         this.#placeBeside(span, { left: 2 * x - right, right, middle: (y + bottom) / 2 }, width);
         continue;
       }
-      span.style.transform = `translate(${x}px, ${Math.max(y - 6, 24)}px) translate(-50%, -100%)`;
+      span.style.transform = `translate(${x}px, ${Math.max(y - 6, TOOLS_PX + span.offsetHeight)}px) translate(-50%, -100%)`;
     }
   }
 }

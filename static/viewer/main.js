@@ -5,7 +5,7 @@
 // {type: "present", on, about} to play in a loop without selection, or to let only some objects be selected from outside, {type: "camera", position, target}, also sent when a person
 // moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
-// that is shown. On the Scene page also received: {type: "adjustable", on},
+// that is shown. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
@@ -317,7 +317,7 @@ function postToParent(message) {
 addEventListener("message", ({ source, origin, data }) => {
   if (source !== parent || origin !== location.origin || parent === window) return;
   if (data?.type === "adjustable") {
-    adjust.allow(Boolean(data.on));
+    adjust.allow(Boolean(data.on), Boolean(data.refused));
     adjust.select(selected);
     offerAdjust();
   }
@@ -353,6 +353,8 @@ addEventListener("message", ({ source, origin, data }) => {
 // Adjusting an object
 
 function offerAdjust() {
+  $("adjust").inert = adjust.refused;
+  $("adjust").classList.toggle("refused", adjust.refused);
   $("adjust").hidden = !adjust.allowed || !twin?.bodyOf(selected);
   document.querySelector('[data-compare="depth"]').hidden = !adjust.allowed;
 }

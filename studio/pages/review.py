@@ -15,7 +15,7 @@ NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Gener
 
 
 def build(shell: Shell, content: ViewerContent) -> None:
-    viewer = Viewer(height=400, elem_id="replay")
+    viewer = Viewer(height="clamp(240px, 100vh - 480px, 520px)", elem_id="replay")
     results = Results(answer=sharing.endpoint(shell.sessions, shell.links))
 
     def solution(session: Session | None) -> dict:

@@ -52,7 +52,7 @@ def comparison_record(session: Session, by_number: Mapping[int, Round]) -> dict[
     return {
         "titles": titles,
         "reasons": reasons,
-        "outcomes": _in_words(outcome_differences(a, b), words),
+        "outcomes": _in_words(outcome_differences(a, b, words), words),
         "changes": changes,
     }
 
@@ -62,10 +62,10 @@ def compared_titles(pair: tuple[RoundLayout, RoundLayout]) -> list[str]:
     return [layout_title(layout, pair[0].number == pair[1].number) for layout in pair]
 
 
-def outcome_differences(a: Round, b: Round) -> list[list[str]]:
+def outcome_differences(a: Round, b: Round, words: ObjectWords) -> list[list[str]]:
     """Return the name of each check and goal that only one of two rounds meets, and how each of them ended."""
     outcomes = [
-        {t("Check {name}", name=_plain(c.name)): c.passed for c in one.report.checks}
+        {t("Check {name}", name=words.of_check(c.name)): c.passed for c in one.report.checks}
         | {
             t("Goal {name}", name=goal.get("name")): bool(goal.get("met"))
             for goal in one.report.evidence.get("goals") or ()
@@ -89,7 +89,3 @@ def _rows(a: Mapping[str, bool], b: Mapping[str, bool], differing: bool) -> list
 
 def _in_words(outcomes: list[list[str]], words: ObjectWords) -> list[list[str]]:
     return [[words.in_words(name), *ends] for name, *ends in outcomes]
-
-
-def _plain(name: Any) -> str:
-    return str(name).removeprefix("check_").replace("_", " ")

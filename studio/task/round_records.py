@@ -101,8 +101,8 @@ def _round_record(shown: Round, parent: Round | None, words: ObjectWords) -> dic
         "parent": shown.parent,
         "clean": report.clean,
         "checks": [
-            {"name": c.name, "passed": c.passed, "message": translated(words.in_words(c.message))}
-            | {"line": c.line, "instant": c.instant}
+            {"name": c.name, "title": words.of_check(c.name), "passed": c.passed}
+            | {"message": translated(words.in_words(c.message)), "line": c.line, "instant": c.instant}
             for c in report.checks
         ],
         "mutations": dict(report.evidence.get("noticed") or {}),

@@ -101,6 +101,12 @@ def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
     assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
 
 
+def test_the_title_of_a_check_calls_objects_as_a_person_does():
+    words = ObjectWords({"mug": "mug", "red_mug": "red mug"}, {"mug": "Grandma's mug_1"})
+    assert words.of_check("check_mug_ends_on_red_mug") == "Grandma's mug_1 ends on red mug"
+    assert ObjectWords().of_check("check_red_mug_is_upright") == "red mug is upright"
+
+
 @pytest.mark.parametrize("sentence", ["put {} on the blue cube", "Put the {} on the blue cube."])
 @pytest.mark.parametrize("name", ["Grandma's mug", "🐸 Fritz", "Würfel", "cube"])
 def test_a_sentence_may_call_an_object_by_its_display_name(twin, sentence, name):

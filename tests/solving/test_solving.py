@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import solving
 from pipeline.scene import SceneError
+from pipeline.scene.rendering import film_camera
 from pipeline.simulation import kit
 from pipeline.simulation.program import Program, Report
 from pipeline.solving.film import write_film
@@ -73,6 +74,22 @@ def test_a_video_or_the_reason_for_its_absence_is_saved(solved, table):
     video = json.loads((table / "solution.json").read_text())["video"]
     film = table / "solution.mp4"
     assert film.stat().st_size > 2000 if video["speed"] else video["missing"]
+
+
+@pytest.mark.parametrize(("tilt_deg", "kept"), [(90, False), (80, False), (50, True), (10, True)])
+def test_a_film_is_taken_from_beside_a_photograph_that_looks_down_steeply(tilt_deg, kept):
+    tilt = np.radians(90 - tilt_deg)
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody>
+        <camera name="photo" pos="0.1 0.2 1" xyaxes="1 0 0 0 {np.cos(tilt)} {np.sin(tilt)}"/>
+        <body pos="0.1 0.3 0.05"><freejoint/><geom size="0.05"/></body></worldbody></mujoco>"""
+    )
+    camera = film_camera(model)
+    if kept:
+        assert camera == 0
+    else:
+        assert isinstance(camera, mujoco.MjvCamera)
+        assert np.allclose(camera.lookat, (0.1, 0.3, 0.05)) and camera.azimuth == pytest.approx(90)
 
 
 def test_a_portrait_photograph_has_a_film_too(tmp_path):

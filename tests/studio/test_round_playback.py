@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from offline_studio import wait_until
 
+from pipeline.object_words import ObjectWords
 from pipeline.router import Round, RunningRound
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.run_record import GoalProgress, RunRecord
@@ -216,11 +217,11 @@ def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not
     second = replace(
         judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
     )
-    assert outcome_differences(first, second) == [
+    assert outcome_differences(first, second, ObjectWords()) == [
         ["Check bowl stays upright", "not met", "met"],
         ["Goal cube in bowl", "not met", "met"],
     ]
-    assert outcome_differences(first, first) == []
+    assert outcome_differences(first, first, ObjectWords()) == []
 
 
 def test_the_plot_of_rounds_tells_the_route_and_its_reason_as_plain_text():

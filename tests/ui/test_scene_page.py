@@ -154,18 +154,8 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
     page = scene.page
     page.locator("[data-act=open-alignment]").click()
     dialog = page.get_by_role("dialog", name="Align the camera")
-    pictures = dialog.locator(".click-picture")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.click-picture img')].every((one) => one.naturalWidth > 0)", timeout=LONG
-    )
+    click_pairs(dialog)
     align = dialog.get_by_role("button", name="Align", exact=True)
-    for number, (x, y) in enumerate([(0.25, 0.4), (0.75, 0.45), (0.7, 0.8), (0.3, 0.85), (0.5, 0.6)], 1):
-        for picture in (pictures.nth(0), pictures.nth(1)):  # the twin is seen from where the photograph was taken
-            box = picture.bounding_box()
-            assert box is not None
-            picture.click(position={"x": x * box["width"], "y": y * box["height"]})
-        expect(dialog.locator(".pairs li")).to_have_count(number)
-        expect(align).to_be_enabled() if number >= 4 else expect(align).to_be_disabled()
     align.click()
     expect(dialog.locator("[data-result=uncertainty]")).to_contain_text("Standard deviation", timeout=LONG)
     expect(dialog.locator(".overlays figcaption")).to_have_text(
@@ -176,6 +166,63 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
     expect(dialog).to_be_hidden()
     expect(undo_button(page)).to_be_enabled(timeout=LONG)
     assert scene.kinds == ["camera_pose"]
+
+
+def click_pairs(dialog: Locator) -> None:
+    """Click five points in the photograph and at the same places of the twin, seen from the photograph's camera."""
+    pictures, align = dialog.locator(".click-picture"), dialog.get_by_role("button", name="Align", exact=True)
+    dialog.page.wait_for_function(
+        "() => [...document.querySelectorAll('.click-picture img')].every((one) => one.naturalWidth > 0)", timeout=LONG
+    )
+    for number, (x, y) in enumerate([(0.25, 0.4), (0.75, 0.45), (0.7, 0.8), (0.3, 0.85), (0.5, 0.6)], 1):
+        for picture in (pictures.nth(0), pictures.nth(1)):
+            box = picture.bounding_box()
+            assert box is not None
+            picture.click(position={"x": x * box["width"], "y": y * box["height"]})
+        expect(dialog.locator(".pairs li")).to_have_count(number)
+        expect(align).to_be_enabled() if number >= 4 else expect(align).to_be_disabled()
+
+
+def test_the_alignment_of_the_camera_is_stopped(scene: OpenProject):
+    page = scene.page
+    page.locator("[data-act=open-alignment]").click()
+    dialog = page.get_by_role("dialog", name="Align the camera")
+    click_pairs(dialog)
+    align = dialog.get_by_role("button", name="Align", exact=True)
+    align.click()
+    dialog.locator("[data-act=stop]").click()
+    expect(dialog.locator("[role=status]", has_text="Stopped.")).to_be_visible(timeout=LONG)
+    expect(align).to_be_enabled()
+    page.keyboard.press("Escape")
+    assert scene.kinds == []
+
+
+LOOKER = {"user": "lou", "role": "look", "refused": ["adjuster.decide", "mask-canvas.decide"], "editors": []}
+
+
+def test_a_person_who_only_looks_sees_the_tools_dimmed_and_draws_no_mask(scene: OpenProject):
+    page = scene.page
+    page.route("**/account.json", lambda route: route.fulfill(json=LOOKER))
+    scene.reopen()
+    open_tab(page, "Scene")
+    expect(page.frame_locator("#twin iframe").locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+    page.locator(".object-list .row").first.click()
+    tools = viewer(page).locator("#adjust")
+    expect(tools).to_have_class(re.compile("refused"))
+    viewer(page).locator("#canvas").press("m")
+    expect(viewer(page).locator("[data-adjust=translate]")).to_have_attribute("aria-pressed", "false")
+    open_tab(page, "Masks")
+    expect(page.locator(".mask-canvas [data-act='tool:brush']")).to_have_class(re.compile("refused"))
+    canvas = page.locator(".mask-canvas canvas")
+    canvas.press("n")
+    canvas.press("b")
+    box = canvas.bounding_box()
+    assert box is not None
+    canvas.click(position={"x": box["width"] / 2, "y": box["height"] - 20})
+    expect(page.locator(".mask-canvas .hint")).to_contain_text("not change them")
+    expect(page.locator(".mask-canvas [data-act=accept]")).to_have_count(0)
+    page.unroute("**/account.json")
+    assert scene.kinds == []
 
 
 def test_the_robots_base_is_aligned_by_a_hand_eye_file_and_seen_before_it_is_taken(scene: OpenProject, tmp_path: Path):

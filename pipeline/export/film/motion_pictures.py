@@ -1,4 +1,4 @@
-"""Frames of a film: a rollout through the photograph's camera, and a model that turns."""
+"""Frames of a film: a rollout from the photograph's side, and a model that turns."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pipeline.scene.rendering import open_renderer, run_in_render_thread
+from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.solving import save_model
 
 FPS = 15
@@ -33,7 +33,7 @@ def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Pat
         path.unlink(missing_ok=True)
     count = int(np.clip(round(float(times[-1]) * FPS), 2, MAX_FRAMES))
     chosen = np.searchsorted(times, np.linspace(times[0], times[-1], count)).clip(0, len(times) - 1)
-    camera = "photo" if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo") >= 0 else -1
+    camera = film_camera(model)
     return _drawn(model, count, lambda number: (qpos[chosen[number]], camera))
 
 
