@@ -34,7 +34,7 @@ export default function mount({ element, trigger, server, upload }) {
     fill(
       samplesElement,
       h(
-        "h2",
+        "h2.samples-head",
         {},
         t("Sample scenes"),
         h("span.faint", {}, ` ${t("rendered with simulated camera noise")}`),

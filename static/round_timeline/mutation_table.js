@@ -26,6 +26,7 @@ export function mutationTable(round) {
     ...missed.map((kind) => [kind, null]),
   ];
   if (!rows.length) return null;
+  const titles = new Map(round.checks.map(({ name, title }) => [name, title]));
   return h(
     "div.mutations",
     {},
@@ -45,7 +46,11 @@ export function mutationTable(round) {
             "tr",
             {},
             h("th", { scope: "row" }, MUTATIONS[kind] ?? kind),
-            h(`td.${check ? "passed" : "failed"}`, {}, check ? ["✓ ", h("code", {}, check)] : t("✕ No check")),
+            h(
+              `td.${check ? "passed" : "failed"}`,
+              {},
+              check ? ["✓ ", h("span", { title: check }, titles.get(check) ?? check)] : t("✕ No check"),
+            ),
           ),
         ),
       ),
