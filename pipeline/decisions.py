@@ -46,6 +46,7 @@ DECISION_DATA = {
     "calibrate": ("parameters", "source"),
     "matcher": ("name",),
     "send": ("server", "allow"),
+    "subtasks": ("task", "rows", "former", "change"),
     "review": ("verdict", "seconds"),
     "undo": (),
     "redo": (),
@@ -73,6 +74,9 @@ high in SI units; masses and frictions of objects are decisions "physics" of the
 or else on the frame. "seconds" is the time that the person was active on its pages; the optional "pointer_presses" and
 "key_presses" are those in that time, and "person" is a login.
 
+"subtasks" holds the rows of learning/subtasks.json after an edit and before it; "task" is the instruction that they are
+of, and "change" says in words what was edited.
+
 "send" says whether questions about the project may go to a model's server, given by scheme, host and port.
 
 "fork" edits a round; its optional "round" is the number of the round that the edited program becomes.
@@ -84,13 +88,15 @@ or else on the frame. "seconds" is the time that the person was active on its pa
 
 _TEXT_KEYS = frozenset(
     ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
-     "server", "verdict", "reason", "person")
+     "server", "verdict", "reason", "person", "task", "change")
 )  # fmt: skip
 _NUMBER_KEYS = frozenset(
     ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "seconds",
      "pointer_presses", "key_presses")
 )  # fmt: skip
-_LIST_KEYS = frozenset(("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters"))
+_LIST_KEYS = frozenset(
+    ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former")
+)
 
 
 UNNAMED = "human"

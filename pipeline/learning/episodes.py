@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.start_states import StartState
+from pipeline.simulation.goals.hand import hand_of
 
 
 class Acts(Protocol):
@@ -35,6 +36,16 @@ class Episode:
     """Of shape (steps, A)."""
     qpos: np.ndarray
     """Before the first step and after each, of shape (steps + 1, nq)."""
+    potentials: np.ndarray
+    """Weighted potential of each term at the same instants, of shape (steps + 1, T)."""
+    misses: np.ndarray
+    """Metres by which each goal of the success is missed, of shape (steps + 1, G)."""
+    shifts: np.ndarray
+    """Metres of each object of the world from its place at the start, of shape (steps + 1, O)."""
+    holding: tuple[str, ...]
+    """What the hand holds, as in `HandState`, at the same instants."""
+    lost: bool = False
+    """Whether it ended because an object left the table, or the physics became unstable."""
 
 
 def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
@@ -50,17 +61,28 @@ def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: b
 
 def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
     """Return the episode that has just begun with an observation, played to its end."""
-    total, actions, qpos, done, info = 0.0, [], [env.world.data.qpos.copy()], False, {}
+    total, actions, done, ended, info = 0.0, [], False, False, {}
+    seen = [_instant(env)]
     while not done:
         actions.append(policy.act(observation, explore))
         observation, reward, ended, cut_off, info = env.step(actions[-1])
-        qpos.append(env.world.data.qpos.copy())
+        seen.append(_instant(env))
         total += reward
         done = ended or cut_off
+    qpos, potentials, misses, shifts = (np.array([one[index] for one in seen]) for index in range(4))
     return Episode(
         info["layout"], info["success"], total, len(actions), info["terms"], env.world.snapshot(), np.array(actions),
-        np.array(qpos),
+        qpos, potentials, misses, shifts, tuple(one[4] for one in seen), ended and not info["success"],
     )  # fmt: skip
+
+
+def _instant(env: SubtaskEnv) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, str]:
+    """Return qpos, potentials, misses, shifts and what is held."""
+    moment = env.moment
+    assert moment is not None
+    shifts = np.array(list(moment.shifts.values()))
+    held = hand_of(moment.state).holding
+    return env.world.data.qpos.copy(), env.world.potentials(moment), moment.misses, shifts, held
 
 
 def success_rate(episodes: Sequence[Episode]) -> float:

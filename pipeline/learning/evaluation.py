@@ -1,14 +1,17 @@
 """Evaluates policies and their chain on layouts that nothing was trained on, by the physics alone."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Episode, finish, play, success_rate
 from pipeline.learning.policy import Policy
+from pipeline.learning.rollouts import rollout_of, write_rollouts
+from pipeline.learning.shortcuts import find_shortcut
 from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import WHOLE, Subtask
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.simulation.rollout import SOLVED
 from pipeline.store import write_json
@@ -105,9 +108,11 @@ def report(
     for number, subtask in enumerate(learner.subtasks):
         episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
         trained = learner.folder(subtask).training()
+        found = find_shortcut(subtask, episodes, learner.layouts.base.objects)
         rows.append({
             "name": subtask.name, "success": round(success_rate(episodes), 4), "layouts": len(episodes),
-            "steps": trained.steps, "seconds": round(trained.seconds, 1), "shortcut": None,
+            "steps": trained.steps, "seconds": round(trained.seconds, 1),
+            "shortcut": found.text if found else None,
         })  # fmt: skip
     played = results[:layouts]
     solved = sum(one.solved for one in played) / max(len(played), 1)
@@ -123,8 +128,24 @@ def write_report(
     found = report(learner, results, whole, layouts)
     for number, (subtask, row) in enumerate(zip(learner.subtasks, found["subtasks"], strict=True)):
         episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
-        failed = [{"layout": one.layout, "terms": one.terms.round(4).tolist()} for one in episodes if not one.success]
-        steps = sum(one.steps for one in episodes) / max(len(episodes), 1)
-        write_json(learner.folder(subtask).evaluation, row | {"mean_steps": round(steps, 1), "failed": failed})
+        _write_evaluation(learner, subtask, episodes, row)
+    if whole:
+        _write_evaluation(learner, learner.whole, whole, {"name": WHOLE, **found["whole"]})
     write_json(learner.report_file, found)
     return found
+
+
+def _write_evaluation(learner: TaskLearner, subtask: Subtask, episodes: Sequence[Episode], row: dict) -> None:
+    """Write evaluation.json with failures and shortcut, and the episodes themselves for playback."""
+    folder, found = learner.folder(subtask), find_shortcut(subtask, episodes, learner.layouts.base.objects)
+    rollouts = [rollout_of(subtask, one) for one in episodes]
+    failed = [
+        {"layout": one.layout, "terms": one.potentials[-1].round(4).tolist(), **asdict(one.failure)}
+        for one in rollouts
+        if one.failure
+    ]
+    steps = sum(one.steps for one in episodes) / max(len(episodes), 1)
+    more = {"processor": round(folder.training().processor, 1), "mean_steps": round(steps, 1), "failed": failed}
+    more["shortcut_found"] = asdict(found) if found else None
+    write_rollouts(folder.evaluation_rollouts, rollouts)
+    write_json(folder.evaluation, row | more)

@@ -18,6 +18,17 @@ _UNTRAINED: dict[str, Any] = {"key": ""}
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What a training has taken so far, of all calls together."""
+
+    steps: int
+    seconds: float
+    """Wall-clock time."""
+    processor: float
+    """Processor time in seconds, which other programs on the machine do not change."""
+
+
+@dataclass(frozen=True)
 class TrainingRecord:
     """How far a policy has been trained; training.json."""
 
@@ -26,6 +37,8 @@ class TrainingRecord:
     steps: int = 0
     seconds: float = 0.0
     """Wall-clock time of training."""
+    processor: float = 0.0
+    """Its processor time in seconds."""
     success: float = -1.0
     """At the last evaluation; -1 before the first."""
     best: float = -1.0
@@ -38,10 +51,10 @@ class TrainingRecord:
         """Whether there is a checkpoint."""
         return self.success >= 0
 
-    def after(self, steps: int, seconds: float, success: float, target: float) -> "TrainingRecord":
+    def after(self, spent: "Spent", success: float, target: float) -> "TrainingRecord":
         """Return the record after an evaluation."""
         best, reached = max(self.best, success), self.reached + 1 if success >= target else 0
-        return replace(self, steps=steps, seconds=seconds, success=success, best=best, reached=reached)
+        return replace(self, **vars(spent), success=success, best=best, reached=reached)
 
     def is_finished(self, steps: int) -> bool:
         """Whether the target is reached, twice in a row so that it is not by chance, or the steps are used."""
@@ -58,6 +71,7 @@ class SubtaskFolder:
         self.curve = path / "curve.jsonl"
         self.evaluation = path / "evaluation.json"
         self.end_states = path / "end_states.npz"
+        self.evaluation_rollouts = path / "evaluation.npz"
 
     def training(self, key: str = "") -> TrainingRecord:
         """Return the record of the training with that key; an empty one where another or none was trained."""
@@ -67,6 +81,10 @@ class SubtaskFolder:
             kept = TrainingRecord("")
         is_usable = kept.key == key and self.checkpoint(kept.steps).is_file() and self.policy.is_file()
         return kept if not key or is_usable else TrainingRecord(key)
+
+    def rollouts(self, steps: int) -> Path:
+        """Return the file with recorded episodes of the policy as it was after so many steps."""
+        return self.path / "rollouts" / f"{steps}.npz"
 
     def checkpoint(self, steps: int) -> Path:
         """Return the file with which training goes on after so many steps."""

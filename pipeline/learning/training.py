@@ -19,10 +19,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from pipeline.learning.cloning import clone
 from pipeline.learning.demonstrations import Demonstrated
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import play, success_rate
+from pipeline.learning.episodes import Episode, play, success_rate
 from pipeline.learning.layouts import Layouts
-from pipeline.learning.learning_files import SubtaskFolder
+from pipeline.learning.learning_files import Spent, SubtaskFolder
 from pipeline.learning.policy import NETWORK, Policy, read_parameters
+from pipeline.learning.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask, to_row
 from pipeline.store import digest
@@ -99,16 +100,26 @@ def train(
         yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, None, (), True)
         return
     learner = _Learner(subtask, layouts, starts, options)
-    start, before = time.monotonic(), record.seconds
+    start, start_processor, before = time.monotonic(), time.process_time(), record
+
+    def spent() -> Spent:
+        seconds, processor = time.monotonic() - start, time.process_time() - start_processor
+        return Spent(learner.steps, before.seconds + seconds, before.processor + processor)
 
     def evaluated() -> TrainingProgress:
         """Evaluate the policy and save it with its record."""
         nonlocal record
-        success, mean_return, terms = learner.evaluate()
-        now = record.after(learner.steps, before + time.monotonic() - start, success, options.target)
-        point = {"steps": now.steps, "seconds": round(now.seconds, 2), "success": success,
-                 "return": round(mean_return, 4), "terms": [round(one, 4) for one in terms]}  # fmt: skip
-        folder.save(record, now, point | ({} if now.steps else {"cloned": len(starts.demonstrated)}), learner.saved())
+        episodes = learner.evaluate()
+        success, mean_return, terms = _summary(episodes)
+        now = record.after(spent(), success, options.target)
+        terms = tuple(round(one, 4) for one in terms)
+        point = {
+            "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
+            "success": success, "return": round(mean_return, 4), "terms": terms,
+        }  # fmt: skip
+        point |= {} if now.steps else {"cloned": len(starts.demonstrated)}
+        write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
+        folder.save(record, now, point, learner.saved())
         record = now
         finished = record.is_finished(options.steps)
         return TrainingProgress(subtask.name, now.steps, now.seconds, success, mean_return, terms, finished)
@@ -122,7 +133,7 @@ def train(
         learner.set_rate(record.best)
         for _ in range(SEGMENT):
             learner.update()
-            yield TrainingProgress(subtask.name, learner.steps, before + time.monotonic() - start)
+            yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
         yield evaluated()
         if time.monotonic() - start > options.seconds:
             return
@@ -179,8 +190,12 @@ class _Learner:
         self._updates += 1
         self.model.learn(ROLLOUT * self._options.environments, reset_num_timesteps=False)
 
-    def evaluate(self) -> tuple[float, float, tuple[float, ...]]:
-        """Return success, mean return and mean final terms over the validation starts, without exploring."""
-        episodes = list(play(self._test_env, Policy(self.model.policy), self._starts.validation))  # type: ignore[arg-type]
-        terms = np.mean([one.terms for one in episodes], axis=0)
-        return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(map(float, terms))
+    def evaluate(self) -> list[Episode]:
+        """Return an episode from every validation start, without exploring."""
+        return list(play(self._test_env, Policy(self.model.policy), self._starts.validation))  # type: ignore[arg-type]
+
+
+def _summary(episodes: Sequence[Episode]) -> tuple[float, float, tuple[float, ...]]:
+    """Return success, mean return and mean final terms."""
+    terms = np.mean([one.terms for one in episodes], axis=0)
+    return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(map(float, terms))

@@ -145,6 +145,11 @@ class ProjectFolder:
     def _append(self, *decisions: Decision) -> None:
         self._log.append(decisions)
 
+    def undone_decisions(self, *kinds: str) -> tuple[Decision, ...]:
+        """Return the decisions of these kinds that can be redone, the next one last."""
+        with self._lock:
+            return tuple(one for one in self._log.undone if one.kind in kinds)
+
     def active_decisions(self, *kinds: str) -> tuple[Decision, ...]:
         """Return the decisions of these kinds that are not undone, in order."""
         with self._lock:

@@ -2,6 +2,7 @@ import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { mayWork, role, user } from "/static/studio/account.js";
+import { openLearn } from "/static/learn/learn_state.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
@@ -149,6 +150,12 @@ export default function mount({ element, trigger }) {
         "span.services",
         {},
         noticesButton,
+        project &&
+          h(
+            "button.learn-button.opens",
+            { title: t("Learn policies for the task's subtasks"), onclick: () => openLearn() },
+            t("Learn"),
+          ),
         h(
           "button.compare-button.opens",
           { title: t("Compare a real episode with a simulated one"), onclick: () => openCompare() },

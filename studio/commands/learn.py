@@ -18,11 +18,6 @@ from studio.commands.options import (
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import TaskLearner
-    from pipeline.learning.layouts import Layouts
-    from pipeline.learning.subtask import Subtask
-    from pipeline.project import Project
-    from pipeline.run import Services
-    from pipeline.tasks import Task
 
 LAYOUTS = 30
 """Unseen layouts of an evaluation."""
@@ -53,6 +48,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     )
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
+    command.add_argument("--json", action="store_true", help="also print progress as JSON lines on stdout")
     add_model(command)
     add_unprotected(command)
     command.set_defaults(execute=learn)
@@ -68,64 +64,18 @@ def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
     require_packages("learn", "gymnasium", "stable_baselines3")
     from pipeline.project import Project
+    from studio.learn.project_learner import open_learner
     from studio.server.services import Settings, open_services
 
     project = Project.open(arguments.project)
     settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
     services = announce_sending(open_services(settings))
     with contextlib.closing(services.sandbox):
-        learner = _learner(project, services)
+        learner = open_learner(project, services, lambda line: print(line, file=sys.stderr))
         if not arguments.evaluate:
             _train(learner, arguments)
         _evaluate(learner, arguments)
     return DONE
-
-
-def _learner(project: "Project", services: "Services") -> "TaskLearner":
-    """Return the learner of a project's subtasks, which are written if there are none. Raises LearningError."""
-    from pipeline.learning.chain import TaskLearner
-    from pipeline.learning.layouts import Layouts, arranged_by
-    from pipeline.learning.learning_files import FOLDER
-    from pipeline.learning.subtask import LearningError, read_subtasks, require_usable, write_subtasks
-    from pipeline.planner import PlannerModel
-    from pipeline.router import write_program
-    from pipeline.simulation import kit
-
-    task, best = project.task(), project.best_round()
-    if project.scene() is None or task is None:
-        raise LearningError(f"{project.folder} has no task yet; run grs-studio run FRAME --out {project.folder} first")
-    if not task.goals:
-        raise LearningError(f"the task {task.name!r} has no goals, so nothing can be learned; state another task")
-    scene = kit.Scene.load(project.folder)
-    program = project.program_in_current_names(best.program) if best else write_program(task, scene, PlannerModel())
-    layouts = Layouts(scene, arranged_by(program, project.folder, services.sandbox))
-    path = project.folder / FOLDER / "subtasks.json"
-    subtasks = read_subtasks(path)
-    if subtasks is None:
-        subtasks = _decompose(project, services, task, layouts)
-        write_subtasks(path, subtasks)
-    require_usable(subtasks, layouts.base.objects, list(layouts.base.zones))
-    return TaskLearner(project.folder, layouts, subtasks)
-
-
-def _decompose(project: "Project", services: "Services", task: "Task", layouts: "Layouts") -> "tuple[Subtask, ...]":
-    """Return the subtasks that the model in use answers, or those of the rules where none of its can be used."""
-    from pipeline.learning.decomposition import decompose
-    from pipeline.learning.subtask import LearningError
-    from pipeline.models import ModelError, has_language
-    from pipeline.planner import PlannerModel
-    from pipeline.run.services import tracing_model
-
-    try:
-        found = decompose(task, layouts, tracing_model(project, services))
-    except (LearningError, ModelError) as error:
-        if not has_language(services.model):
-            raise
-        print(f"{error}; the offline rules split the task instead", file=sys.stderr)
-        found = decompose(task, layouts, PlannerModel())
-    for reason in found.dropped:
-        print(f"left out: {reason}", file=sys.stderr)
-    return found.subtasks
 
 
 def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
@@ -145,10 +95,18 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
                     f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
                 )
             elif step.success is None:
+                _tell(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
                 continue
             else:
                 line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
+                _tell(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
             print(line, file=sys.stderr, flush=True)
+
+
+def _tell(arguments: argparse.Namespace, progress: dict) -> None:
+    """Print progress for the program that started the command, such as the Learn page."""
+    if arguments.json:
+        print(json.dumps(progress), flush=True)
 
 
 def _evaluate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:

@@ -97,6 +97,7 @@ def describe_decision(decision: Decision) -> str:
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",
         "ask_again": lambda: f"{data['kind']} asked again{' about ' * bool(data['about'])}{data['about']}",
         "use_measured": lambda: f"measured answer used for {data['about']}",
+        "subtasks": lambda: f"subtask edited: {data['change']}",
         "review": lambda: f"{data.get('id', 'frame')} reviewed: {data['verdict']}",
         "undo": lambda: "undo",
         "redo": lambda: "redo",

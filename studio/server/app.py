@@ -27,12 +27,26 @@ from studio.board.board import Board
 from studio.board.set_requests import SetExports
 from studio.compare import routes as compare_routes
 from studio.compare.comparisons import Comparisons
+from studio.learn.learn_requests import Learning
 from studio.library import thumbnails
 from studio.library.shared_library import SharedLibrary
 from studio.masks.object_decisions import apply_decision
 from studio.models.model_choice import ModelSelection
 from studio.objects.object_records import inspector_record, object_list
-from studio.pages import compare, frame, gallery, library, masks, models, objects, review, review_queue, scene, task
+from studio.pages import (
+    compare,
+    frame,
+    gallery,
+    learn,
+    library,
+    masks,
+    models,
+    objects,
+    review,
+    review_queue,
+    scene,
+    task,
+)
 from studio.pages.page_shell import Shell
 from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
@@ -78,7 +92,8 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     account_routes.mount(app, access.links)
     uploads = UploadFolder()
     selection, links = ModelSelection(sessions, workspace), access.links
-    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, exports, links)
+    learning = Learning(views)
+    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, learning, exports, links)
     page.act_for = access.act_for
     name_icon()
     gr.mount_gradio_app(
@@ -109,6 +124,7 @@ def build_page(
     selection: ModelSelection,
     shared_library: SharedLibrary,
     comparisons: Comparisons,
+    learning: Learning,
     exports: SetExports,
     links: Links | None = None,
 ) -> GuardedPage:
@@ -139,6 +155,7 @@ def build_page(
             models.build(shell, selection)
             library.build(shell, shared_library)
             compare.build(shell, comparisons)
+            learn.build(shell, learning)
 
         shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
         shell.show_on_open(home, lambda session: gr.Column(visible=session is None))

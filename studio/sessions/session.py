@@ -16,6 +16,7 @@ from pipeline.run import Progress, Services, allowed_services, is_current, run_s
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
 from studio.accounts.roles import Role, current_role, require
+from studio.learn.project_learner import follow_decisions
 from studio.masks.segmenter_choice import FrameSegmenters
 from studio.pages.wording import describe_decision
 from studio.server.background import TaskGroup
@@ -171,6 +172,7 @@ class Session:
         self.runner.start(steps, until)
 
     def _prepare_if_outdated(self) -> None:
+        follow_decisions(self.project)
         if self.project.segments() is None:
             return
         if not all(is_current(self.project, self.services, stage) for stage in STAGES[: STAGES.index(PREPARED) + 1]):

@@ -21,7 +21,18 @@ TERMINAL = (
 )  # fmt: skip
 """Parts of studio/ that write to the terminal or to files, in English."""
 GRADIO_TEXTS = {"Button": "value", "HTML": "value", "Textbox": "placeholder", "File": "label", "Dropdown": "choices"}
-TABLES = ("STAGE_TITLES", "STATE_LABELS", "CALL_TITLES", "REMEDIES", "STEPS", "AGES", "NOTE", "MODES", "NO_SOLUTION")
+TABLES = (
+    "STAGE_TITLES",
+    "STATE_LABELS",
+    "CALL_TITLES",
+    "REMEDIES",
+    "STEPS",
+    "AGES",
+    "NOTE",
+    "MODES",
+    "NO_SOLUTION",
+    "TERM_NAMES",
+)
 """Tables of texts at the top of modules of studio/, translated where they are used."""
 JS_CALL = re.compile(r"""\b(?:t|fact|tickBox)\(\s*("(?:[^"\\]|\\.)*")""")
 ERROR = re.compile(r"(Error|Refused|HTTPException)$")

@@ -1,0 +1,104 @@
+"""Recorded episodes of a policy: played again in the viewer, at every checkpoint and after an evaluation.
+
+learning/world.xml is the model they were simulated in; learning/<k>_<name>/rollouts/<steps>.npz holds a few validation
+episodes of each evaluation, evaluation.npz all those on unseen layouts.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.learning.episodes import Episode
+from pipeline.learning.failures import STEP_S, Failure, failure_of
+from pipeline.learning.subtask import LearningError, Subtask
+from pipeline.store import atomic_write
+
+KEPT = 4
+"""Episodes that are kept of each evaluation during training, failed ones first."""
+UPSAMPLED = 4
+"""Poses that are shown for each recorded one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """One recorded episode."""
+
+    layout: int
+    success: bool
+    reward: float
+    qpos: np.ndarray
+    """Every 0.1 s, of shape (T, nq)."""
+    potentials: np.ndarray
+    """Weighted potential of each term, of shape (T, terms)."""
+    misses: np.ndarray
+    """Metres by which each goal of the success is missed, of shape (T, goals)."""
+    failure: Failure | None = None
+
+    @property
+    def times(self) -> np.ndarray:
+        """Simulated seconds, of shape (T,)."""
+        return np.arange(len(self.qpos)) * STEP_S
+
+
+def rollout_of(subtask: Subtask, episode: Episode) -> Rollout:
+    """Return what is recorded of an episode."""
+    failure = failure_of(subtask, episode)
+    return Rollout(
+        episode.layout, episode.success, episode.reward, episode.qpos, episode.potentials, episode.misses, failure
+    )
+
+
+def some(rollouts: Sequence[Rollout]) -> list[Rollout]:
+    """Return at most KEPT rollouts: failed and successful ones by turns, so that both are seen."""
+    failed = [one for one in rollouts if not one.success]
+    solved = [one for one in rollouts if one.success]
+    first = failed[: max(KEPT // 2, KEPT - len(solved))]
+    return [*first, *solved[: KEPT - len(first)]]
+
+
+def write_rollouts(path: Path, rollouts: Sequence[Rollout]) -> None:
+    """Write an .npz of rollouts, which may be none. Raises StoreError."""
+    about = [
+        {"layout": one.layout, "success": one.success, "reward": one.reward, "length": len(one.qpos),
+         "failure": asdict(one.failure) if one.failure else None}
+        for one in rollouts
+    ]  # fmt: skip
+
+    def joined(name: str) -> np.ndarray:
+        values = [getattr(one, name) for one in rollouts]
+        return np.concatenate(values).astype(np.float32) if values else np.zeros((0, 0), np.float32)
+
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file, about=json.dumps(about), qpos=joined("qpos"), potentials=joined("potentials"), misses=joined("misses")
+        )
+
+
+def read_rollouts(path: Path) -> tuple[Rollout, ...]:
+    """Inverse of `write_rollouts`; none where there is no file. Raises LearningError in one line."""
+    found, first = [], 0
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = [file[name].astype(float) for name in ("qpos", "potentials", "misses")]
+            for one in json.loads(str(file["about"])):
+                end = first + int(one["length"])
+                failure = Failure(**one["failure"]) if one["failure"] else None
+                qpos, potentials, misses = (array[first:end] for array in arrays)
+                about = int(one["layout"]), bool(one["success"]), float(one["reward"])
+                found.append(Rollout(*about, qpos, potentials, misses, failure))
+                first = end
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); evaluate the policy again") from None
+    return tuple(found)
+
+
+def smooth(times: np.ndarray, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (S,) and poses (S, nq) in between, linear in each coordinate: MuJoCo normalises quaternions."""
+    between = np.linspace(times[0], times[-1], (len(times) - 1) * UPSAMPLED + 1) if len(times) > 1 else times
+    columns = [np.interp(between, times, column) for column in qpos.T]
+    return between, np.array(columns).T

@@ -1,0 +1,148 @@
+"""What the Learn page shows of a project: subtasks, curves, policies, failures, and the training that runs."""
+
+import importlib.util
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StudioError
+from pipeline.learning.edits import possible_goals, possible_terms
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
+from pipeline.learning.rollouts import read_rollouts
+from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, whole_task
+from pipeline.learning.terms.term import term_from_json
+from pipeline.object_words import ObjectWords, object_words
+from pipeline.simulation.recipe import from_json
+from pipeline.store import StoreError, read_json
+from studio.learn.reward_words import goal_words, subtask_title, term_words
+from studio.learn.trainings import TrainingJob
+from studio.sessions.session import Session
+from studio.texts import t, translated
+
+INSTALL = 'pip install "grs-studio[learn]"'
+
+
+def is_installed() -> bool:
+    """Return whether the packages of the extra `learn` are there."""
+    return all(importlib.util.find_spec(name) for name in ("gymnasium", "stable_baselines3"))
+
+
+def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | None) -> dict[str, Any]:
+    """Return the page's whole record. Without layouts nothing can be added to a reward."""
+    project = session.project
+    words, folder = object_words(project), project.folder
+    task = project.task()
+    record: dict[str, Any] = {
+        "install": "" if is_installed() else INSTALL,
+        "task": words.with_display_names(task.instruction) if task else "",
+        "subtasks": [], "chain": None, "whole": None, "job": job_record(job, words), "ablation": None,
+    }  # fmt: skip
+    subtasks = read_subtasks(folder / FOLDER / "subtasks.json")
+    if not subtasks:
+        return record
+    report = _read(folder / FOLDER / "report.json") or {}
+    by_name = {one["name"]: one for one in report.get("subtasks", ())}
+    record["subtasks"] = [
+        _subtask_record(one, subtask_folder(folder, number, one), by_name.get(one.name, {}), layouts, words)
+        for number, one in enumerate(subtasks)
+    ]
+    whole_folder = SubtaskFolder(folder / FOLDER / WHOLE)
+    if whole_folder.policy.is_file():
+        goals = [goal for _, goals in layouts.base.stages for goal in goals] if layouts else subtasks[-1].success
+        whole = _subtask_record(whole_task(subtasks, goals), whole_folder, report.get("whole") or {}, None, words)
+        record["subtasks"].append(whole | {"title": t("Whole task, one policy"), "can_edit": False})
+    record |= {"chain": report.get("chain"), "whole": report.get("whole")}
+    record["ablation"] = _read(folder / FOLDER / "ablation.json")
+    return record
+
+
+def job_record(job: TrainingJob | None, words: ObjectWords) -> dict[str, Any] | None:
+    """Return {kind, state, message, subtask, steps, limit, seconds, left} of a job."""
+    if job is None:
+        return None
+    return {
+        "kind": job.kind, "state": job.state, "message": words.in_words(translated(job.message)),
+        "subtask": job.progress.get("subtask", job.subtask), "steps": job.progress.get("steps", 0), "limit": job.limit,
+        "seconds": job.progress.get("seconds", 0.0), "left": job.seconds_left,
+    }  # fmt: skip
+
+
+def _subtask_record(
+    subtask: Subtask, folder: SubtaskFolder, measured: dict[str, Any], layouts: Layouts | None, words: ObjectWords
+) -> dict[str, Any]:
+    """Return one subtask: what it is, what was learned, where it fails."""
+    curve = read_curve(folder.curve)
+    trained = folder.training()
+    evaluation = _read(folder.evaluation) or {}
+    success, layouts_played = measured.get("success"), measured.get("layouts")
+    objects, zones = (layouts.base.objects, list(layouts.base.zones)) if layouts else ({}, [])
+    task_goals = [goal for _, goals in layouts.base.stages for goal in goals] if layouts else []
+    return {
+        "name": subtask.name, "title": subtask_title(subtask.name, words), "source": subtask.source,
+        "instruction": words.in_words(subtask.instruction), "start": subtask.start,
+        "success": [goal_words(goal, words) for goal in subtask.success],
+        "reward": [{"text": term_words(one.term, words), "weight": one.weight} for one in subtask.reward],
+        "can_edit": True,
+        "addable_terms": [
+            {"row": row, "text": term_words(term_from_json(row["term"], row["args"]), words)}
+            for row in (possible_terms(subtask, objects, zones) if layouts else ())
+        ],
+        "addable_goals": [
+            {"row": row, "text": goal_words(from_json(row), words)}
+            for row in (possible_goals(subtask, task_goals, objects, zones) if layouts else ())
+        ],
+        "learned": folder.policy.is_file(), "steps": trained.steps, "seconds": trained.seconds,
+        "validation": max(trained.best, 0.0) if curve else None,
+        "measured": {"success": success, "layouts": layouts_played} if layouts_played else None,
+        "curve": curve, "checkpoints": [point["steps"] for point in curve if folder.rollouts(point["steps"]).is_file()],
+        "shortcut": _shortcut(evaluation, subtask, words),
+        "failures": [_failure(one, words) for one in evaluation.get("failed", ()) if "text" in one],
+    }  # fmt: skip
+
+
+def _failure(failed: dict[str, Any], words: ObjectWords) -> dict[str, Any]:
+    text = words.in_words(translated(str(failed["text"])))
+    return {"layout": failed["layout"], "time": failed["time"], "text": text}
+
+
+def _shortcut(evaluation: dict[str, Any], subtask: Subtask, words: ObjectWords) -> dict[str, Any] | None:
+    """Return what a shortcut is and what to change; terms are called as in the editor beside it."""
+    found = evaluation.get("shortcut_found")
+    if not isinstance(found, dict):
+        return None
+    names = {f"'{one.term.term}'": f'"{term_words(one.term, words)}"' for one in reversed(subtask.reward)}
+    names.setdefault("'others_still'", f'"{t("Other objects stay where they are")}"')
+    names.setdefault("'released'", f'"{t("Let go")}"')
+    text, advice = (words.in_words(translated(str(found[name]))) for name in ("text", "advice"))
+    for name, term in names.items():
+        text, advice = text.replace(name, term), advice.replace(name, term)
+    can_fix = bool(found.get("edits"))
+    return {"text": text, "advice": advice, "time": found["time"], "layout": found["layout"], "can_fix": can_fix}
+
+
+def episodes_of(folder: SubtaskFolder, steps: int | None) -> list[dict[str, Any]]:
+    """Return {layout, success, reward, time, text} of the recorded episodes of a checkpoint, or of the evaluation."""
+    path = folder.evaluation_rollouts if steps is None else folder.rollouts(steps)
+    return [
+        {"layout": one.layout, "success": one.success, "reward": round(one.reward, 2),
+         "time": one.failure.time if one.failure else None}
+        for one in read_rollouts(path)
+    ]  # fmt: skip
+
+
+def folder_of(project: Path, subtasks: Sequence[Subtask], name: str) -> SubtaskFolder | None:
+    """Return the folder of a subtask, or of the whole task; None for an unknown name."""
+    if name == WHOLE:
+        return SubtaskFolder(project / FOLDER / WHOLE)
+    for number, one in enumerate(subtasks):
+        if one.name == name:
+            return subtask_folder(project, number, one)
+    return None
+
+
+def _read(path: Path) -> Any:
+    with suppress(StoreError, StudioError):
+        return read_json(path)
+    return None

@@ -1,0 +1,241 @@
+"""Requests of the Learn page: its record, edits of rewards, training, and playback of policies."""
+
+import threading
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import mujoco
+
+from pipeline.learning.edits import edited
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.learning_files import FOLDER
+from pipeline.learning.rollouts import read_rollouts, smooth
+from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
+from pipeline.learning.terms.term import term_from_json
+from pipeline.object_words import object_words
+from pipeline.simulation.recipe import from_json
+from pipeline.solving import save_model
+from pipeline.store import read_json
+from studio.accounts.roles import Role
+from studio.learn import project_learner
+from studio.learn.learn_record import episodes_of, folder_of, learn_record
+from studio.learn.reward_words import goal_words, subtask_title, term_words
+from studio.learn.trainings import JobKind, Trainings
+from studio.server.endpoints import Endpoint, session_context
+from studio.server.errors import RequestError
+from studio.server.notices import error_message
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t
+from studio.viewer import Trajectory, ViewerError, ViewRegistry
+
+MOST_STEPS, STEPS = 400_000, 80_000
+"""Control steps of a subtask: at most, and where a page names none."""
+
+
+class Learning:
+    """What the Learn page needs of every open project. May be used from any thread."""
+
+    def __init__(self, views: ViewRegistry):
+        self.trainings = Trainings()
+        self._views = views
+        self._layouts: WeakKeyDictionary[Session, tuple[str, Layouts | None, str]] = WeakKeyDictionary()
+        """By session: the stamp of the task, its layouts, or why there are none."""
+        self._shown: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
+        """Token of the view of each session."""
+        self._lock = threading.Lock()
+
+    def layouts(self, session: Session, may_prepare: bool) -> tuple[Layouts | None, str, bool]:
+        """Return the layouts of a session's task, why there are none, and whether they are being made."""
+        stamp = f"{session.cache.stamp('task.json')} {session.cache.stamp('rounds.jsonl')}"
+        known = self._layouts.get(session)
+        if known and known[0] == stamp:
+            return known[1], known[2], False
+        if may_prepare:
+            session.tasks.start_once("learning", lambda: self._prepare(session, stamp), lambda _: None)
+        return None, "", True
+
+    def _prepare(self, session: Session, stamp: str) -> None:
+        """Have the task's program draw its layouts, and split the task into subtasks if it is not yet."""
+        try:
+            project_learner.task_of(session.project)
+            layouts = project_learner.task_layouts(session.project, session.allowed_services)
+            project_learner.project_subtasks(session.project, session.allowed_services, layouts, session.log.add)
+        except Exception as error:
+            self._layouts[session] = stamp, None, error_message(error)
+        else:
+            self._layouts[session] = stamp, layouts, ""
+
+    def show(self, session: Session, model: mujoco.MjModel, motion: Trajectory, start: float) -> str:
+        """Open a view of a motion in place of the session's former one; return its token."""
+        token = self._views.open(model, trajectory=motion)
+        view = self._views.get(token)
+        view.enqueue({"op": "seek", "time": start})
+        view.enqueue({"op": "play"})
+        with self._lock:
+            former, self._shown[session] = self._shown.get(session), token
+        if former:
+            self._views.close(former)
+        return token
+
+
+def endpoint(sessions: SessionRegistry, learning: Learning) -> Endpoint:
+    """Return the endpoint of LearnPage."""
+    return Endpoint(HANDLERS, session_context(sessions, learning), roles=READING)
+
+
+def _status(session: Session, learning: Learning, request: dict) -> dict:
+    project = session.project
+    if project.task() is None:
+        return learn_record(session, None, None) | {"preparing": False, "fault": t("Choose a task first.")}
+    layouts, fault, preparing = learning.layouts(session, project.is_writer)
+    job = learning.trainings.job(project.folder)
+    try:
+        return learn_record(session, layouts, job) | {"preparing": preparing, "fault": fault}
+    except LearningError as error:
+        return {"subtasks": [], "preparing": False, "fault": error_message(error), "job": None, "install": ""}
+
+
+def _subtasks(session: Session) -> tuple[Subtask, ...]:
+    found = read_subtasks(session.project.folder / FOLDER / "subtasks.json")
+    if not found:
+        raise RequestError("The task is not split into subtasks yet; wait a moment.")
+    return found
+
+
+def _train(session: Session, learning: Learning, request: dict) -> dict:
+    """Learn {subtask, steps, demonstrations, from_reset}; without a subtask all that is not learned."""
+    steps = _number(request.get("steps"), STEPS, 1024, MOST_STEPS)
+    name, demonstrations = str(request.get("subtask") or ""), _number(request.get("demonstrations"), 0, 0, 200)
+    options = ["--steps", str(steps)]
+    if name:
+        if folder_of(session.project.folder, _subtasks(session), name) is None:
+            raise RequestError("There is no such subtask any more; choose another.")
+        options += ["--subtask", name]
+    if demonstrations:
+        options += ["--demonstrations", str(demonstrations)]
+    if request.get("from_reset"):
+        options += ["--from", "reset"]
+    return _start(session, learning, "train", options, name, steps, request)
+
+
+def _evaluate(session: Session, learning: Learning, request: dict) -> dict:
+    layouts = _number(request.get("layouts"), 30, 1, 200)
+    return _start(session, learning, "evaluate", ["--evaluate", "--layouts", str(layouts)], "", 0, request)
+
+
+def _start(
+    session: Session, learning: Learning, kind: JobKind, options: list[str], name: str, steps: int, request: dict
+) -> dict:
+    learning.trainings.start(session.project.folder, kind, options, name, steps)
+    return _status(session, learning, request)
+
+
+def _stop(session: Session, learning: Learning, request: dict) -> dict:
+    learning.trainings.stop(session.project.folder)
+    return _status(session, learning, request)
+
+
+def _edit(session: Session, learning: Learning, request: dict) -> dict:
+    """Edit a subtask by one decision; see `pipeline.learning.edits.edited`."""
+    name, layouts = str(request.get("subtask")), learning.layouts(session, False)[0]
+    subtasks, task = _subtasks(session), project_learner.task_of(session.project)
+    now = edited(subtasks, name, request)
+    if layouts:
+        require_usable(now, layouts.base.objects, list(layouts.base.zones))
+    change = _in_words(session, subtasks, name, request)
+    session.decisions.record(project_learner.EDITS, **project_learner.edit_data(task, subtasks, now, change))
+    write_subtasks(session.project.folder / FOLDER / "subtasks.json", now)
+    return _status(session, learning, request)
+
+
+def _fix(session: Session, learning: Learning, request: dict) -> dict:
+    """Make the change that the shortcut of {subtask} asks for, as an edit that can be undone."""
+    name = str(request.get("subtask"))
+    folder = folder_of(session.project.folder, _subtasks(session), name)
+    found = (read_json(folder.evaluation) or {}).get("shortcut_found") if folder else None
+    edits = found.get("edits") if isinstance(found, dict) else None
+    if not isinstance(edits, list) or not edits:
+        raise RequestError("There is no shortcut to be ended any more; evaluate the policies again.")
+    answer: dict = {}
+    for edit in edits:
+        answer = _edit(session, learning, {**edit, "subtask": name})
+    return answer
+
+
+def _in_words(session: Session, subtasks: tuple[Subtask, ...], name: str, request: dict) -> str:
+    """Return what an edit changes, for the log and the titles of Undo and Redo."""
+    words = object_words(session.project)
+    subtask = next(one for one in subtasks if one.name == name)
+    title, index = subtask_title(name, words), request.get("index")
+    match request.get("change"):
+        case "weight":
+            return f"{title}: weight of {term_words(subtask.reward[int(index or 0)].term, words)}"
+        case "remove_term":
+            return f"{title}: without {term_words(subtask.reward[int(index or 0)].term, words)}"
+        case "add_term":
+            row = request["row"]
+            return f"{title}: with {term_words(term_from_json(row['term'], row['args']), words)}"
+        case "remove_goal":
+            return f"{title}: without {goal_words(subtask.success[int(index or 0)], words)}"
+    return f"{title}: with {goal_words(from_json(request['row']), words)}"
+
+
+def _episodes(session: Session, learning: Learning, request: dict) -> dict:
+    """Return the recorded episodes of {subtask, steps}; steps null for those of the evaluation."""
+    folder = folder_of(session.project.folder, _subtasks(session), str(request.get("subtask")))
+    steps = request.get("steps")
+    return {"episodes": episodes_of(folder, None if steps is None else int(steps)) if folder else []}
+
+
+def _play(session: Session, learning: Learning, request: dict) -> dict:
+    """Open a view of the episode {subtask, steps, layout} at {time}; return it with its terms over time."""
+    project, words = session.project, object_words(session.project)
+    subtasks, name, steps = _subtasks(session), str(request.get("subtask")), request.get("steps")
+    folder = folder_of(project.folder, subtasks, name)
+    if folder is None:
+        raise RequestError("There is no such subtask any more; choose another.")
+    rollouts = read_rollouts(folder.evaluation_rollouts if steps is None else folder.rollouts(int(steps)))
+    layout = request.get("layout")
+    found = next((one for one in rollouts if layout is None or one.layout == layout), None)
+    world = project.folder / FOLDER / "world.xml"
+    if found is None or not world.is_file():
+        raise RequestError("This episode was not recorded; evaluate the policies, then play it again.")
+    model_file = save_model(world.read_text(encoding="utf-8"), project.folder, "learned")
+    try:
+        model = mujoco.MjModel.from_xml_path(str(model_file))
+        if found.qpos.shape[1] != model.nq:
+            raise ViewerError("it was recorded with another task")
+        token = learning.show(
+            session, model, Trajectory(*smooth(found.times, found.qpos)), float(request.get("time") or 0)
+        )
+    except (ValueError, ViewerError) as error:
+        raise RequestError(f"This episode cannot be shown ({error}); learn the subtask again.") from None
+    subtask = next((one for one in subtasks if one.name == name), None)
+    terms = [term_words(one.term, words) for one in subtask.reward] if subtask else []
+    plotted = found.potentials.T if subtask and found.potentials.shape[1] == len(terms) else ()
+    return {
+        "view": token, "layout": found.layout, "success": found.success, "reward": round(found.reward, 2),
+        "times": found.times.round(2).tolist(), "failed_at": found.failure.time if found.failure else None,
+        "terms": [
+            {"text": text, "values": values.round(3).tolist()} for text, values in zip(terms, plotted, strict=False)
+        ],
+        "misses": found.misses.sum(axis=1).round(4).tolist(),
+    }  # fmt: skip
+
+
+def _number(value: Any, default: int, low: int, high: int) -> int:
+    if value in (None, ""):
+        return default
+    try:
+        return min(max(int(value), low), high)
+    except (TypeError, ValueError):
+        raise RequestError("That is not a whole number.") from None
+
+
+HANDLERS = {
+    "status": _status, "train": _train, "evaluate": _evaluate, "stop": _stop, "edit": _edit, "fix": _fix,
+    "episodes": _episodes, "play": _play,
+}  # fmt: skip
+READING: dict[str, Role] = dict.fromkeys(("status", "episodes", "play"), Role.LOOK)
+"""Requests that change nothing; the others need Role.WORK."""

@@ -1,0 +1,126 @@
+"""What the Learn page asks the server: edits as decisions, playback of recorded episodes, one training at a time."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from planted_policies import Scripted, expert, hover, stand_still, wander
+
+from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.episodes import play
+from pipeline.learning.failures import failure_of
+from pipeline.learning.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
+from pipeline.learning.subtask import LearningError, from_row, to_row
+from pipeline.tasks import Task
+from studio.learn.project_learner import keep_apart
+
+
+@pytest.fixture(scope="module")
+def pick(bowl_subtasks):
+    return bowl_subtasks[1]
+
+
+def test_every_term_and_condition_that_can_be_added_gives_a_subtask_that_can_be_read(bowl_task, bowl_subtasks, pick):
+    objects, zones = bowl_task.base.objects, list(bowl_task.base.zones)
+    terms = possible_terms(pick, objects, zones)
+    goals = possible_goals(pick, bowl_task.base.goals, objects, zones)
+    assert {"upright", "others_still", "energy"} <= {row["term"] for row in terms}
+    assert not {one.term.term for one in pick.reward} & {row["term"] for row in terms if row["term"] == "held"}
+    assert "Inside" in {row["goal"] for row in goals}
+    for change, rows in (("add_term", terms), ("add_goal", goals)):
+        for row in rows:
+            now = edited(bowl_subtasks, pick.name, {"change": change, "row": row})
+            changed = next(one for one in now if one.name == pick.name)
+            assert from_row(to_row(changed)) == changed and changed.source == "human"
+            assert [one for one in now if one.name != pick.name] == [one for one in bowl_subtasks if one is not pick]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"change": "weight", "index": 0, "weight": 0}, "a weight is above 0 and at most 100"),
+        ({"change": "weight", "index": 0, "weight": "many"}, "cannot be read"),
+        ({"change": "weight", "index": 9, "weight": 1}, "there is no number 9; there are 3"),
+        ({"change": "remove_goal", "index": 0}, "needs at least one success condition"),
+        ({"change": "add_term", "row": {"term": "joy", "args": {}}}, "there is no reward term 'joy'"),
+        ({"change": "add_goal", "row": 3}, "cannot be read"),
+        ({}, "cannot be read"),
+    ],
+)
+def test_an_edit_that_makes_no_sense_is_refused_in_one_line(bowl_subtasks, pick, edit, message):
+    with pytest.raises(LearningError, match=message):
+        edited(bowl_subtasks, pick.name, edit)
+    with pytest.raises(LearningError, match="there is no subtask 'dance'; there are: reach_red_cube"):
+        edited(bowl_subtasks, "dance", edit)
+
+
+def test_the_last_term_of_a_reward_stays(pick):
+    single = (replace(pick, reward=pick.reward[:1]),)
+    with pytest.raises(LearningError, match="needs at least one term"):
+        edited(single, pick.name, {"change": "remove_term", "index": 0})
+
+
+def test_undo_and_redo_of_edits_give_the_rows_before_and_after_them_also_when_an_edit_is_taken_back_by_hand():
+    values = [1, 2, 1, 3]
+    edits = [{"former": [a], "rows": [b]} for a, b in pairwise(values)]
+    rows, done, undone = [3], list(edits), []
+    for moves in ("u", "u", "u", "r", "r", "u", "r", "r"):
+        (undone.append(done.pop()) if moves == "u" else done.append(undone.pop()))
+        rows = followed(rows, done, undone)
+        assert rows == [values[len(done)]]
+        assert followed(rows, done, undone) == rows
+    assert followed([9], edits, []) == [9], "a file that a person edited stays"
+
+
+def test_recorded_episodes_come_back_and_both_kinds_are_kept(bowl_task, pick, tmp_path):
+    env = SubtaskEnv(bowl_task, pick)
+    start = env.starts * 3
+    episodes = [one for script in (expert, hover) for one in play(env, Scripted(env, script), start)]
+    rollouts = [rollout_of(pick, one) for one in episodes]
+    assert [one.success for one in some(rollouts)] == [False, False, True, True]
+    assert len(some(rollouts[:3])) == 3
+    write_rollouts(tmp_path / "some.npz", rollouts)
+    for one, other in zip(rollouts, read_rollouts(tmp_path / "some.npz"), strict=True):
+        assert np.allclose(one.qpos, other.qpos, atol=1e-5) and one.failure == other.failure
+        assert other.potentials.shape == (len(other.times), len(pick.reward))
+    assert read_rollouts(tmp_path / "none.npz") == ()
+    (tmp_path / "some.npz").write_bytes(b"PK")
+    with pytest.raises(LearningError, match="is damaged"):
+        read_rollouts(tmp_path / "some.npz")
+    times, poses = smooth(rollouts[0].times, rollouts[0].qpos)
+    assert np.allclose(poses[::4], rollouts[0].qpos) and np.allclose(times[::4], rollouts[0].times)
+
+
+def test_the_first_moment_of_a_failure_says_what_happened(bowl_task, bowl_subtasks, pick):
+    env = SubtaskEnv(bowl_task, pick)
+    (solved,) = play(env, Scripted(env, expert), env.starts)
+    (hovering,) = play(env, Scripted(env, hover), env.starts)
+    assert failure_of(pick, solved) is None
+    found = failure_of(pick, hovering)
+    assert found and found.kind == "stuck" and 0.2 < found.time < 2
+    place = SubtaskEnv(bowl_task, bowl_subtasks[2], (solved.end,))
+    (dropped,) = play(place, Scripted(place, stand_still), place.starts)
+    found = failure_of(bowl_subtasks[2], dropped)
+    assert found and found.kind == "dropped" and found.text == "red_cube was let go before the goal was met."
+    (lost,) = play(env, Scripted(env, wander), env.starts)
+    assert (failure_of(pick, lost) is None) == lost.success
+
+
+def test_what_was_learned_for_one_task_comes_back_with_it(tmp_path):
+    one, other = (Task(name, f"{name} it.", (), ("a",)) for name in ("Push", "Pick"))
+    keep_apart(tmp_path, one)
+    (tmp_path / "learning" / "policy").write_text("push")
+    keep_apart(tmp_path, other)
+    assert not (tmp_path / "learning" / "policy").exists()
+    (tmp_path / "learning" / "policy").write_text("pick")
+    keep_apart(tmp_path, one)
+    assert (tmp_path / "learning" / "policy").read_text() == "push"
+    keep_apart(tmp_path, other)
+    assert (tmp_path / "learning" / "policy").read_text() == "pick"
+    assert json.loads((tmp_path / "learning" / "task.json").read_text())["instruction"] == "Pick it."
