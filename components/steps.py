@@ -88,15 +88,15 @@ class TaskClarification(Component):
 
 class TaskMap(Component):
     """Value: {tasks: [{id, words, text, goals, level, demands, solved, layouts, difficulty, worth, novelty, nearest,
-    brought, distractors, why_not}], dropped: [{words, reason}], running: {kept, wanted, message} or null, can_start,
+    brought, distractors, brings}], dropped: [{words, reason}], running: {kept, wanted, message} or null, can_start,
     summary, fills}.
 
-    difficulty, novelty and worth (null if not measured) are in [0, 1]; `why_not` says why a task cannot be used here,
-    empty if it can; `fills` is the selector of the text field that a used task fills with its `text`. Events:
-    `generate` {count, level or null}, `stop`.
+    difficulty, novelty and worth (null if not measured) are in [0, 1]; `brings` are objects of the library that a task
+    needs and that the twin does not have yet; `fills` is the selector of the text field that a used task fills with its
+    `text`. Events: `generate` {count, level or null}, `stop`, `bring` {id}.
     """
 
-    folder, event_names = "task_map", ("generate", "stop")
+    folder, event_names = "task_map", ("generate", "stop", "bring")
     patterns = ("form_field", "progress", "section_title")
 
 

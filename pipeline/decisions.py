@@ -36,6 +36,7 @@ DECISION_DATA = {
     "refit": ("id",),
     "physics": ("id", "mass", "friction"),
     "recolour": ("id", "value"),
+    "bring": ("asset_id", "name", "pos", "quat_wxyz"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "pin": ("round",),
@@ -64,6 +65,8 @@ object, which programs and checks use, stays. "rename", of earlier versions and 
 pose search and discards earlier moves and sizes. It starts from optional "pos", "quat_wxyz" and "scale" in addition to
 poses all around, and with "free" fits the size too; without them the automatic pose is restored. In "physics", null is
 the asset's own value; optional "source", "mass_range" and "friction_range" come from a model.
+
+"bring" adds an object of the library to the twin, in the asset's own size; pos is the centre of its box.
 
 "recolour" says whether the asset is tinted to the colour in the photograph.
 

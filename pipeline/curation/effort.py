@@ -19,7 +19,7 @@ CORRECTIONS = {
     "camera": "Camera", "camera_pose": "Camera", "found": "All masks", "mask": "Mask", "delete_segment": "Mask",
     "merge_segments": "Mask", "not_object": "Object or not", "rename": "Name", "display_name": "Name",
     "choose_asset": "Asset", "make": "Asset", "move": "Pose", "resize": "Pose", "refit": "Pose", "physics": "Physics",
-    "recolour": "Colour",
+    "recolour": "Colour", "bring": "Asset",
     "task": "Task", "fork": "Code", "pin": "Code",
 }  # fmt: skip
 """What each kind of decision corrects."""

@@ -24,7 +24,7 @@ MASK_DECISIONS = ("found", "mask", "delete_segment", "merge_segments")
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "descriptions": (*MASK_DECISIONS, "not_object", "rename", *QUESTION_DECISIONS),
     "matches": ("choose_asset", "make", "matcher"),
-    "scene": ("move", "resize", "refit", "physics", "recolour"),
+    "scene": ("move", "resize", "refit", "physics", "recolour", "bring"),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
+from pipeline.assets import Library
 from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
 from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset
+from pipeline.geometry import Pose
 from pipeline.models import StageCancelled
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.project import Project
@@ -19,6 +23,7 @@ from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
 from pipeline.store import StoreError, atomic_write, digest
+from pipeline.task_generation.bring import brought_object
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -45,7 +50,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         decisions = project.active_decisions(*object_names.DECISION_KINDS)
         return object_names.name_objects(scene, descriptions, matches, services.library, decisions, former)
 
-    scene = rename(place_objects(inputs))
+    scene = with_brought(rename(place_objects(inputs)), project, services.library)
     yield Progress("scene", "settling the objects", 1, 3)
     scene, reports = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
@@ -53,6 +58,26 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     scene = replace(scene, table_png=picture, light=estimate_light(project.frame, inputs.segments, scene))
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def with_brought(scene: Scene, project: Project, library: Library) -> Scene:
+    """Return the scene with the objects that a person brought from the library, as corrected since.
+
+    An asset that the library has no more is left out.
+    """
+    placements = list(scene.placements)
+    corrected = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
+    for decision in project.active_decisions("bring"):
+        data = decision.data
+        if data["asset_id"] not in library or data["name"] in {p.name for p in placements}:
+            continue
+        pose = Pose(np.array(data["pos"], float), np.array(data["quat_wxyz"], float))
+        brought = brought_object(library[data["asset_id"]], data["name"], pose, placements)
+        override = corrected.get(brought.segment_id, overrides.Override())
+        scale = override.scale or 1.0
+        brought = replace(brought, world_from_object=override.pose or pose, scale=scale, size=brought.size * scale)
+        placements.append(overrides.override_physics(brought, override))
+    return replace(scene, placements=tuple(placements))
 
 
 def _table_picture(project: Project, inputs: SceneInputs, slab: Slab) -> bytes | None:

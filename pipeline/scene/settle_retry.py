@@ -49,13 +49,15 @@ def settle_with_retries(
 def _moved_objects(settled: Scene, reports: Iterable[SettleReport], inputs: SceneInputs) -> list[int]:
     """Return the segments of objects that would not rest, then of those that moved, farthest first.
 
-    An object that a person placed is left out.
+    An object that a person placed or brought is left out.
     """
-    ids = {p.name: p.segment_id for p in settled.placements}
+    ids, photographed = {p.name: p.segment_id for p in settled.placements}, {one.id for one in inputs.segments}
     free = [
         report
         for report in reports
-        if (report.held or report.moved > REPORTED_SHIFT_M) and not inputs.override(ids[report.name]).fixed_pose
+        if (report.held or report.moved > REPORTED_SHIFT_M)
+        and not inputs.override(ids[report.name]).fixed_pose
+        and ids[report.name] in photographed
     ]
     return [ids[report.name] for report in sorted(free, key=lambda r: (not r.held, -r.moved))[:MAX_RETRIED]]
 
@@ -80,7 +82,7 @@ def _with_placement(scene: Scene, placement: Placement) -> Scene:
 
 
 def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject]) -> float:
-    """Return the sum in metres of the registration costs of all objects."""
+    """Return the sum in metres of the registration costs of all photographed objects."""
     total = 0.0
     for p in scene.placements:
         surface = registration.load_surface(p.mesh, p.size)

@@ -17,8 +17,9 @@ from pipeline.scene.settle import settle
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.oracle import free_space
 
-FIRST_ID = 20_000
-"""Segment id of the first object that is brought; segments of masks are numbered from 1."""
+LAST_ID = 65_000
+"""Segment id of the first object that is brought, the next one's is one less; those of masks are numbered from 1."""
+MAX_BROUGHT = 1000
 GAP_M = 0.02
 """Kept free around it."""
 NEIGHBOUR_GAP_M = 0.06
@@ -103,14 +104,19 @@ def _hidden(places: np.ndarray, radius: float, obstacles: Iterable[Object], heig
 
 
 def _placement(asset: Asset, xy: np.ndarray, placements: Sequence[Placement]) -> Placement:
-    colour, rgb = name_colour(surface_colours(asset.mesh))
     taken = {name for p in placements for name in (p.name, *p.aliases)}
-    ids = [p.segment_id for p in placements if p.segment_id >= FIRST_ID]
+    pose = Pose(np.array([*xy, asset.size[2] / 2]), np.array([1.0, 0, 0, 0]))
+    return brought_object(asset, _free_name(asset.name or asset.id, taken), pose, placements)
+
+
+def brought_object(asset: Asset, name: str, pose: Pose, placements: Sequence[Placement]) -> Placement:
+    """Return an object of the library at a pose, world_from_object, beside those that are there."""
+    colour, rgb = name_colour(surface_colours(asset.mesh))
+    ids = [p.segment_id for p in placements if p.segment_id > LAST_ID - MAX_BROUGHT]
     return Placement(
-        name=_free_name(asset.name or asset.id, taken), segment_id=max(ids, default=FIRST_ID - 1) + 1,
-        asset_id=asset.id, scale=1.0, size=asset.size, mesh=asset.mesh, collision=asset.collision,
-        world_from_object=Pose(np.array([*xy, asset.size[2] / 2]), np.array([1.0, 0, 0, 0])), mass=asset.mass,
-        friction=asset.friction, category=asset.category, shape=shape_of(asset), colour=colour, rgb=rgb,
+        name=name, segment_id=min(ids, default=LAST_ID + 1) - 1, asset_id=asset.id, scale=1.0, size=asset.size,
+        world_from_object=pose, mesh=asset.mesh, collision=asset.collision, mass=asset.mass, friction=asset.friction,
+        category=asset.category, shape=shape_of(asset), colour=colour, rgb=rgb,
         container=asset.container, mass_range=asset.mass_range, mass_source=asset.mass_source,
         friction_range=asset.friction_range, friction_source=asset.friction_source, licence=asset.licence,
         provenance=asset.provenance,

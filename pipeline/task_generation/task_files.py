@@ -52,6 +52,8 @@ class TriedTask:
     """Success of the learner after its budget; None if it was not measured."""
     worth_reason: str = ""
     """Why it was not measured."""
+    run: str = ""
+    """What it was generated from."""
     novelty: float | None = None
     """1 - the similarity to the nearest kept or solved task."""
     nearest: str = ""
@@ -67,7 +69,7 @@ def append_tried(project_dir: Path, run: str, tried: TriedTask) -> None:
     """Append a line. `run` names what the task was generated from. Raises StoreError."""
     path = tried_file(project_dir)
     path.parent.mkdir(exist_ok=True)
-    append_lines(path, [{"schema": SCHEMA, "run": run, **asdict(tried), "task": task_to_json(tried.task)}])
+    append_lines(path, [{"schema": SCHEMA, **asdict(tried), "run": run, "task": task_to_json(tried.task)}])
 
 
 def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
@@ -97,7 +99,7 @@ def _parsed(line: str, is_last: bool) -> dict[str, Any]:
 
 
 def _tried(row: Mapping[str, Any]) -> TriedTask:
-    values = {key: value for key, value in row.items() if key not in ("schema", "run")}
+    values = {key: value for key, value in row.items() if key != "schema"}
     tuples = {key: tuple(values[key]) for key in ("brought", "distractors")}
     found = values["demands"]
     demanded = Demands(**found) if found else None
@@ -112,6 +114,11 @@ def tried_file(project_dir: Path) -> Path:
 def starts_folder(project_dir: Path, run: str) -> Path:
     """Return the folder of the starts of a run."""
     return Path(project_dir) / FOLDER / f"starts-{run}"
+
+
+def start_folder(project_dir: Path, tried: TriedTask) -> Path:
+    """Return the folder of a task's start."""
+    return starts_folder(project_dir, tried.run) / tried.start
 
 
 def task_folder(project_dir: Path, key: str) -> Path:

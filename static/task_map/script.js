@@ -9,7 +9,7 @@ const WIDTH = 460,
   LEFT = 46,
   BOTTOM = 40,
   TOP = 10,
-  RIGHT = 12;
+  RIGHT = 22;
 const RADIUS = 7;
 const percent = (share) => `${Math.round(100 * share)} %`;
 const round = (number) => Number(number.toFixed(2));
@@ -141,10 +141,16 @@ export default function mount({ element, trigger }) {
       fact(t("Distractors"), task.distractors.join(", ")),
       h(
         "button.studio-button",
-        { disabled: Boolean(task.why_not), onclick: () => fillField(value.fills, task.text) },
+        {
+          "data-sends": task.brings.length ? "task-map.bring" : null,
+          onclick: () => {
+            if (task.brings.length) trigger("bring", { id: task.id });
+            fillField(value.fills, task.text);
+          },
+        },
         t("Use task"),
       ),
-      task.why_not && h("span.faint", {}, task.why_not),
+      task.brings.length > 0 && h("span.faint", {}, t("Adds to the twin: {names}", { names: task.brings.join(", ") })),
     );
   }
 

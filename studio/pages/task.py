@@ -73,6 +73,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
     shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
     shell.on_message(many.generate, generated_tasks.generate_tasks)
+    shell.on_message(many.bring, generated_tasks.bring_objects)
     shell.on_message(many.stop, lambda session, _: generated_tasks.stop_generation(session))
     shell.on(generate.click, lambda session, text, mode: session.generate(text, mode), [text, mode])
     shell.on(text.submit, lambda session, text, mode: session.generate(text, mode), [text, mode])

@@ -87,6 +87,7 @@ def describe_decision(decision: Decision) -> str:
         "refit": lambda: f"{data['id']} {'fitted again' if 'pos' in data else 'reset to the fitted pose'}",
         "physics": lambda: f"mass and friction of {data['id']} set",
         "recolour": lambda: f"{data['id']} in {'the colour of the photograph' if data['value'] else 'its own colours'}",
+        "bring": lambda: f"{data['name']} brought from the library",
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",

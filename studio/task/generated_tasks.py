@@ -28,8 +28,10 @@ def map_record(session: Session | None) -> dict[str, Any]:
     words, running = object_words(session.project), session.generated
     tried = session.cache.get("generated tasks", "generated/tasks.jsonl", lambda: _tried(session)) or []
     kept = [one for one in tried if one.state == "kept"]
+    scene = session.cache.get("generated tasks' scene", "scene.json", session.project.scene) if kept else None
+    there = {p.name for p in scene.placements} if scene else set()
     return {
-        "tasks": [_row(one, words) for one in kept],
+        "tasks": [_row(one, words, there) for one in kept],
         "dropped": [
             {"words": words.in_words(one.task.instruction), "reason": translated(words.in_words(one.reason))}
             for one in tried if one.state != "kept"
@@ -54,9 +56,9 @@ def _tried(session: Session) -> "list[TriedTask]":
         return []
 
 
-def _row(one: "TriedTask", words: ObjectWords) -> dict[str, Any]:
+def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any]:
     demanded = one.demands
-    away = set(one.task.objects) & set(one.brought)
+    away = set(one.task.objects) & set(one.brought) - there
     return {
         "id": one.key,
         "words": words.in_words(one.task.instruction),
@@ -75,7 +77,7 @@ def _row(one: "TriedTask", words: ObjectWords) -> dict[str, Any]:
         "nearest": words.in_words(one.nearest),
         "brought": [name.replace("_", " ") for name in one.brought],
         "distractors": [name.replace("_", " ") for name in one.distractors],
-        "why_not": t("It uses objects of the library that are not in this twin.") if away else "",
+        "brings": sorted(name.replace("_", " ") for name in away),
     }  # fmt: skip
 
 
@@ -97,6 +99,30 @@ def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
     session.generation_stop = threading.Event()
     session.generated = Generated(0, count, "")
     session.tasks.start("generated tasks", lambda: _generate(session, count, level), session.log.report_once)
+
+
+def bring_objects(session: Session, message: Mapping[str, Any]) -> None:
+    """Bring the library's objects of the generated task {id} into the twin, as one step that can be undone.
+
+    Raises RequestError.
+    """
+    from pipeline.scene.scene_files import read_scene
+    from pipeline.task_generation.task_files import start_folder
+
+    chosen = next((one for one in _tried(session) if one.key == message.get("id")), None)
+    scene = session.project.scene()
+    if chosen is None or scene is None:
+        raise RequestError("That task is no longer there; reload the page.")
+    there = {p.name for p in scene.placements}
+    start = read_scene(start_folder(session.project.folder, chosen))
+    decisions = [
+        ("bring", {"asset_id": p.asset_id, "name": p.name, "pos": p.world_from_object.pos.tolist(),
+                   "quat_wxyz": p.world_from_object.quat_wxyz.tolist()})
+        for p in start.placements if p.name in chosen.brought and p.name in chosen.task.objects and p.name not in there
+    ]  # fmt: skip
+    if decisions:
+        names = " and ".join(data["name"] for _, data in decisions)
+        session.decisions.record_all(decisions, f"{names} brought from the library")
 
 
 def stop_generation(session: Session) -> None:

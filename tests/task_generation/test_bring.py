@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from pipeline.decisions import Decision
+from pipeline.run.scene_stage import with_brought
 from pipeline.simulation.objects import Region, hull
 from pipeline.task_generation.bring import as_object, bring, shape_of
 
@@ -42,3 +44,25 @@ def test_a_full_table_takes_no_more_and_says_so(bare_table, library):
 )  # fmt: skip
 def test_the_shape_of_an_asset_is_measured(library, id, shape):
     assert shape_of(library[id]) == shape
+
+
+class Decided:
+    """A project with decisions."""
+
+    def __init__(self, *decisions):
+        self._decisions = decisions
+
+    def active_decisions(self, *kinds):
+        return [one for one in self._decisions if one.kind in kinds]
+
+
+def test_a_decided_object_is_in_the_twin_where_a_person_moved_it(bare_table, library):
+    pose = {"pos": [0.1, 0.1, 0.055], "quat_wxyz": [1, 0, 0, 0]}
+    brought = Decision("bring", {"asset_id": "bean_can", "name": "bean_can", **pose})
+    gone = Decision("bring", {"asset_id": "sold", "name": "sold", **pose})
+    (can,) = with_brought(bare_table, Decided(brought, brought, gone), library).placements
+    assert (can.name, can.asset_id) == ("bean_can", "bean_can")
+    assert can.world_from_object.pos == pytest.approx(pose["pos"])
+    moved = Decision("move", {"id": can.segment_id, "pos": [0.0, 0.2, 0.055], "quat_wxyz": [1, 0, 0, 0]})
+    (after,) = with_brought(bare_table, Decided(brought, moved), library).placements
+    assert after.world_from_object.pos == pytest.approx([0.0, 0.2, 0.055])
