@@ -26,7 +26,7 @@ PHOTOGRAPHED = 0
 """Seed of the layout of the photograph."""
 NEW_LAYOUTS = tuple(range(4001, 4009))
 """Seeds of the layouts on which tasks are measured."""
-MAX_DRAWN = 8
+MAX_DRAWN = 12
 """Times as many layouts that are drawn at most, where the goals of some are met without the robot."""
 IDLE_SECONDS = 2.0
 """Simulated time for which a robot that does nothing is watched, after everything has come to rest."""
