@@ -107,6 +107,16 @@ def object_words(project: Project) -> ObjectWords:
     return ObjectWords(plain, {ids[id]: name for id, name in project.display_names().items() if id in ids}, former)
 
 
+def segment_words(project: Project) -> dict[int, str]:
+    """Return what the objects of a project's twin are called, by segment id; empty without a twin that can be read."""
+    words = object_words(project)
+    try:
+        ids = _words_of_scene(project.folder, (project.folder / "scene.json").stat().st_mtime_ns)[1]
+    except (FileNotFoundError, StudioError):
+        return {}
+    return {segment: words.of(id) for segment, id in ids.items()}
+
+
 @lru_cache(maxsize=16)
 def _words_of_scene(project_dir: Path, changed: int) -> tuple[Mapping[str, str], Mapping[int, str], Mapping[str, str]]:
     """Return the plain phrases by id, the ids by segment id, and the ids of today by earlier ones."""

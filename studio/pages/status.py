@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.assets import Library
 from pipeline.models import label_of
-from pipeline.object_words import object_words
+from pipeline.object_words import object_words, segment_words
 from pipeline.project.curation import FILE as CURATION
 from pipeline.project.curation import read_curation
 from pipeline.run import Services
@@ -26,7 +26,7 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
     if session is None:
         return record
     version, project = session.log.version, session.project  # the version first: what follows may be newer
-    undo, redo = project.next_undo, project.next_redo
+    undo, redo, names = project.next_undo, project.next_redo, segment_words(project)
     return record | {
         "project": project.folder.name,
         "title": session.cache.get("title", CURATION, lambda: read_curation(project.folder).title)
@@ -39,8 +39,8 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
         "decided": len(project.decisions),
         "can_undo": bool(undo),
         "can_redo": bool(redo),
-        "undo": translated(describe_decision(undo)) if undo else "",
-        "redo": translated(describe_decision(redo)) if redo else "",
+        "undo": translated(describe_decision(undo, names)) if undo else "",
+        "redo": translated(describe_decision(redo, names)) if redo else "",
     }
 
 
@@ -114,7 +114,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         return {}
     named = object_words(session.project).with_names_for_ids
     lines = [
-        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": translated(named(line.text))}
+        {"at": time.strftime("%H:%M:%S", time.localtime(line.at)), "text": _capitalised(translated(named(line.text)))}
         | {"kind": line.kind, "by": line.by}
         for line in list(session.log.lines)
     ]

@@ -1,5 +1,8 @@
 """Words on the screen for stages, their sources and a person's decisions."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from pipeline.decisions import Decision
 from pipeline.matching import MODEL_MATCHERS
 from pipeline.project import Stage
@@ -31,6 +34,8 @@ MATCHER_EVIDENCE = {
     "paper": "the picture and the descriptions of all assets",
 }
 """What each matcher compares."""
+NAMING = ("rename", "display_name")
+"""Decisions that say themselves what an object is called."""
 ROBOT_PHRASES = {name: kind.phrase for name, kind in ROBOTS.items()}
 
 
@@ -64,9 +69,12 @@ def _matched(by: str) -> str:
     return f"matched by {MATCHER_EVIDENCE.get(matcher, MATCHER_EVIDENCE['all'])}" + f", chosen by {model}" * bool(model)
 
 
-def describe_decision(decision: Decision) -> str:
-    """Return a decision in a few words, for the log and the titles of Undo and Redo."""
-    data = decision.data
+def describe_decision(decision: Decision, names: Mapping[int, str] | None = None) -> str:
+    """Return a decision in a few words, for the log and the titles of Undo and Redo.
+
+    `names` are what objects are called, by segment id; others are numbers.
+    """
+    data = decision.data if decision.kind in NAMING else _named(decision.data, names or {})
     return {
         "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
         "camera_pose": lambda: f"camera aligned by {data['source']}",
@@ -103,3 +111,13 @@ def describe_decision(decision: Decision) -> str:
         "undo": lambda: "undo",
         "redo": lambda: "redo",
     }[decision.kind]()
+
+
+def _named(data: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
+    """Return a decision's data with names for the numbers of objects."""
+    named = dict(data)
+    if "id" in data:
+        named["id"] = names.get(data["id"], data["id"])
+    if "ids" in data:
+        named["ids"] = [names.get(id, id) for id in data["ids"]]
+    return named

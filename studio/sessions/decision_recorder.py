@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pipeline.decisions import Decision, clean_display_name
-from pipeline.object_words import object_words
+from pipeline.object_words import object_words, segment_words
 from pipeline.project import Project, safe_name
 from studio.accounts.roles import Role, require
 from studio.pages.wording import describe_decision
@@ -33,8 +33,9 @@ class DecisionRecorder:
         if kind == "display_name":
             data["name"] = clean_display_name(data["name"] or "")
             self._check_display_name(data["id"], data["name"])
+        names = segment_words(self._project)
         self._change(lambda: self._project.decide(kind, **data))
-        self._log.add(describe_decision(Decision(kind, data)), "person")
+        self._log.add(describe_decision(Decision(kind, data), names), "person")
 
     def record_all(self, decisions: Sequence[tuple[str, dict[str, Any]]], message: str) -> None:
         """Record several decisions, kind and data, that undo and redo treat as one; `message` goes to the log."""
@@ -45,12 +46,12 @@ class DecisionRecorder:
     def undo(self) -> None:
         project = self._project
         if decision := self._change(lambda: _step(project.undo, lambda: project.next_undo)):
-            self._log.add(f"undone: {describe_decision(decision)}", "person")
+            self._log.add(f"undone: {describe_decision(decision, segment_words(project))}", "person")
 
     def redo(self) -> None:
         project = self._project
         if decision := self._change(lambda: _step(project.redo, lambda: project.next_redo)):
-            self._log.add(f"redone: {describe_decision(decision)}", "person")
+            self._log.add(f"redone: {describe_decision(decision, segment_words(project))}", "person")
 
     def _change(self, act: Callable[[], T]) -> T:
         require(Role.WORK)

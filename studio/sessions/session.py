@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pipeline.decisions import UNNAMED, Decision
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
+from pipeline.object_words import segment_words
 from pipeline.project import STAGES, Project, Stage
 from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
@@ -49,9 +50,10 @@ class Session:
         project.author = lambda: current_user.get() or UNNAMED
         self.token = secrets.token_urlsafe(24)
         self.last_used = time.monotonic()
+        names = segment_words(project)
         self.log = EventLog(
-            LogLine(decision.at, describe_decision(decision), "person", "" if decision.by == UNNAMED else decision.by)
-            for decision in project.decisions[-LOGGED_DECISIONS:]
+            LogLine(one.at, describe_decision(one, names), "person", "" if one.by == UNNAMED else one.by)
+            for one in project.decisions[-LOGGED_DECISIONS:]
         )
         self.tasks = TaskGroup(self.log.mark_changed)
         """What runs beside the stage work."""

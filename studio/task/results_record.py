@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.decisions import UNNAMED
 from pipeline.export import export_formats
-from pipeline.object_words import object_words
+from pipeline.object_words import object_words, segment_words
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
 from pipeline.simulation.robots import ROBOTS
@@ -133,12 +133,12 @@ def _robots(session: Session) -> list[dict[str, Any]]:
 
 def _decision_records(session: Session) -> list[dict[str, str]]:
     """Return {at, by, text} of the newest decisions, the newest first, undone ones and undos included."""
-    named = object_words(session.project).with_names_for_ids
+    named, names = object_words(session.project).with_names_for_ids, segment_words(session.project)
     return [
         {
             "at": time.strftime("%Y-%m-%d %H:%M", time.localtime(decision.at)),
             "by": t("not logged in") if decision.by == UNNAMED else decision.by,
-            "text": translated(named(describe_decision(decision))),
+            "text": translated(named(describe_decision(decision, names))),
         }
         for decision in reversed(session.project.decisions[-SHOWN_DECISIONS:])
     ]

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.assets import Library
-from pipeline.decisions import DecisionError, clean_display_name
+from pipeline.decisions import Decision, DecisionError, clean_display_name
 from pipeline.description import Attributes, Description
 from pipeline.frame import Frame, Intrinsics
-from pipeline.object_words import ObjectWords, object_words
+from pipeline.object_words import ObjectWords, object_words, segment_words
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import proposals
 from pipeline.project import STAGES, Project
@@ -19,6 +19,7 @@ from pipeline.run import Services, perception_stages, run_stage
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import scene_to_json
+from studio.pages.wording import describe_decision
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 
@@ -99,6 +100,16 @@ def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
         words.in_words(words.in_words(f"Put the {plain[one]} on {other}")) == f"Put Grandma's mug on the {plain[other]}"
     )
     assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
+
+
+def test_a_decision_in_words_names_the_object_as_a_person_does(twin):
+    names = segment_words(twin)
+    assert set(names) == {p.segment_id for p in twin.scene().placements}
+    one, other = list(names)[:2]
+    assert describe_decision(Decision("delete_segment", {"id": one}), names) == f"{names[one]} deleted"
+    merged = Decision("merge_segments", {"ids": [one, other, 99], "into": one})
+    assert describe_decision(merged, names) == f"{names[one]} and {names[other]} and 99 merged"
+    assert describe_decision(Decision("delete_segment", {"id": 3})) == "3 deleted"
 
 
 def test_the_title_of_a_check_calls_objects_as_a_person_does():

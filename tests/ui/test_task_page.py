@@ -145,7 +145,8 @@ def test_an_unclear_instruction_is_corrected_with_one_click(tasks: OpenProject):
 
 def test_mutations_are_listed_with_the_check_that_caught_them(rounds: OpenProject):
     page = rounds.page
-    expect(timeline(page).locator(".mutations tr", has_text="Does the opposite")).to_contain_text(re.compile(r"✓ (?!check_)\w+ \w+"))
+    opposite = timeline(page).locator(".mutations tr", has_text="Does the opposite")
+    expect(opposite).to_contain_text(re.compile(r"✓ (?!check_)\w+ \w+"))
     expect(page.locator(".clarification")).to_be_hidden()
 
 
