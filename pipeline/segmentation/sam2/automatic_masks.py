@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.geometry import PixelBox, bounding_box
+from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.sam2.device_queue import ComputeDevice
 from pipeline.segmentation.segment import SegmentationError
 
@@ -27,7 +29,7 @@ class AutomaticSettings:
     stability_score_offset: float = 1.0
     """Shift of that threshold, in logits."""
     box_nms_thresh: float = 0.7
-    """Box IoU above which the worse of two masks is dropped as a duplicate."""
+    """IoU of two boxes, and of the masks in them, above which the worse mask is dropped as a duplicate."""
     use_m2m: bool = False
     """Refine each mask with a second pass: better edges, 1.5 times as slow."""
     keep_all: bool = False
@@ -52,12 +54,12 @@ def generate_masks(
 
     The image must be set in `predictor`; it is not encoded again.
     """
-    import torch
     from sam2.automatic_mask_generator import SAM2AutomaticMaskGenerator
-    from torchvision.ops import nms
 
-    ours = ("points_per_side", "keep_all")
+    ours = ("points_per_side", "box_nms_thresh", "keep_all")
     options = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in ours}
+    # The generator compares boxes only: a label as wide and high as its can would displace the can.
+    options["box_nms_thresh"] = 1.0
     generator: Any = SAM2AutomaticMaskGenerator(
         predictor.model, points_per_side=None, point_grids=[point_grid(settings.points_per_side)],
         points_per_batch=settings.points_per_side**2, **options,
@@ -66,18 +68,39 @@ def generate_masks(
     generator.predictor.set_image = generator.predictor.reset_predictor = lambda *_: None
     points = generator.point_grids[0]
     per_batch = max(1, BATCH_PIXELS // (3 * rgb.shape[0] * rgb.shape[1]))
-    masks: list[dict[str, Any]] = []
+    masks: ScoredMasks = []
     for start in range(0, len(points), per_batch):
         generator.point_grids = [points[start : start + per_batch]]
         with device.turn():
-            masks += generator.generate(rgb)
+            found = generator.generate(rgb)
+        scored = [(one["segmentation"].astype(bool), float(np.clip(one["predicted_iou"], 0, 1))) for one in found]
+        masks = without_duplicates([*masks, *scored], settings.box_nms_thresh)
         yield min(1.0, (start + per_batch) / len(points))
-    if not masks:
-        return []
-    corners = torch.tensor([[x, y, x + w, y + h] for x, y, w, h in (entry["bbox"] for entry in masks)]).float()
-    scores = torch.tensor([entry["predicted_iou"] for entry in masks])
-    best = [masks[i] for i in nms(corners, scores, settings.box_nms_thresh).tolist()]
-    return [(entry["segmentation"].astype(bool), float(np.clip(entry["predicted_iou"], 0, 1))) for entry in best]
+    return masks
+
+
+def without_duplicates(masks: ScoredMasks, threshold: float) -> ScoredMasks:
+    """Return the masks, best first, without those of which a better one has nearly the same box and the same pixels."""
+    kept: list[tuple[np.ndarray, float, PixelBox]] = []
+    for mask, score in sorted(masks, key=lambda entry: -entry[1]):
+        box = bounding_box(mask)
+        if not any(_is_duplicate(mask, box, other, other_box, threshold) for other, _, other_box in kept):
+            kept.append((mask, score, box))
+    return [(mask, score) for mask, score, _ in kept]
+
+
+def _is_duplicate(mask: np.ndarray, box: PixelBox, other: np.ndarray, other_box: PixelBox, threshold: float) -> bool:
+    left, top = max(box.left, other_box.left), max(box.top, other_box.top)
+    right, bottom = min(box.right, other_box.right), min(box.bottom, other_box.bottom)
+    shared = max(0, right - left) * max(0, bottom - top)
+    union = box.width * box.height + other_box.width * other_box.height - shared
+    if shared <= threshold * union:
+        return False
+    rows, cols = (
+        slice(min(box.top, other_box.top), max(box.bottom, other_box.bottom)),
+        slice(min(box.left, other_box.left), max(box.right, other_box.right)),
+    )
+    return iou(mask[rows, cols], other[rows, cols]) > threshold
 
 
 def point_grid(side: int) -> np.ndarray:

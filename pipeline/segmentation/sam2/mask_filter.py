@@ -1,17 +1,21 @@
 """Filter SAM 2's automatic masks with depth: drop what is not an object, join the parts of one object."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import cv2
 import numpy as np
 
-from pipeline.frame import Frame, Support, SupportError, find_support, register_depth
-from pipeline.frame.frame import subsampling_step
-from pipeline.geometry import bounding_box, transform
-from pipeline.segmentation.mask_operations import hull_area, join_greedily
+from pipeline.frame import Frame, Support
+from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily
 from pipeline.segmentation.sam2.automatic_masks import ScoredMasks
+from pipeline.segmentation.sam2.mask_evidence import (
+    SceneDepth,
+    footprint,
+    object_probability,
+    separate_probability,
+)
 from pipeline.segmentation.segment import Segment
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH, WORKING_WIDTH
+from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
 
 MIN_AREA, MAX_AREA = 0.0004, 0.25
 """Share of the image that an object covers: less is a speck, more is a table or a wall."""
@@ -21,38 +25,16 @@ FLOATING_HEIGHT = 0.12
 """Metres above the table from which an object needs another one below it."""
 MAX_SUPPORT_GAP = 0.05
 """Metres from an object's lower edge to the object below it."""
+MIN_OBJECT_PROBABILITY = 0.15
+"""Probability below which a mask is dropped: losing an object costs about six times as much as deleting a mask."""
+MIN_PART, MAX_PART = 0.08, 0.92
+"""Share of a mask that a part covers whose border with the rest is looked at."""
 LEVEL_RANGE = 0.012
 """Metres of height within which a face counts as level."""
+SAME_HUE = 12
+"""Distance in CIELAB's a and b up to which two masks have the same hue."""
 NEIGHBOUR_MARGIN = 4
-"""Pixels between the bounding boxes of masks that may touch."""
-
-
-@dataclass(frozen=True, eq=False)
-class SceneDepth:
-    """The frame's points and colours at working size (h, w)."""
-
-    points: np.ndarray
-    """World points in metres, of shape (h, w, 3), float32, NaN where depth is unknown."""
-    lab: np.ndarray
-    """CIELAB colours, of shape (h, w, 3), float32, 8-bit range."""
-    table: np.ndarray
-    """Pixels that show the table's top, of shape (h, w), bool."""
-    step: int
-    """Pixels of the frame per pixel at working size."""
-
-    @staticmethod
-    def from_frame(frame: Frame, support: Support | None = None) -> "SceneDepth | None":
-        """Return None if no table is found: masks cannot be filtered by depth then."""
-        frame = register_depth(frame)
-        try:
-            support = support or find_support(frame)
-        except SupportError:
-            return None
-        step = subsampling_step(frame, WORKING_WIDTH)
-        points = transform(support.world_from_camera.astype(np.float32), frame.points[::step, ::step])
-        rgb = np.ascontiguousarray(frame.rgb[::step, ::step])
-        lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
-        return SceneDepth(points, lab, support.inliers[::step, ::step], step)
+"""Pixels between masks that may touch."""
 
 
 def clean_masks(
@@ -65,33 +47,29 @@ def clean_masks(
     """
     scene = SceneDepth.from_frame(frame, support)
     masks = [(mask.astype(bool), score) for mask, score in masks if MIN_AREA < mask.mean() < MAX_AREA]
-    if scene is not None:
-        masks = drop_floating(
-            scene, [(mask, score) for mask, score in masks if may_be_object(scene, scene_mask(scene, mask))]
-        )
+    if scene.depth.any():
+        masks = [(mask, score) for mask, score in masks if may_be_object(scene, scene_mask(scene, mask))]
+    if scene.has_table:
+        masks = drop_floating(scene, masks)
     masks.sort(key=lambda entry: -entry[1])
     masks = _without_duplicates(masks)
-    if include_parts or scene is None:
+    if include_parts or not scene.depth.any():
         masks.sort(key=lambda entry: int(entry[0].sum()))
     else:
-        masks = join_faces(scene, resolve_nesting(scene, masks))
+        masks = fill_prints(join_parts(scene, resolve_nesting(scene, masks)))
     result = _without_overlap(masks)
     result.sort(key=lambda entry: float(np.flatnonzero(entry[0].any(0)).mean()))
     return tuple(Segment(i, mask, float(np.clip(score, 0, 1)), "sam2") for i, (mask, score) in enumerate(result, 1))
 
 
 def may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
-    """Return whether a mask (h, w) may be an object on the table. Without depth its surroundings decide."""
+    """Return whether a mask (h, w) may be an object, or a part of one: no furniture, no ground, no wall."""
     known = np.isfinite(scene.points[..., 2]) & mask
-    if known.sum() < 0.1 * mask.sum():
-        ring = cv2.dilate(mask.astype(np.uint8), np.ones((9, 9), np.uint8)).astype(bool) & ~mask
-        heights = scene.points[ring & np.isfinite(scene.points[..., 2])][:, 2]
-        return bool(len(heights) and MIN_HEIGHT < np.median(heights) < MAX_HEIGHT)
-    if (scene.table & known).sum() > 0.5 * known.sum():
-        return False
-    low, median, high = np.percentile(scene.points[known], (5, 50, 95), axis=0)
-    width = max((high - low)[:2])
-    return bool(median[2] > MIN_HEIGHT and high[2] < MAX_HEIGHT and width < MAX_WIDTH)
+    if scene.has_table and known.sum() > 20:
+        low, median, high = np.percentile(scene.points[known], (5, 50, 95), axis=0)
+        if median[2] < MIN_HEIGHT or high[2] > MAX_HEIGHT or max((high - low)[:2]) > MAX_WIDTH:
+            return False
+    return object_probability(scene, mask) > MIN_OBJECT_PROBABILITY
 
 
 def drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
@@ -123,87 +101,105 @@ def _rests_on(scene: SceneDepth, mask: np.ndarray, below: np.ndarray) -> bool:
 
 
 def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
-    """Drop masks of several objects, and masks inside another one."""
+    """Replace masks of several objects by those of each, and drop the parts of one object."""
     remaining = sorted(masks, key=lambda entry: -int(entry[0].sum()))
-    i = 0
-    while i < len(remaining):
-        mask = remaining[i][0]
-        parts = [j for j in range(i + 1, len(remaining)) if _share_inside(remaining[j][0], mask) > 0.9]
-        if holds_several_objects(scene, mask, [remaining[j][0] for j in parts]):
-            remaining.pop(i)
+    small = [scene_mask(scene, mask) for mask, _ in remaining]
+    kept: ScoredMasks = []
+    while remaining:
+        (mask, score), own = remaining[0], small[0]
+        split = most_separate(scene, own, small[1:])
+        if split is None:
+            outside = [j for j in range(1, len(remaining)) if _share_inside(small[j], own) <= 0.9]
+            kept.append((mask, score))
+        else:
+            outside = list(range(1, len(remaining)))
+            rest = _rest(mask, split, scene)
+            if rest is not None and max((iou(scene_mask(scene, rest), one) for one in small[1:]), default=0) < 0.5:
+                remaining.append((rest, score))
+                small.append(scene_mask(scene, rest))
+                outside.append(len(remaining) - 1)
+        remaining, small = [remaining[j] for j in outside], [small[j] for j in outside]
+        order = sorted(range(len(remaining)), key=lambda j: -int(remaining[j][0].sum()))
+        remaining, small = [remaining[j] for j in order], [small[j] for j in order]
+    return kept
+
+
+def most_separate(scene: SceneDepth, mask: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
+    """Return the part (h, w) of a mask that most likely is an object of its own, None if it shows one object."""
+    scored = [
+        (separate_probability(scene, part, rest, rest_is_mask), part)
+        for part, rest, rest_is_mask in splits(mask, others)
+    ]
+    probability, part = max(scored, key=lambda entry: entry[0], default=(0.0, None))
+    return part if probability > 0.5 else None
+
+
+def splits(mask: np.ndarray, others: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Yield each part of a mask (h, w) among `others`, the rest of the mask, and how similar the rest is to a mask."""
+    area = mask.sum()
+    inside = [one & mask for one in others if _share_inside(one, mask) > 0.9]
+    for part in inside:
+        if not MIN_PART * area < part.sum() < MAX_PART * area:
             continue
-        remaining = [entry for j, entry in enumerate(remaining) if j not in parts]
-        i += 1
-    return remaining
+        rest = _largest_region(mask & ~part)
+        if rest.sum() > MIN_PART * area:
+            yield part, rest, max(iou(rest, other) for other in inside)
 
 
-def holds_several_objects(scene: SceneDepth, mask: np.ndarray, parts: list[np.ndarray]) -> bool:
-    """Return whether a mask shows several objects: its parts cover most of it, and two are apart on the ground."""
-    parts = [part for part in parts if part.sum() > 0.1 * mask.sum()]
-    if len(parts) < 2 or np.logical_or.reduce(parts).sum() < 0.7 * mask.sum():
-        return False
-    areas = [footprint(scene, scene_mask(scene, part)) for part in parts]
-    for i, part in enumerate(parts):
-        for j, other in enumerate(parts[:i]):
-            both = footprint(scene, scene_mask(scene, part | other))
-            if not (part & other).any() and both > 1.3 * max(areas[i], areas[j]):
-                return True
-    return False
+def _largest_region(mask: np.ndarray) -> np.ndarray:
+    """Return the largest connected region of a mask once slivers of two pixels are gone."""
+    opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    _, labels = cv2.connectedComponents(opened, connectivity=4)
+    sizes = np.bincount(labels.ravel())
+    sizes[0] = 0
+    return labels == sizes.argmax() if sizes.max() else np.zeros_like(mask)
 
 
-def join_faces(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
-    """Join masks that are faces of one convex object; the score is the lowest of them."""
+def _rest(mask: np.ndarray, part: np.ndarray, scene: SceneDepth) -> np.ndarray | None:
+    """Return what remains of a mask (H, W) without its part (h, w), None if that is a speck."""
+    grown = cv2.dilate(part.astype(np.uint8), np.ones((3, 3), np.uint8))
+    large = cv2.resize(grown, mask.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+    rest = _largest_region(mask & ~large)
+    return rest if rest.mean() > MIN_AREA else None
+
+
+def join_parts(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+    """Join masks that touch and are parts of one object; the score is the lowest of them."""
     joined = join_greedily(
         sorted(masks, key=lambda entry: -int(entry[0].sum())),
-        lambda large, small: same_convex_object(scene, large[0], small[0]),
+        lambda large, small: is_one_object(scene, scene_mask(scene, large[0]), scene_mask(scene, small[0])),
         lambda large, small: (large[0] | small[0], min(large[1], small[1])),
     )
     if len(joined) < len(masks):  # two side faces may only join through the top they share
-        return join_faces(scene, joined)
+        return join_parts(scene, joined)
     return sorted(joined, key=lambda entry: -entry[1])
 
 
-def same_convex_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
-    """Return whether two masks are faces of one object.
+def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
+    """Return whether two masks (h, w) are faces of one object.
 
-    They touch, their common footprint is no larger than that of one of them, and they have the same hue, or one is the
-    level top of the other.
+    They touch, their common footprint is no larger than that of one of them, and they have the
+    same hue, or one is the level top of the other.
     """
-    a, b = scene_mask(scene, large), scene_mask(scene, small)
-    if not _boxes_touch(a, b):
-        return False
-    near = cv2.dilate(a.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
+    near = cv2.dilate(large.astype(np.uint8), np.ones((2 * NEIGHBOUR_MARGIN - 1,) * 2, np.uint8)) > 0
     known = np.isfinite(scene.points[..., 2])
-    if not (near & b).any() or min((a & known).sum(), (b & known).sum()) < 20:
+    if not (near & small).any() or min((large & known).sum(), (small & known).sum()) < 20:
         return False
-    if footprint(scene, a | b) > 1.2 * max(footprint(scene, a), footprint(scene, b)):
+    areas = [footprint(scene.points, mask) for mask in (large, small, large | small)]
+    if not scene.has_table or areas[2] > 1.2 * max(areas[:2]):
         return False
-    hues = [np.median(scene.lab[part][:, 1:], 0) for part in (a, b)]
-    if np.linalg.norm(hues[0] - hues[1]) < 12:
+    hues = [np.median(scene.lab[part][:, 1:], 0) for part in (large, small)]
+    if np.linalg.norm(hues[0] - hues[1]) < SAME_HUE:
         return True
-    spans = [np.percentile(scene.points[part & known][:, 2], (10, 50, 90)) for part in (a, b)]
+    spans = [np.percentile(scene.points[part & known][:, 2], (10, 50, 90)) for part in (large, small)]
     top, side = sorted(spans, key=lambda span: -span[1])
     return bool(top[2] - top[0] < LEVEL_RANGE and abs(top[1] - side[2]) < 3 * LEVEL_RANGE)
 
 
-def _boxes_touch(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether the bounding boxes of two masks come within NEIGHBOUR_MARGIN pixels; a quick first test."""
-    first, second = bounding_box(a), bounding_box(b)
-    if not first.width or not second.width:
-        return False
-    margin = NEIGHBOUR_MARGIN
-    beside = first.left > second.right - 1 + margin or second.left > first.right - 1 + margin
-    return not (beside or first.top > second.bottom - 1 + margin or second.top > first.bottom - 1 + margin)
-
-
-def footprint(scene: SceneDepth, mask: np.ndarray) -> float:
-    """Return the area (m^2) of the convex hull of a mask (h, w) on the ground, without the outermost points."""
-    ground = scene.points[mask][:, :2]
-    ground = ground[np.isfinite(ground).all(1)]
-    if len(ground) < 10:
-        return 0.0
-    distance = np.linalg.norm(ground - np.median(ground, 0), axis=1)
-    return float(hull_area(ground[distance <= np.quantile(distance, 0.98)]))
+def fill_prints(masks: ScoredMasks) -> ScoredMasks:
+    """Fill the holes of masks that no other mask covers: SAM 2 leaves out labels and reflections."""
+    every = np.logical_or.reduce([mask for mask, _ in masks]) if masks else None
+    return [(mask | (fill_holes(mask) & ~every), score) for mask, score in masks]
 
 
 def scene_mask(scene: SceneDepth, mask: np.ndarray) -> np.ndarray:

@@ -1,12 +1,16 @@
 """The depth filter of SAM 2's automatic masks, and the correct_locally correction, on masks of known content."""
 
+import cv2
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry import transform
+from pipeline.segmentation.mask_operations import iou
+from pipeline.segmentation.sam2.automatic_masks import without_duplicates
 from pipeline.segmentation.sam2.mask_filter import clean_masks
+from tests.bench.sam2_like import draw_masks
 from tests.frame.rendered import Rendered, render
 
 CARTON = '<geom name="red_box" type="box" size=".05 .04 .07" pos="0 0 .07" euler="0 0 30"/>'
@@ -101,6 +105,29 @@ def test_a_mask_of_two_objects_side_by_side_is_replaced_by_the_two():
     left, right = scene.labels.values()
     segments = clean_masks(scene.frame, [(left | right, 0.95), (left, 0.8), (right, 0.8)])
     assert len(segments) == 2 and matches(segments[0].mask, left) and matches(segments[1].mask, right)
+
+
+def test_objects_that_their_union_hides_are_kept_though_their_masks_overlap_a_little():
+    scene = render(TWO)
+    left, right = scene.labels.values()
+    grown = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    segments = clean_masks(scene.frame, [(left | right, 0.95), (left, 0.8), (grown, 0.7)])
+    assert len(segments) == 2 and matches(segments[0].mask, left)
+
+
+def test_a_label_with_the_box_of_its_can_is_no_duplicate_of_it(scene):
+    can = scene.labels["blue_cylinder"]
+    ring = can & ~(cv2.erode(can.astype(np.uint8), np.ones((9, 9), np.uint8)) > 0)
+    assert len(without_duplicates([(ring, 0.9), (can, 0.8)], 0.7)) == 2
+    assert [score for _, score in without_duplicates([(can, 0.8), (can, 0.9)], 0.7)] == [0.9]
+
+
+def test_drawn_answers_are_the_same_for_one_seed_and_hold_every_object(scene):
+    first, again = (draw_masks(scene.frame.rgb, scene.labels, "blocks", 3) for _ in range(2))
+    assert len(first) == len(again) and all((a[0] == b[0]).all() for a, b in zip(first, again, strict=True))
+    segments = clean_masks(scene.frame, first)
+    found = [max(iou(one.mask, mask) for one in segments) for mask in scene.labels.values()]
+    assert min(found) > 0.5
 
 
 def test_without_a_table_masks_are_only_separated():
