@@ -11,6 +11,7 @@ from pipeline.assets.appearance.features import VIEW_PIXELS
 from pipeline.description import Description
 from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.frame import Observation
+from pipeline.matching.calibration import match_confidence
 from pipeline.matching.indexed_library import IndexedLibrary
 from pipeline.matching.matcher import MatcherName
 from pipeline.matching.query import Query, query_view
@@ -64,6 +65,9 @@ class Match:
     """Why the model gave no answer, so that this match is measured; empty if it did or was not asked."""
     machine: tuple[str | None, str] | None = None
     """Asset id (or None) and source of the automatic match that a person overrode; None without an override."""
+    confidence: float | None = None
+    """Calibrated probability that the first candidate, or another of its category that can stand for it, is right.
+    None if a person or a model chose, or without an encoder."""
 
 
 def match(
@@ -94,9 +98,22 @@ def match(
         return _decide(segment_id, candidates, proved, MIN_COSINE)
     features = indexed.features
     printed = {asset_id for asset_id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
-    if category_probability(candidates, indexed.library, printed) >= MIN_PROBABILITY:
+    probability = category_probability(candidates, indexed.library, printed)
+    if probability >= MIN_PROBABILITY:
         proved |= {candidates[0].asset_id}
-    return _decide(segment_id, candidates, proved, MIN_PROBABILITY)
+    confidence = _confidence(candidates, indexed.library, probability, candidates[0].asset_id in printed)
+    return replace(_decide(segment_id, candidates, proved, MIN_PROBABILITY), confidence=round(confidence, 4))
+
+
+def _confidence(candidates: Sequence[Candidate], library: Library, probability: float, is_printed: bool) -> float:
+    """Return the calibrated probability that the first candidate is right. `probability` is its category's."""
+    category = library[candidates[0].asset_id].category
+    rivals = [c for c in candidates[1:] if is_printed or library[c.asset_id].category != category]
+    return match_confidence(_odds(probability), sum(_odds(one.score) for one in rivals))
+
+
+def _odds(probability: float) -> float:
+    return probability / (1 - min(probability, 1 - 1e-4))
 
 
 def _candidates(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.assets import Asset, AssetError
+from pipeline.assets import AssetError
 from pipeline.assets.appearance.features import COLOUR_ONLY_CATEGORIES, RESTING_ROTATIONS, LibraryFeatures
 from pipeline.assets.appearance.sift_matches import count_inliers, detect_keypoints
 from pipeline.frame import Frame
@@ -14,10 +14,10 @@ from pipeline.matching.calibration import (
     EMBEDDING_WEIGHT,
     WEIGHTS_WITHOUT_ENCODER,
     ViewPriors,
-    appearance_log_odds,
     probability,
     score_without_encoder,
     size_log_odds,
+    variant_log_odds,
 )
 from pipeline.matching.indexed_library import IndexedLibrary
 from pipeline.matching.matcher import MatcherName
@@ -29,8 +29,6 @@ MAX_COMPARED_ASSETS = 64
 """Assets that are compared in full. With 133 assets and 50 real objects the answers equalled those of comparing all."""
 MAX_RERANKED = 3
 """Candidates that are rendered again and whose prints are verified: some hundredths of a second each."""
-VARIANT_SIZE_TOLERANCE = 0.02
-"""Relative difference in size up to which two assets count as colour variants of one shape."""
 CLEAR_PROBABILITY = 0.9
 """Probability above which the first candidate is accepted as it is, if the second has at most half of it."""
 FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
@@ -127,26 +125,24 @@ def print_matches(query: Query, view: QueryView, indexed: IndexedLibrary, best: 
 
 
 def reorder_colour_variants(best: Sequence[ScoredView], indexed: IndexedLibrary) -> list[ScoredView]:
-    """Return the views with the colour variants of the first asset's shape ranked by colour, if that asset is hollow.
+    """Return the views with the assets of the first one's category ranked with their colours, if they are hollow.
 
     Against "no match" the colours of hollow assets hardly count, since a grey mug may represent a blue one. Among
-    variants of one shape they do. Scores stay at their ranks.
+    bowls they do, beside size and shape: a bowl of the right size and colour comes before one of a like relief. Scores
+    stay at their ranks.
     """
-    if not best or indexed.asset(best[0].view).category not in COLOUR_ONLY_CATEGORIES:
+    if not best or (category := indexed.asset(best[0].view).category) not in COLOUR_ONLY_CATEGORIES:
         return list(best)
-    assets = [indexed.asset(one.view) for one in best]
-    variants = [i for i, asset in enumerate(assets) if _is_variant(asset, assets[0])]
-    order = sorted(variants, key=lambda i: -appearance_log_odds(best[i].terms))
+    features = indexed.features
+    variants = [i for i, one in enumerate(best) if indexed.asset(one.view).category == category]
+    views = np.array([best[i].view for i in variants])
+    rest = rest_prior(features.up[views], features.descriptors.extents[views])
+    odds = [variant_log_odds(best[i].terms, float(one)) for i, one in zip(variants, rest, strict=True)]
+    order = [variants[k] for k in np.argsort(-np.array(odds), kind="stable")]
     result = list(best)
     for rank, i in zip(variants, order, strict=True):
         result[rank] = ScoredView(best[i].view, best[rank].score, best[i].terms)
     return result
-
-
-def _is_variant(one: Asset, other: Asset) -> bool:
-    """Whether two assets differ in appearance only."""
-    same_size = bool(np.allclose(one.size, other.size, rtol=VARIANT_SIZE_TOLERANCE))
-    return one.category == other.category and same_size
 
 
 def is_clear(best: Sequence[ScoredView]) -> bool:

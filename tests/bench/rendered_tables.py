@@ -4,7 +4,7 @@ No real photograph went into them, so real photographs stay unseen. Only the dep
 smoothed over nine pixels, the error is 0.0030 to 0.0044 of the depth squared, in metres.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -16,6 +16,7 @@ from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.geometry import Plane, rotation_about_z
 from pipeline.geometry.rays import cast_rays, raycasting_scene
 from pipeline.segmentation import Segment
+from scripts.training.depth_sensors import TrueSurface
 
 SIZE = (480, 640)
 LIGHT = np.array([0.3, -0.5, 1.0]) / np.linalg.norm([0.3, -0.5, 1.0])
@@ -46,6 +47,16 @@ class CameraPerturbation:
     """Amplitude of the table's wood grain, of 255."""
     distance: tuple[float, float] = (0.6, 1.1)
     """Smallest and largest distance of the camera in metres."""
+    elevation: tuple[float, float] = (24, 62)
+    """Smallest and largest elevation of the camera in degrees."""
+    exposure: float = 0.0
+    """Mean logarithm of the factor on all colours."""
+    warmth: float = 0.0
+    """Mean logarithm of the factor on red; blue gets its inverse."""
+    hue_share: float = 0.0
+    """Share of the objects whose texture has another hue, saturation and lightness than its asset."""
+    sensor: Callable[[TrueSurface, np.random.Generator], np.ndarray] | None = None
+    """Depth camera; None for noise as measured on real tables (`depth`)."""
 
 
 MILD = CameraPerturbation()
@@ -63,6 +74,8 @@ class RenderedTable:
     segments: tuple[Segment, ...]
     ids: tuple[str, ...]
     """Asset id of each segment."""
+    repainted: tuple[bool, ...] = ()
+    """Whether each segment's object has another hue than its asset."""
 
 
 def render_table(
@@ -72,7 +85,7 @@ def render_table(
     perturbation: CameraPerturbation = MILD,
 ) -> RenderedTable:
     """Render the assets on one table with random yaw, some tipped over, with light, noise, blur and depth errors."""
-    meshes, painted = [], []
+    meshes, painted, repainted = [], [], []
     for asset, (x, y) in zip(assets, _positions(assets, rng), strict=True):
         mesh = load_mesh(asset)
         vertices = (
@@ -86,8 +99,10 @@ def render_table(
         vertices += [x, y, -vertices[:, 2].min()]
         meshes.append((vertices, mesh.faces))
         texture, uv = _texture(mesh, 512)
+        repainted.append(bool(perturbation.hue_share and rng.uniform() < perturbation.hue_share))
+        texture = _other_hue(texture, rng) if repainted[-1] else texture
         painted.append((uv[mesh.faces], _repainted(texture, perturbation, rng)))
-    camera, intrinsics = _camera(rng, perturbation.distance)
+    camera, intrinsics = _camera(rng, perturbation)
     rays = _rays(camera, intrinsics)
     hits = cast_rays(raycasting_scene(meshes), rays[..., :3].reshape(-1, 3), rays[..., 3:].reshape(-1, 3))
     depth, number = hits.distance.reshape(SIZE), hits.mesh.astype(int).reshape(SIZE)
@@ -104,7 +119,14 @@ def render_table(
         rgb[visible] += 255 * shine * _mirrored(rays[visible, 3:], normals[visible], light)[:, None]
     number = np.where(depth < table, number, -1)
     depth = np.minimum(depth, table)
-    frame = Frame(_exposed(rgb, rng, perturbation), _sensed(depth, rng, perturbation), intrinsics)
+    exposed = _exposed(rgb, rng, perturbation)
+    if perturbation.sensor is None:
+        measured = _sensed(depth, rng, perturbation)
+    else:
+        nothing, true = np.zeros(SIZE, bool), depth.astype(np.float32)
+        surface = TrueSurface(true, exposed, nothing, nothing, true, intrinsics.fx)
+        measured = perturbation.sensor(surface, rng).astype(np.float32)
+    frame = Frame(exposed, measured, intrinsics)
     camera_from_world = np.linalg.inv(camera)
     plane = Plane(camera_from_world[:3, 2], -float(camera_from_world[:3, 2] @ camera_from_world[:3, 3]))
     outline = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
@@ -112,6 +134,7 @@ def render_table(
     return RenderedTable(
         frame, Support(camera, plane, outline, number < 0),
         tuple(Segment(k + 1, mask) for k, mask in masks.items()), tuple(assets[k].id for k in masks),
+        tuple(repainted[k] for k in masks),
     )  # fmt: skip
 
 
@@ -134,8 +157,8 @@ def _resting_index(asset: Asset, rng: np.random.Generator, share: float) -> int:
     return int(rng.integers(1, 3)) if rng.uniform() < share and not asset.container else 0
 
 
-def _camera(rng: np.random.Generator, distance: tuple[float, float]) -> tuple[np.ndarray, Intrinsics]:
-    elevation, azimuth = np.deg2rad(rng.uniform(24, 62)), rng.uniform(0, 2 * np.pi)
+def _camera(rng: np.random.Generator, perturbation: CameraPerturbation) -> tuple[np.ndarray, Intrinsics]:
+    elevation, azimuth = np.deg2rad(rng.uniform(*perturbation.elevation)), rng.uniform(0, 2 * np.pi)
     away = np.array([np.cos(azimuth) * np.cos(elevation), np.sin(azimuth) * np.cos(elevation), np.sin(elevation)])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
     roll = rng.normal(0, 0.03)
@@ -143,7 +166,7 @@ def _camera(rng: np.random.Generator, distance: tuple[float, float]) -> tuple[np
     pose = np.eye(4)
     pose[:3, 0] = np.cos(roll) * right + np.sin(roll) * down
     pose[:3, 1] = np.cos(roll) * down - np.sin(roll) * right
-    pose[:3, 2], pose[:3, 3] = -away, away * rng.uniform(*distance)
+    pose[:3, 2], pose[:3, 3] = -away, away * rng.uniform(*perturbation.distance)
     height, width = SIZE
     return pose, Intrinsics(width, height, 590.0, 590.0, width / 2, height / 2)
 
@@ -164,6 +187,18 @@ def _repainted(texture: np.ndarray, perturbation: CameraPerturbation, rng: np.ra
     grey = part.mean(axis=-1, keepdims=True)
     part = (grey + saturation * (part - grey)) * np.exp(rng.normal(0, perturbation.paint / 2, 3))
     return np.clip(255 * part, 0, 255).astype(np.uint8)
+
+
+def _other_hue(texture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a texture (H, W, 3), uint8, whose colours are turned about the grey axis and made lighter or darker.
+
+    Grey textures get a colour.
+    """
+    hls = cv2.cvtColor(texture, cv2.COLOR_RGB2HLS).astype(int)
+    hls[..., 0] = (hls[..., 0] + int(rng.integers(25, 155))) % 180
+    hls[..., 1] = np.clip(hls[..., 1] * rng.uniform(0.6, 1.2), 0, 255)
+    hls[..., 2] = np.clip(np.maximum(hls[..., 2], rng.uniform(90, 200) * (np.median(hls[..., 2]) < 60)), 0, 255)
+    return cv2.cvtColor(hls.astype(np.uint8), cv2.COLOR_HLS2RGB)
 
 
 def _grain(rays: np.ndarray, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -189,7 +224,9 @@ def _mirrored(along: np.ndarray, normals: np.ndarray, light: np.ndarray) -> np.n
 
 def _exposed(rgb: np.ndarray, rng: np.random.Generator, perturbation: CameraPerturbation) -> np.ndarray:
     """Return the picture with random exposure, light colour, haze, blur, noise and JPEG compression."""
-    gain = np.exp(rng.normal(0, perturbation.light)) * np.exp(rng.normal(0, perturbation.tint, 3))
+    gain = np.exp(rng.normal(perturbation.exposure, perturbation.light)) * np.exp(
+        rng.normal(np.array([1, 0, -1]) * perturbation.warmth, perturbation.tint, 3)
+    )
     linear = np.clip(rgb, 0, 255) / 255
     exposed = 255 * np.clip(linear ** np.exp(rng.normal(0, 0.15)) * gain, 0, 1) + rng.uniform(0, 14)
     exposed = cv2.GaussianBlur(exposed.astype(np.float32), (0, 0), rng.uniform(0.5, 1.4))

@@ -155,6 +155,9 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     found = list(match_all(observation, segments, descriptions, indexed))
     assert np.mean([m.asset_id == t["asset_id"] for m, t in zip(found, labels, strict=True)]) >= 0.8
     assert all(0 <= c.scores["picture"] <= 1 for m in found for c in m.candidates)
+    assert all(m.confidence is not None and 0 < m.confidence < 1 for m in found)
+    assert [m.confidence for m in from_json(to_json(found))] == [m.confidence for m in found]
+    assert override_match(found[0], None).confidence is None
     alone = match(Query(observation, segments[0], descriptions[0]), indexed, "embedding")
     assert alone.candidates[0].asset_id == labels[0]["asset_id"]
 

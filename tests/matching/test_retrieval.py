@@ -1,20 +1,27 @@
-"""Colour variants of one hollow shape are ranked by colour; against "no match" their colours hardly count."""
+"""Hollow assets of one category are ranked by colour, too; against "no match" their colours hardly count."""
 
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from pipeline.assets import Library
 from pipeline.matching import IndexedLibrary
 from pipeline.matching.retrieval import ScoredView, reorder_colour_variants
 
-PALE, RED = {"colour": 0.01, "appearance": 0.76, "picture": 0.82}, {"colour": 0.8, "appearance": 0.69, "picture": 0.77}
+FIT = {"scale": 1.0, "outline": 0.9, "relief": 0.8}
+PALE = FIT | {"colour": 0.01, "appearance": 0.76, "picture": 0.82}
+RED = FIT | {"colour": 0.8, "appearance": 0.69, "picture": 0.77}
 
 
 def ranked(*assets, terms=(PALE, RED)):
     """Return ids and scores after reordering candidates that were ranked in the given order."""
-    features = SimpleNamespace(owner=list(range(len(assets))), ids=tuple(asset.id for asset in assets))
+    count = len(assets)
+    features = SimpleNamespace(
+        owner=list(range(count)), ids=tuple(asset.id for asset in assets), up=np.zeros(count, int),
+        descriptors=SimpleNamespace(extents=np.ones((count, 2))),
+    )  # fmt: skip
     indexed = IndexedLibrary(Library(tuple(assets)), features)  # type: ignore[arg-type]
     scores = (0.97, 0.95, 0.3)
     before = [ScoredView(view, scores[view], terms[min(view, 1)]) for view in range(len(assets))]
@@ -32,12 +39,12 @@ def test_the_right_colour_comes_first_with_the_score_of_the_shape(mug):
     assert ids == ["red", "pale"] and scores == [0.97, 0.95]
 
 
-@pytest.mark.parametrize("other", ["another size", "another category", "not hollow", "best colours first"])
+@pytest.mark.parametrize("other", ["another shape", "another category", "not hollow", "best colours first"])
 def test_other_candidates_keep_their_order(mug, other):
     first, second = replace(mug, id="pale"), replace(mug, id="red")
     terms = (RED, PALE) if other == "best colours first" else (PALE, RED)
-    if other == "another size":
-        second = replace(second, size=mug.size * 1.05)
+    if other == "another shape":
+        terms = (PALE, RED | {"relief": 0.2, "outline": 0.5})
     elif other == "another category":
         second = replace(second, category="bowl")
     elif other == "not hollow":

@@ -59,6 +59,7 @@ def choose_with_model(
         scale=chosen.scale if chosen else 1.0,
         reason=single_line(answer.reason),
         source=source_of(model, QUESTION_KIND),
+        confidence=None,
     )
 
 
