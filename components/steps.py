@@ -5,13 +5,15 @@ from components.component import Component
 
 class FrameView(Component):
     """Value: {image, depth, width, height, intrinsics: {fx, fy, cx, cy}, plane: [a, b, c, d], table: [[x, y]], facts,
-    notes, camera: {fx, fy, cx, cy, original: {...}, changed, median_depth, table: [long, short]}}.
+    notes, grounds: [{outline: [[x, y]], pixel: [x, y], share}], camera: {fx, fy, cx, cy, original: {...}, changed,
+    median_depth, table: [long, short]}}.
 
     `depth` is the address of float32 little-endian metres; the browser fetches it once and reads it under the cursor.
-    Event: `camera` {fx, fy, cx, cy}.
+    The first of `grounds` is the current one; there are others only if they are likely. Events: `camera` {fx, fy, cx,
+    cy}, `ground` {pixel}.
     """
 
-    folder, event_names = "frame_view", ("camera",)
+    folder, event_names = "frame_view", ("camera", "ground")
     patterns = ("fault", "form_field")
 
 

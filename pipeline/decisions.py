@@ -21,6 +21,7 @@ SCHEMA = 2
 DECISION_DATA = {
     "camera": ("fx", "fy", "cx", "cy"),
     "camera_pose": ("world_from_camera", "source"),
+    "ground": ("pixel",),
     "robot_base": ("world_from_base",),
     "found": ("source", "masks"),
     "mask": ("id", "mask", "clicks"),
@@ -53,6 +54,8 @@ DECISION_DATA = {
     "redo": (),
 }
 """Every kind of decision and the keys of its data. Masks are COCO run lengths; poses are in the world frame, in metres.
+
+"ground" is a pixel [x, y] of the frame on the surface that carries the objects.
 
 "camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.
 

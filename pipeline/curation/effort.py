@@ -16,8 +16,9 @@ from pipeline.project.curation import read_curation
 LONGEST_GAP_SECONDS = 120.0
 """Between two decisions of a person who is at work; a longer one is a break."""
 CORRECTIONS = {
-    "camera": "Camera", "camera_pose": "Camera", "found": "All masks", "mask": "Mask", "delete_segment": "Mask",
-    "merge_segments": "Mask", "not_object": "Object or not", "rename": "Name", "display_name": "Name",
+    "camera": "Camera", "camera_pose": "Camera", "ground": "Camera", "found": "All masks", "mask": "Mask",
+    "delete_segment": "Mask", "merge_segments": "Mask", "not_object": "Object or not", "rename": "Name",
+    "display_name": "Name",
     "choose_asset": "Asset", "make": "Asset", "move": "Pose", "resize": "Pose", "refit": "Pose", "physics": "Physics",
     "recolour": "Colour", "bring": "Asset",
     "task": "Task", "fork": "Code", "pin": "Code",

@@ -6,17 +6,19 @@ from pipeline.frame.frame import Frame, FrameError, Intrinsics
 from pipeline.frame.load import load, load_files, open_recording
 from pipeline.frame.observation import Observation
 from pipeline.frame.plain_format import save
-from pipeline.frame.support import Support, SupportError, find_support
+from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds
 
 __all__ = [
     "Frame",
     "FrameError",
+    "Ground",
     "Intrinsics",
     "Observation",
     "Recording",
     "Support",
     "SupportError",
     "find_support",
+    "likely_grounds",
     "load",
     "load_files",
     "open_recording",

@@ -48,6 +48,8 @@ class Frame:
     """Where the frame came from, as readable text."""
     notes: tuple[str, ...] = ()
     """What the reader guessed or corrected ("depth taken as millimetres"), one sentence each."""
+    ground_pixel: tuple[int, int] | None = None
+    """A pixel (x, y) of the surface that carries the objects, chosen by a person; None to find that surface."""
 
     @cached_property
     def points(self) -> np.ndarray:

@@ -1,19 +1,22 @@
 """Find the support (the table): its plane, its region in the image, and the world frame on top of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.frame.frame import Frame, FrameError
+from pipeline.frame.frame import Frame, FrameError, subsampling_step
 from pipeline.frame.once_per_frame import once_per_frame
-from pipeline.frame.plane_extraction import pixel_rays, plane_inliers, refine_plane, subsample_frame
+from pipeline.frame.plane_extraction import SEARCH_WIDTH, pixel_rays, plane_inliers, refine_plane, subsample_frame
 from pipeline.frame.support_candidates import SupportCandidate, find_candidates
 from pipeline.geometry import Plane, transform
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
 """Metres and radians between the frame's camera pose and the measured table up to which no note is added."""
+MIN_GROUND_PROBABILITY = 0.1
+"""Probability from which a surface is offered as another ground."""
 
 
 class SupportError(FrameError):
@@ -40,10 +43,23 @@ class Support:
     """Remarks on the pose, one sentence each."""
 
 
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A surface that may carry the objects, as a person may choose it."""
+
+    outline: np.ndarray
+    """Convex outline in the image, of shape (N, 2), x and y in pixels."""
+    pixel: tuple[int, int]
+    """A pixel (x, y) that shows it and no other surface, for `Frame.ground_pixel`."""
+    probability: float
+    """Of being the surface that carries the objects."""
+
+
 @once_per_frame
 def find_support(frame: Frame) -> Support:
     """Return the surface that most likely carries the objects, refined on all its pixels. Raises SupportError.
 
+    A surface that a person chose by `ground_pixel` takes precedence.
     If the frame has a `world_from_camera`, its x, y and heading are used; tilt and height follow the measured table.
     """
     candidates = find_candidates(frame)
@@ -52,13 +68,50 @@ def find_support(frame: Frame) -> Support:
             "No flat surface that objects could stand on is found in the depth image; "
             "point the camera at a table, floor or bin 0.3 to 3 m away."
         )
-    scores = [_score(frame, candidate) for candidate in candidates]
-    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[int(np.argmax(scores))].plane)
+    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[_choose(frame, candidates)].plane)
     inliers = plane_inliers(frame, plane)
     outline = _outline(frame, plane, inliers)
     world, notes = _world_pose(frame, plane, outline)
     polygon = transform(world, outline)[:, :2]
     return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], inliers, notes)
+
+
+@once_per_frame
+def likely_grounds(frame: Frame) -> tuple[Ground, ...]:
+    """Return the surfaces that may carry the objects: the one `find_support` chooses, then others, likely ones first.
+
+    Others have a probability of at least MIN_GROUND_PROBABILITY. Empty if no surface is found.
+    """
+    candidates = find_candidates(frame)
+    if not candidates:
+        return ()
+    chosen, scores = _choose(frame, candidates), np.array([_score(frame, one) for one in candidates])
+    probabilities = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    others = [i for i in np.argsort(-scores) if i != chosen and probabilities[i] >= MIN_GROUND_PROBABILITY]
+    return tuple(_ground(frame, candidates[i], float(probabilities[i])) for i in (chosen, *others))
+
+
+def _choose(frame: Frame, candidates: Sequence[SupportCandidate]) -> int:
+    """Return the index of the surface on which a person put the ground, else of the most likely one."""
+    scores = np.array([_score(frame, candidate) for candidate in candidates])
+    if frame.ground_pixel is not None:
+        h, w = candidates[0].inliers.shape
+        step = subsampling_step(frame, SEARCH_WIDTH)
+        x, y = (min(max(at // step, 0), size - 1) for at, size in zip(frame.ground_pixel, (w, h), strict=True))
+        distance = [cv2.distanceTransform((~one.inliers).astype(np.uint8), cv2.DIST_L2, 3)[y, x] for one in candidates]
+        scores = np.where(np.array(distance) <= min(distance), scores, -np.inf)
+    return int(np.argmax(scores))
+
+
+def _ground(frame: Frame, candidate: SupportCandidate, probability: float) -> Ground:
+    """Return a candidate with its outline in the image and a pixel in its middle."""
+    step = subsampling_step(frame, SEARCH_WIDTH)
+    solid = cv2.morphologyEx(candidate.inliers.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    solid = solid if solid.any() else candidate.inliers.astype(np.uint8)
+    distance = cv2.distanceTransform(np.pad(solid, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    y, x = np.unravel_index(distance.argmax(), distance.shape)
+    outline = cv2.approxPolyDP(cv2.convexHull(cv2.findNonZero(solid)), 1.0, True)[:, 0] * step
+    return Ground(outline, (int(x) * step, int(y) * step), probability)
 
 
 def _score(frame: Frame, candidate: SupportCandidate) -> float:

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from pipeline.frame.frame import Frame
+from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import SEARCH_WIDTH, depth_noise, find_planes, refine_plane, subsample_frame
 from pipeline.geometry import Plane
 
@@ -46,6 +47,7 @@ class SupportCandidate:
         return float(self.features @ list(WEIGHTS.values()))
 
 
+@once_per_frame
 def find_candidates(frame: Frame) -> list[SupportCandidate]:
     """Return the planes of a frame that may be its support, searched at SEARCH_WIDTH."""
     small = subsample_frame(frame, SEARCH_WIDTH)

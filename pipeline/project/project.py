@@ -40,7 +40,7 @@ from pipeline.solving import Solution, read_solution
 from pipeline.store import StoreError, digest, read_json, saving, write_json
 from pipeline.tasks import Task, rename_in_task, task_from_json, task_to_json
 
-CAMERA_DECISIONS = ("camera", "camera_pose")
+CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 
 
 class Project(ProjectFolder):
@@ -89,7 +89,7 @@ class Project(ProjectFolder):
 
     @property
     def frame(self) -> Frame:
-        """The frame with the camera's intrinsics and pose that the user decided last, if any."""
+        """The frame with the camera's intrinsics and pose, and the ground, that the user decided last, if any."""
         decided = [d for kind in CAMERA_DECISIONS for d in self._log.of_kinds(kind)[-1:]]
         with self._lock:
             if self._frame is None or self._frame[0] != decided:
@@ -250,12 +250,12 @@ class Project(ProjectFolder):
     @property
     def frame_key(self) -> str:
         """Hash of colour, depth and the current camera."""
-        decided = self._log.of_kinds("camera_pose")[-1:]
-        pose = [d.data["world_from_camera"] for d in decided]
+        pose = [d.data["world_from_camera"] for d in self._log.of_kinds("camera_pose")[-1:]]
+        ground = [d.data["pixel"] for d in self._log.of_kinds("ground")[-1:]]
         with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
             if not self._picture_key:
                 self._picture_key = digest(self.original_frame.rgb, self.original_frame.depth)
-        return digest(self._picture_key, self.frame.intrinsics.matrix, *pose)
+        return digest(self._picture_key, self.frame.intrinsics.matrix, *pose, *ground)
 
     def made_with(self, stage: Stage) -> str | None:
         """Return the name of the segmenter, library or model that made the result; None before the stage ran."""
@@ -285,6 +285,9 @@ def _with_camera(frame: Frame, decided: Sequence[Decision]) -> Frame:
             size = frame.intrinsics.width, frame.intrinsics.height
             numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
             frame = replace(frame, intrinsics=Intrinsics(*size, *numbers))
+        elif one.kind == "ground":
+            x, y = one.data["pixel"]
+            frame = replace(frame, ground_pixel=(int(x), int(y)))
         else:
             frame = replace(frame, world_from_camera=np.array(one.data["world_from_camera"], float))
     return frame

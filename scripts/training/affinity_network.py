@@ -12,22 +12,45 @@ FEATURES, STEM = 24, 24
 WIDTHS = (32, 48, 64, 72)
 
 
-def double_convolution(channels: int, out: int) -> nn.Sequential:
-    layers = [nn.Conv2d(channels, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU())
+def convolution(channels: int, out: int, stride: int, normalised: bool) -> list[nn.Module]:
+    """Return the layers of a convolution: with batch normalisation, or with a bias in its place."""
+    norm = [nn.BatchNorm2d(out)] if normalised else []
+    return [nn.Conv2d(channels, out, 3, stride, 1, bias=not normalised), *norm, nn.ReLU()]
+
+
+def double_convolution(channels: int, out: int, normalised: bool) -> nn.Sequential:
+    return nn.Sequential(*convolution(channels, out, 1, normalised), *convolution(out, out, 1, normalised))
 
 
 class AffinityNetwork(nn.Module):
     """A U-Net on the grid of the encoder's features."""
 
-    def __init__(self):
+    def __init__(self, normalised: bool = True):
+        """`normalised` adds batch normalisation. An exported network has none: export folds it into the weights."""
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(INPUT_CHANNELS, STEM, 3, 2, 1), nn.BatchNorm2d(STEM), nn.ReLU())
+        self.stem = nn.Sequential(*convolution(INPUT_CHANNELS, STEM, 2, normalised))
         self.colour = nn.Conv2d(FEATURES, 16, 1)
         widths = (STEM + 16, *WIDTHS)
-        self.down = nn.ModuleList(double_convolution(a, b) for a, b in zip(widths, WIDTHS, strict=False))
-        self.up = nn.ModuleList(double_convolution(WIDTHS[i + 1] + WIDTHS[i], WIDTHS[i]) for i in (2, 1, 0))
+        self.down = nn.ModuleList(double_convolution(a, b, normalised) for a, b in zip(widths, WIDTHS, strict=False))
+        self.up = nn.ModuleList(double_convolution(WIDTHS[i + 1] + WIDTHS[i], WIDTHS[i], normalised) for i in (2, 1, 0))
         self.out = nn.Conv2d(WIDTHS[0], 1 + len(OFFSETS), 1)
+
+    @classmethod
+    def from_onnx(cls, source: Path) -> "AffinityNetwork":
+        """Return the network that `export` wrote, to train it further. Needs the wheel onnx."""
+        import onnx
+        from onnx import numpy_helper
+
+        graph, network = onnx.load(source).graph, cls(normalised=False)
+        stored = {one.name: torch.from_numpy(numpy_helper.to_array(one).copy()) for one in graph.initializer}
+        layers = [(name, one) for name, one in network.named_modules() if isinstance(one, nn.Conv2d)]
+        convolutions = [one for one in graph.node if one.op_type == "Conv"]
+        assert len(layers) == len(convolutions), f"{source} holds another network."
+        with torch.no_grad():
+            for (_, layer), node in zip(layers, convolutions, strict=True):
+                layer.weight.copy_(stored[node.input[1]])
+                layer.bias.copy_(stored[node.input[2]])
+        return network
 
     def forward(self, maps: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
         """Return log odds (N, 1 + offsets, h, w) of maps (N, INPUT_CHANNELS, 2 h, 2 w) and features.

@@ -1,13 +1,18 @@
-"""Trains pipeline/segmentation/depth/affinity.onnx: which cells of a cluttered table belong to one object.
+"""Trains pipeline/segmentation/depth/affinity.onnx: what is an object, and which cells belong to one object.
 
-`python -m scripts.training.train_affinity OUT.onnx MINUTES FOLDER ...`, with folders written by training_tables and
-make_clutter. Training needs torch and the wheel onnx; the network does not. No real photograph is used. Half of the
-frames get random prints (print_augmentation.py), and colours or features are hidden in some examples, so that print
-does not pass for a boundary.
+    python -m scripts.training.train_affinity OUT.onnx STEPS FOLDER ... [--start WEIGHTS.onnx --share 0.6]
+
+FOLDERs are written by varied_tables, training_tables and make_clutter. Training needs torch and the wheel onnx; the
+network does not. No real photograph is used. Half of the frames of training_tables and make_clutter get random prints
+(print_augmentation.py), and colours or features are hidden in some examples, so that print does not pass for a
+boundary. `--start` continues from exported weights; the result has `--share` of the new weights and the rest of these,
+which keeps what they could (Wortsman et al., "WiSE-FT", 2022). OUT.json keeps the loss; OUT.pt is a checkpoint from
+which the same command continues.
 """
 
 import argparse
-import time
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +22,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.frame import find_support
+from pipeline.frame import SupportError, find_support
 from pipeline.segmentation.depth import affinity
 from pipeline.segmentation.depth.affinity import OFFSETS
 from pipeline.segmentation.depth.click_crops import geometry_channels
@@ -26,13 +31,20 @@ from pipeline.segmentation.depth.height_map import height_map
 from scripts.training.affinity_network import AffinityNetwork
 from scripts.training.click_examples import load_labelled_frame
 
-SIDE, BATCH, RATE = 64, 8, 3e-3
+SIDE, BATCH, RATE, FINE_RATE = 64, 8, 3e-3, 1e-3
 MIRRORED_MAPS = (1, 10)
 """Maps that change sign in a mirrored image: the normal's x component, and the position's."""
 COLOUR_MAPS = slice(5, 8)
 """Maps of colour."""
+CHECKPOINT_STEPS = 100
 BACKGROUND_WEIGHT = 0.6
 """Weight of background cells in the loss of whether a cell shows an object."""
+HIDDEN_FEATURES = 0.12
+"""Share of the examples without the encoder's features; a third of them have no colour either."""
+WITHOUT_OBJECT = 0.2
+"""Share of the windows that are cut anywhere, not about an object."""
+CACHE = "affinity_inputs.npz"
+"""Written into each folder, because the network's input takes longer to compute than to train on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,23 +59,31 @@ class AffinityFrame:
     """Object number of each cell, 0 background, shape (h, w), uint8."""
 
 
-def load_affinity_frame(folder: Path, random: np.random.Generator) -> AffinityFrame:
-    """Load a labelled frame, with random prints half of the time."""
-    frame, labels = load_labelled_frame(folder, random.random() < 0.5, random)
-    view = height_map(frame, find_support(frame))
-    features = encode(view.rgb)
-    h, w = features.shape[:2]
-    cell = affinity.CELL
-    small = labels[:: view.step, :: view.step][cell // 2 :: cell, cell // 2 :: cell][:h, :w]
-    small = np.pad(small, ((0, h - small.shape[0]), (0, w - small.shape[1])))
-    maps = affinity.input_channels(geometry_channels(view, view.right))
-    return AffinityFrame(maps.astype(np.float16), features.transpose(2, 0, 1).astype(np.float16), small)
+def load_affinity_frame(folder: Path, random: np.random.Generator) -> AffinityFrame | None:
+    """Load a labelled frame, with random prints half of the time if it is not varied; None without a support."""
+    cached = folder / CACHE
+    if not cached.exists():
+        varied = (folder / "truth" / "surfaces.png").exists()
+        frame, labels = load_labelled_frame(folder, not varied and random.random() < 0.5, random)
+        try:
+            view = height_map(frame, find_support(frame))
+        except SupportError:
+            return None
+        features = encode(view.rgb)
+        h, w = features.shape[:2]
+        cell = affinity.CELL
+        small = labels[:: view.step, :: view.step][cell // 2 :: cell, cell // 2 :: cell][:h, :w]
+        small = np.pad(small, ((0, h - small.shape[0]), (0, w - small.shape[1])))
+        maps = affinity.input_channels(geometry_channels(view, view.right)).astype(np.float16)
+        np.savez(cached, maps=maps, features=features.transpose(2, 0, 1).astype(np.float16), labels=small)
+    with np.load(cached) as stored:
+        return AffinityFrame(stored["maps"], stored["features"], stored["labels"])
 
 
 def random_example(frame: AffinityFrame, random: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Return maps, features and labels of a window about an object, with random colours, randomly mirrored."""
+    """Return maps, features and labels of a window, mostly about an object, with random colours, randomly mirrored."""
     h, w = frame.labels.shape
-    rows, cols = np.nonzero(frame.labels)
+    rows, cols = np.nonzero(frame.labels if random.random() > WITHOUT_OBJECT else np.ones_like(frame.labels))
     pick = random.integers(len(rows))
     y, x = (int(np.clip(at + random.integers(-16, 17) - SIDE // 2, 0, most - SIDE)) for at, most in
             ((rows[pick], h), (cols[pick], w)))  # fmt: skip
@@ -72,9 +92,9 @@ def random_example(frame: AffinityFrame, random: np.random.Generator) -> tuple[n
     labels = frame.labels[y : y + SIDE, x : x + SIDE]
     maps[COLOUR_MAPS] = maps[COLOUR_MAPS] * random.uniform(0.6, 1.3, (3, 1, 1)) + random.normal(0, 0.12, (3, 1, 1))
     hidden = random.random()
-    if hidden < 0.3:
+    if hidden < HIDDEN_FEATURES:
         features[:] = 0
-    if hidden < 0.12 or hidden > 0.92:
+    if hidden < HIDDEN_FEATURES / 3:
         maps[COLOUR_MAPS] = 0
     if random.random() < 0.5:
         maps, features, labels = maps[..., ::-1].copy(), features[..., ::-1].copy(), labels[..., ::-1].copy()
@@ -100,38 +120,65 @@ def affinity_loss(odds: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return total
 
 
-def train(frames: Sequence[AffinityFrame], minutes: float) -> AffinityNetwork:
-    """Train a network for so many minutes."""
-    torch.manual_seed(0)
-    random, network = np.random.default_rng(0), AffinityNetwork()
+def train(network: AffinityNetwork, frames: Sequence[AffinityFrame], steps: int, out: Path, rate: float = RATE) -> None:
+    """Train a network for so many steps at a learning rate; `out` names the checkpoint and the curve."""
+    checkpoint, curve = out.with_suffix(".pt"), []
     frames = [one for one in frames if np.count_nonzero(one.labels) > 60]
-    optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=1e-3)
-    started, steps, mean = time.monotonic(), 0, 0.0
-    while (spent := (time.monotonic() - started) / 60 / minutes) < 1:
+    network.to(memory_format=torch.channels_last)
+    optimiser = torch.optim.AdamW(network.parameters(), rate, weight_decay=1e-3)
+    first, mean = 0, 0.0
+    if checkpoint.exists():
+        stored = torch.load(checkpoint, weights_only=True)
+        network.load_state_dict(stored["network"])
+        optimiser.load_state_dict(stored["optimiser"])
+        first, mean, curve = stored["step"], stored["mean"], stored["curve"]
+    for step in range(first, steps):
+        random = np.random.default_rng([0, step])
         for group in optimiser.param_groups:
-            group["lr"] = RATE * min(1, (steps + 1) / 40) * max(0.01, 0.5 * (1 + np.cos(np.pi * spent)))
+            group["lr"] = rate * min(1.0, (step + 1) / 40) * max(0.01, 0.5 * (1 + math.cos(math.pi * step / steps)))
         drawn = [random_example(frames[int(random.integers(len(frames)))], random) for _ in range(BATCH)]
         maps, features, labels = (torch.from_numpy(np.stack(one)) for one in zip(*drawn, strict=True))
-        value = affinity_loss(network(maps, features), labels)
+        with torch.autocast("cpu", dtype=torch.bfloat16):  # half the time of float32 where the processor has it
+            odds = network(maps, features)
+        value = affinity_loss(odds.float(), labels)
         optimiser.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 2.0)
         optimiser.step()
-        steps, mean = steps + 1, 0.98 * mean + 0.02 * value.item()
-        if steps % 50 == 0:
-            print(f"{steps} steps, {100 * spent:.0f} %, loss {mean / (1 - 0.98**steps):.3f}", flush=True)
-    return network.eval()
+        mean = 0.98 * mean + 0.02 * value.item()
+        if (step + 1) % 50 == 0:
+            curve.append([step + 1, mean / (1 - 0.98 ** (step + 1))])
+            print(f"{step + 1} of {steps} steps, loss {curve[-1][1]:.3f}", flush=True)
+            out.with_suffix(".json").write_text(json.dumps(curve), encoding="utf-8")
+        if (step + 1) % CHECKPOINT_STEPS == 0 or step + 1 == steps:
+            torch.save({"network": network.state_dict(), "optimiser": optimiser.state_dict(), "step": step + 1,
+                        "mean": mean, "curve": curve}, checkpoint)  # fmt: skip
+
+
+def average(first: AffinityNetwork, second: AffinityNetwork, share: float) -> AffinityNetwork:
+    """Return a network with a share of the second's weights and the rest of the first's; neither is normalised."""
+    result, old, new = AffinityNetwork(normalised=False), first.state_dict(), second.state_dict()
+    result.load_state_dict({name: (1 - share) * old[name] + share * new[name] for name in old})
+    return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("minutes", type=float)
+    parser.add_argument("steps", type=int)
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--start", type=Path, help="exported weights to continue from")
+    parser.add_argument("--share", type=float, default=0.6, help="of the new weights, the rest being those of --start")
     arguments = parser.parse_args()
-    random = np.random.default_rng(0)
-    folders = sorted(path.parent for folder in arguments.folders for path in folder.glob("*/expected.json"))
-    train([load_affinity_frame(folder, random) for folder in folders], arguments.minutes).export(arguments.out)
+    torch.manual_seed(0)
+    folders = sorted({path.parents[1] for folder in arguments.folders for path in folder.glob("*/truth/masks.png")})
+    frames = [load_affinity_frame(folder, np.random.default_rng([1, i])) for i, folder in enumerate(folders)]
+    network = AffinityNetwork.from_onnx(arguments.start) if arguments.start else AffinityNetwork()
+    rate = FINE_RATE if arguments.start else RATE
+    train(network, [one for one in frames if one is not None], arguments.steps, arguments.out, rate)
+    if arguments.start:
+        network = average(AffinityNetwork.from_onnx(arguments.start), network, arguments.share)
+    network.export(arguments.out)
 
 
 if __name__ == "__main__":

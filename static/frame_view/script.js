@@ -1,6 +1,7 @@
 import { fill, h, tickBox } from "/static/studio/dom.js";
 import { cameraForm } from "/static/frame_view/camera.js";
 import { turbo } from "/static/frame_view/turbo.js";
+import { groundChoice } from "/static/frame_view/ground.js";
 import { t } from "/static/studio/texts.js";
 
 const metres = (z) => (z ? `${z.toFixed(3)} m` : t("no depth"));
@@ -10,6 +11,7 @@ export default function mount({ element, trigger }) {
   let frame = null,
     depth = null,
     showTable = true,
+    preview = null, // the ground whose choice the pointer is on
     lastPointer = null; // the last pointer position, so that depth is shown there as soon as it has loaded
   const colourCanvas = h("canvas", { "aria-label": t("Colour") }),
     depthCanvas = h("canvas", { "aria-label": t("Depth") }),
@@ -19,18 +21,20 @@ export default function mount({ element, trigger }) {
   const drawPicture = (pixel) => {
     const context = colourCanvas.getContext("2d");
     context.drawImage(image, 0, 0);
-    if (showTable && frame.table.length) {
-      context.beginPath();
-      for (const [x, y] of frame.table) context.lineTo(x, y); // the first one starts the path
-      context.closePath();
-      context.strokeStyle = "#fff";
-      context.lineWidth = frame.width / 160;
-      context.stroke();
-      context.strokeStyle = "#0072b2";
-      context.lineWidth = frame.width / 280;
-      context.stroke();
-    }
+    if (showTable && frame.table.length) drawOutline(context, frame.table, "#0072b2");
+    if (preview) drawOutline(context, preview.outline, "#d55e00");
     if (pixel) drawCross(context, pixel);
+  };
+  const drawOutline = (context, outline, colour) => {
+    context.beginPath();
+    for (const [x, y] of outline) context.lineTo(x, y); // the first one starts the path
+    context.closePath();
+    context.strokeStyle = "#fff";
+    context.lineWidth = frame.width / 160;
+    context.stroke();
+    context.strokeStyle = colour;
+    context.lineWidth = frame.width / 280;
+    context.stroke();
   };
   let depthPixels = null;
   const drawDepth = (pixel) => {
@@ -112,6 +116,7 @@ export default function mount({ element, trigger }) {
     const isNew = frame?.image !== value.image,
       open = !isNew && Boolean(view.querySelector(".camera")?.open);
     frame = value;
+    preview = null;
     fill(
       view,
       h(
@@ -140,6 +145,13 @@ export default function mount({ element, trigger }) {
         value.facts.map(([key, text]) => h("div", {}, h("span.key", {}, key), text)),
       ),
       value.notes.map((note) => h("p.warning", {}, note)),
+      groundChoice(value.grounds, {
+        onPreview: (ground) => {
+          preview = ground;
+          drawPicture();
+        },
+        onChoose: (pixel) => trigger("ground", { pixel }),
+      }),
       cameraForm(value, (numbers) => trigger("camera", numbers)),
     );
     view.querySelector(".camera").open = open;

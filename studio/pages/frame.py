@@ -6,6 +6,7 @@ from components.steps import FrameView, PointCloud
 from studio.pages.page_shell import Shell
 from studio.scene.camera_correction import correct_camera
 from studio.scene.frame_record import frame_record, point_cloud_address
+from studio.scene.ground_choice import choose_ground
 
 
 def build(shell: Shell) -> None:
@@ -13,5 +14,6 @@ def build(shell: Shell) -> None:
     gr.HTML('<h3 class="section">Point cloud in world axes, table at z = 0</h3>', padding=False)
     cloud = PointCloud()
     shell.on_message(view.camera, correct_camera)
+    shell.on_message(view.ground, choose_ground)
     shell.show(view, frame_record)
     shell.show(cloud, point_cloud_address)

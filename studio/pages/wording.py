@@ -78,6 +78,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
     return {
         "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
         "camera_pose": lambda: f"camera aligned by {data['source']}",
+        "ground": lambda: "ground chosen",
         "robot_base": lambda: "robot base placed",
         "found": lambda: f"all masks replaced: {len(data['masks'])} found",
         "mask": lambda: f"mask of {data['id']} drawn",

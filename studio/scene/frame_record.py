@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.frame import Frame
 from studio.objects import images
 from studio.scene.camera_correction import camera_record
+from studio.scene.ground_choice import ground_records
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
 from studio.texts import t, translated
@@ -58,6 +59,7 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
         "camera": camera,
         "plane": images.plane_in_camera(support) if support else None,
         "table": images.table_outline(frame, support) if support else [],
+        "grounds": ground_records(frame) if support else [],
         "facts": [
             ["from", frame.source or "a frame"],
             [

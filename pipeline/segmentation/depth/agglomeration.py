@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-
-from pipeline.segmentation.mask_operations import padded_window
+from scipy import ndimage
 
 MIN_PIXELS, MIN_RADIUS = 300, 4.0
 """At working size: area, and largest distance from the edge, below which a region is not an object."""
@@ -64,21 +63,31 @@ def _add(a: Affinity, b: Affinity) -> Affinity:
 
 def agglomerate(count: int, affinities: Sequence[PairAffinities], threshold: float) -> np.ndarray:
     """Merge neighbours with mean log odds of at least `threshold`; return the mapping to new labels, (count,)."""
+    return agglomerate_in_stages(count, affinities, (threshold,))[0]
+
+
+def agglomerate_in_stages(
+    count: int, affinities: Sequence[PairAffinities], thresholds: Sequence[float]
+) -> list[np.ndarray]:
+    """Return the mapping to new labels, (count,), after merging down to each of the falling `thresholds`."""
     mapping, graph = np.arange(count), _build_graph(count, affinities)
     heap = [_heap_entry(graph, a, b) for a in range(count) for b in graph[a] if a < b]
     heapq.heapify(heap)
-    while heap and -heap[0][0] >= threshold:
-        _, a, b, weight = heapq.heappop(heap)
-        if mapping[a] != a or mapping[b] != b or graph[a][b][1] != weight:  # an outdated entry
-            continue
-        if len(graph[a]) < len(graph[b]):
-            a, b = b, a
-        mapping[b] = a
-        for other in _absorb(graph, a, b):
-            heapq.heappush(heap, _heap_entry(graph, a, other))
-    while (mapping != mapping[mapping]).any():
-        mapping = mapping[mapping]
-    return mapping
+    stages = []
+    for threshold in thresholds:
+        while heap and -heap[0][0] >= threshold:
+            _, a, b, weight = heapq.heappop(heap)
+            if mapping[a] != a or mapping[b] != b or graph[a][b][1] != weight:  # an outdated entry
+                continue
+            if len(graph[a]) < len(graph[b]):
+                a, b = b, a
+            mapping[b] = a
+            for other in _absorb(graph, a, b):
+                heapq.heappush(heap, _heap_entry(graph, a, other))
+        while (mapping != mapping[mapping]).any():
+            mapping = mapping[mapping]
+        stages.append(mapping.copy())
+    return stages
 
 
 def _heap_entry(graph: AffinityGraph, a: int, b: int) -> tuple[float, int, int, float]:
@@ -100,27 +109,34 @@ def absorb_small_regions(mapping: np.ndarray, labels: np.ndarray, affinities: Se
 
     `mapping` (count,) maps the labels (h, w) to regions; returns the new mapping.
     """
-    mapping, isolated = mapping.copy(), set()
+    mapping = mapping.copy()
     mapping[0] = 0
+    regions = mapping[labels]
     graph = _build_graph(len(mapping), [pairs.relabel(mapping) for pairs in affinities])
-    while True:
-        sizes = np.bincount(mapping[labels].ravel(), minlength=len(mapping))
-        present = [region for region in np.flatnonzero(sizes) if region and region not in isolated]
-        small = [region for region in present if _is_small(mapping[labels] == region)]
-        if not small:
-            return mapping
-        smallest = int(min(small, key=lambda region: sizes[region]))
-        if graph[smallest]:
-            nearest = min(graph[smallest], key=lambda other: -graph[smallest][other][0] / graph[smallest][other][1])
-            mapping[mapping == smallest] = nearest
-            _absorb(graph, nearest, smallest)
-        else:
-            isolated.add(smallest)
+    windows = ndimage.find_objects(regions, len(mapping))
+    sizes = {region: size for region, size in enumerate(np.bincount(regions.ravel())) if region and size}
+    small = {region for region in sizes if _is_small(regions[windows[region - 1]] == region)}
+    while small:
+        smallest = min(small, key=lambda region: (sizes[region], region))
+        small.remove(smallest)
+        if not graph[smallest]:
+            continue
+        nearest = min(graph[smallest], key=lambda other: -graph[smallest][other][0] / graph[smallest][other][1])
+        mapping[mapping == smallest] = nearest
+        a, b = windows[smallest - 1], windows[nearest - 1]
+        regions[a][regions[a] == smallest] = nearest
+        joint = tuple(slice(min(i.start, j.start), max(i.stop, j.stop)) for i, j in zip(a, b, strict=True))
+        windows[nearest - 1] = joint
+        sizes[nearest] += sizes.pop(smallest)
+        small.discard(nearest)
+        if _is_small(regions[joint] == nearest):
+            small.add(nearest)
+        _absorb(graph, nearest, smallest)
+    return mapping
 
 
 def _is_small(mask: np.ndarray) -> bool:
     if np.count_nonzero(mask) < MIN_PIXELS:
         return True
-    window = padded_window(mask, 1)
-    distance = cv2.distanceTransform(np.pad(mask[window], 1).astype(np.uint8), cv2.DIST_L2, 5)
+    distance = cv2.distanceTransform(np.pad(mask, 1).astype(np.uint8), cv2.DIST_L2, 5)
     return bool(distance.max() < MIN_RADIUS)

@@ -8,7 +8,6 @@ import numpy as np
 
 from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.frame.flying_pixels import flying_pixels
-from pipeline.frame.frame import subsampling_step
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.geometry import transform
 from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, WORKING_WIDTH
@@ -64,7 +63,7 @@ class HeightMap:
 
 def height_map(frame: Frame, support: Support) -> HeightMap:
     """Return the frame at working size, in world axes."""
-    step = subsampling_step(frame, WORKING_WIDTH)
+    step = max(1, frame.depth.shape[1] // WORKING_WIDTH)
     k = frame.intrinsics
     depth = np.ascontiguousarray(frame.depth[::step, ::step])
     h, w = depth.shape

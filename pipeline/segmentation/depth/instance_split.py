@@ -12,14 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.segmentation.depth.affinity import label_affinities, mean_affinity
-from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_small_regions, agglomerate
+from pipeline.segmentation.depth.agglomeration import (
+    PairAffinities,
+    absorb_small_regions,
+    agglomerate,
+    agglomerate_in_stages,
+)
 from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.depth.object_proposals import join_fragments
 from pipeline.segmentation.depth.superpixels import find_boundaries, superpixels, surface_map
 from pipeline.segmentation.depth.vertical_merge import merge_vertically
 from pipeline.segmentation.mask_operations import padded_window
 
-OBJECT_THRESHOLD, PART_THRESHOLD, FINE_THRESHOLD = -1.8, 0.7, 2.5
+OBJECT_THRESHOLD, PART_THRESHOLD, FINE_THRESHOLD = -1.5, 0.7, 2.5
 """Mean log odds down to which superpixels merge: into objects, into parts that are likely one object, and, by the
 boundary classifier alone, into fine parts."""
 MIN_JOIN_AFFINITY = -1.0
@@ -54,9 +59,9 @@ def split_instances(view: HeightMap, mask: np.ndarray, cell_affinities: np.ndarr
     full_labels = np.zeros(mask.shape, np.int32)
     full_labels[window] = labels
     affinities = [local.scale(BOUNDARY_WEIGHT), label_affinities(full_labels, cell_affinities)]
-    objects, parts = (
-        _masks(absorb_small_regions(agglomerate(count, affinities, stop), labels, affinities)[labels], mask, window)
-        for stop in (OBJECT_THRESHOLD, PART_THRESHOLD)
+    parts, objects = (
+        _masks(absorb_small_regions(stage, labels, affinities)[labels], mask, window)
+        for stage in agglomerate_in_stages(count, affinities, (PART_THRESHOLD, OBJECT_THRESHOLD))
     )
     joined = join_fragments(view, objects, lambda a, b: mean_affinity(cell_affinities, a, b) > MIN_JOIN_AFFINITY)
     return InstanceParts(merge_vertically(view, joined) or [mask], parts, _masks(fine, mask, window))

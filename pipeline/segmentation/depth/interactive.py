@@ -70,12 +70,15 @@ class InteractiveSegmentation:
             raise SegmentationError("The first click must add (label 1); click the object first, then what is not it.")
         found = self._correction.object_at(x, y)
         if found is None:
-            return [self._region_without_object(x, y)]
-        part = self._correction.fine_part_at(x, y)
-        if part is not None and np.count_nonzero(part & found) > UNDIVIDED_SHARE * np.count_nonzero(found):
+            found = self._region_without_object(x, y)
+        elif self._is_undivided(found, self._correction.fine_part_at(x, y)):
             return self._distinct_readings(found, found)
         predicted, agrees = self._predict_mask(x, y, found)
         return self._distinct_readings(found if agrees else predicted, predicted if agrees else found)
+
+    def _is_undivided(self, found: np.ndarray, part: np.ndarray | None) -> bool:
+        """Return whether the fine part under a click covers most of the object (H, W) found there."""
+        return part is not None and bool(np.count_nonzero(part & found) > UNDIVIDED_SHARE * np.count_nonzero(found))
 
     def _distinct_readings(self, best: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
         """Return the best reading, then the other and the best with its neighbours, if they differ clearly."""

@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.frame import Frame, Support, find_support, register_depth
 from pipeline.segmentation.depth.affinity import objectness
 from pipeline.segmentation.depth.click_network import FrameNetworks
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
 from pipeline.segmentation.depth.grabcut import refine_mask, upsample_mask
 from pipeline.segmentation.depth.height_map import height_map
 from pipeline.segmentation.depth.instance_split import InstanceParts, split_instances
@@ -22,6 +23,8 @@ from pipeline.segmentation.segment import Prompt, Segment
 
 MIN_OBJECTNESS = 0.5
 """Mean probability of showing an object at or below which a mask is dropped: shadows, unevenness of the table."""
+MIN_PROPOSED_SHARE = 0.5
+"""Share of a mask that one proposal from depth covers, below which it must be plausible without."""
 UNCERTAIN_SCORE = 0.5
 """Score of a mask that may hold several objects."""
 
@@ -55,10 +58,12 @@ class DepthView:
 
     @computed_once
     def _parts(self) -> list[InstanceParts]:
-        return [
-            split_instances(self._height_map, mask, self._networks.affinities)
-            for mask in object_proposals(self._height_map)
-        ]
+        regions = merge_foreground(self._height_map, self._proposals, self._objectness)
+        return [split_instances(self._height_map, mask, self._networks.affinities) for mask in regions]
+
+    @computed_once
+    def _proposals(self) -> list[np.ndarray]:
+        return object_proposals(self._height_map)
 
     @computed_once
     def _networks(self) -> FrameNetworks:
@@ -87,6 +92,9 @@ class DepthView:
 
     def _is_present(self, mask: np.ndarray) -> bool:
         """Return whether a rough mask (h, w) shows an object and has enough depth to locate it."""
+        proposed = max((np.count_nonzero(mask & one) for one in self._proposals), default=0)
+        if proposed < MIN_PROPOSED_SHARE * np.count_nonzero(mask):
+            return is_plausible(self._height_map, mask, self._objectness)
         measured = bool(np.count_nonzero(mask & self._height_map.known) >= MIN_PIXELS)
         return measured and float(self._objectness[mask].mean()) > MIN_OBJECTNESS
 

@@ -1,0 +1,37 @@
+"""The choice of the surface that carries the objects, where several are likely."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.frame import Frame, FrameError, likely_grounds
+from studio.sessions.session import Session
+
+
+def ground_records(frame: Frame) -> list[dict[str, Any]]:
+    """Return [{outline: [[x, y]], pixel: [x, y], share}] of the surfaces that may carry the objects, current one first.
+
+    `share` is the probability as a percentage.
+    """
+    return [
+        {"outline": one.outline.tolist(), "pixel": list(one.pixel), "share": f"{one.probability:.0%}"}
+        for one in likely_grounds(frame)
+    ]
+
+
+def choose_ground(session: Session, message: Mapping[str, Any]) -> None:
+    """Record the ground at a person's {pixel: [x, y]}; everything measured is measured again. Raises FrameError."""
+    session.decisions.record("ground", pixel=parse_pixel(message, session.project.frame))
+    if session.project.segments() is None:
+        session.prepare()
+
+
+def parse_pixel(message: Mapping[str, Any], frame: Frame) -> list[int]:
+    """Read a pixel [x, y] of this frame. Raises FrameError if it lies outside."""
+    try:
+        x, y = (int(value) for value in message["pixel"])
+    except (KeyError, TypeError, ValueError):
+        raise FrameError("A ground needs a pixel: two whole numbers, x and y.") from None
+    h, w = frame.depth.shape
+    if not (0 <= x < w and 0 <= y < h):
+        raise FrameError(f"The pixel {x}, {y} lies outside the picture of {w} x {h} pixels; choose one inside.")
+    return [x, y]

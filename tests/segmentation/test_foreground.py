@@ -1,0 +1,72 @@
+"""What the network finds beyond the proposals from depth: flat things are added, patterns of the ground are not."""
+
+import numpy as np
+import pytest
+
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
+from pipeline.segmentation.depth.height_map import HeightMap
+
+H, W, METRES_PER_PIXEL = 120, 160, 0.005
+
+
+def seen_from_above(rgb: np.ndarray, height: np.ndarray | None = None) -> HeightMap:
+    """Return a table seen from 0.8 m above, with colours (H, W, 3) and heights (H, W) in metres."""
+    z = np.zeros((H, W), np.float32) if height is None else height.astype(np.float32)
+    rows, cols = np.indices((H, W), dtype=np.float32)
+    points = np.dstack([cols * METRES_PER_PIXEL, rows * METRES_PER_PIXEL, z])
+    corners = np.array([[0, 0], [W, 0], [W, H], [0, H]]) * METRES_PER_PIXEL
+    return HeightMap(rgb, points, 0.8 - z, 1, 200.0, corners, rgb, np.array([1.0, 0, 0]))
+
+
+def plain(colour: tuple[int, ...] = (200, 200, 200)) -> np.ndarray:
+    return np.broadcast_to(np.array(colour, np.uint8), (H, W, 3)).copy()
+
+
+def square(top: int, left: int, side: int) -> np.ndarray:
+    mask = np.zeros((H, W), bool)
+    mask[top : top + side, left : left + side] = True
+    return mask
+
+
+DISC = square(40, 60, 24)
+
+
+def test_a_flat_sheet_of_another_colour_is_added_and_plausible():
+    rgb = plain()
+    rgb[DISC] = (20, 120, 40)
+    view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
+    (region,) = merge_foreground(view, [], probability)
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+    assert is_plausible(view, region, probability)
+
+
+def test_a_square_of_a_chequered_ground_is_not_an_object_however_probable():
+    rgb, (rows, cols) = plain(), np.indices((H, W))
+    rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
+    assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
+
+
+def test_proposals_that_the_network_adds_nothing_to_stay_as_they_are():
+    view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
+    for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
+        assert merge_foreground(view, [DISC], probability) == [DISC]
+
+
+def test_a_proposal_of_a_part_is_extended_by_the_rest():
+    half = DISC & (np.indices((H, W))[1] < 72)
+    (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+
+
+@pytest.mark.parametrize("what", ["improbable", "too wide", "a wall"])
+def test_what_is_no_object_is_not_plausible(what):
+    rgb, height, mask, probability = plain(), np.zeros((H, W)), DISC, np.full((H, W), 0.95)
+    if what == "improbable":
+        probability[:] = 0.6
+    elif what == "too wide":
+        mask = np.zeros((H, W), bool)
+        mask[40:60, 2:-2] = True
+    else:
+        height[DISC], height[30:40, 60:84] = 0.4, 0.7
+    rgb[mask] = (20, 120, 40)
+    assert not is_plausible(seen_from_above(rgb, height), mask, probability)
