@@ -82,7 +82,7 @@ def _place(goal: Goal) -> Row:
 def _push(goal: Goal) -> Row:
     a, to = goal.carried[0], to_json(goal)
     reward = [
-        _term("behind", 1.0, goal=to), _term("approach", 1.5, goal=to), _term("goal_distance", 1.5, goal=to),
+        _term("hand_distance", 0.3, a=a), _term("approach", 1.0, goal=to), _term("goal_distance", 1.0, goal=to),
     ]  # fmt: skip
     return _row(f"push_{a}", f"Push {a}: {goal.name}.", goal, reward)
 

@@ -262,7 +262,7 @@ export default function mount({ element, server }) {
         "ablation",
         t("Ablation"),
         false,
-        { kind: "ablation" },
+        { kind: "ablation", steps: 40000 },
         {
           title: t(
             "Learns the task with and without subtasks, shaping and demonstrations, with three seeds. Takes long.",

@@ -47,6 +47,10 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "--demonstrations", type=_positive, default=0, metavar="N", help="clone N demonstrations of the oracle first"
     )
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
+    command.add_argument(
+        "--ablation", action="store_true",
+        help="learn the task with and without subtasks, shaping and demonstrations, with three seeds; table on stdout",
+    )  # fmt: skip
     command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
     command.add_argument("--json", action="store_true", help="also print progress as JSON lines on stdout")
     add_model(command)
@@ -72,6 +76,9 @@ def learn(arguments: argparse.Namespace) -> int:
     services = announce_sending(open_services(settings))
     with contextlib.closing(services.sandbox):
         learner = open_learner(project, services, lambda line: print(line, file=sys.stderr))
+        if arguments.ablation:
+            _ablate(learner, arguments)
+            return DONE
         if not arguments.evaluate:
             _train(learner, arguments)
         _evaluate(learner, arguments)
@@ -107,6 +114,19 @@ def _tell(arguments: argparse.Namespace, progress: dict) -> None:
     """Print progress for the program that started the command, such as the Learn page."""
     if arguments.json:
         print(json.dumps(progress), flush=True)
+
+
+def _ablate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
+    """Learn every variant of the ablation and print its table; a stopped one goes on where it was."""
+    from pipeline.learning.ablation import AblationOptions, ablate
+    from pipeline.store import read_json
+
+    options = AblationOptions(steps=arguments.steps, layouts=arguments.layouts)
+    folder = learner.report_file.parent
+    for line in ablate(folder.parent, learner.layouts, learner.subtasks, options):
+        print(line, file=sys.stderr, flush=True)
+    if not arguments.json:
+        print(json.dumps(read_json(folder / "ablation.json"), indent=1))
 
 
 def _evaluate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:

@@ -54,7 +54,9 @@ def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | N
         whole = _subtask_record(whole_task(subtasks, goals), whole_folder, report.get("whole") or {}, None, words)
         record["subtasks"].append(whole | {"title": t("Whole task, one policy"), "can_edit": False})
     record |= {"chain": report.get("chain"), "whole": report.get("whole")}
-    record["ablation"] = _read(folder / FOLDER / "ablation.json")
+    if isinstance(ablation := _read(folder / FOLDER / "ablation.json"), dict):
+        rows = [row | {"title": translated(str(row["title"]))} for row in ablation.get("rows", ())]
+        record["ablation"] = {"rows": rows}
     return record
 
 

@@ -124,6 +124,11 @@ def _evaluate(session: Session, learning: Learning, request: dict) -> dict:
     return _start(session, learning, "evaluate", ["--evaluate", "--layouts", str(layouts)], "", 0, request)
 
 
+def _ablation(session: Session, learning: Learning, request: dict) -> dict:
+    steps = _number(request.get("steps"), STEPS, 1024, MOST_STEPS)
+    return _start(session, learning, "ablation", ["--ablation", "--steps", str(steps)], "", 0, request)
+
+
 def _start(
     session: Session, learning: Learning, kind: JobKind, options: list[str], name: str, steps: int, request: dict
 ) -> dict:
@@ -234,8 +239,8 @@ def _number(value: Any, default: int, low: int, high: int) -> int:
 
 
 HANDLERS = {
-    "status": _status, "train": _train, "evaluate": _evaluate, "stop": _stop, "edit": _edit, "fix": _fix,
-    "episodes": _episodes, "play": _play,
+    "status": _status, "train": _train, "evaluate": _evaluate, "ablation": _ablation, "stop": _stop, "edit": _edit,
+    "fix": _fix, "episodes": _episodes, "play": _play,
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "episodes", "play"), Role.LOOK)
 """Requests that change nothing; the others need Role.WORK."""

@@ -44,7 +44,7 @@ def sample(name: str) -> Path:
 
 TASKS = {
     "push": Bench(sample("blocks"), "Push the red cube into the zone on the left."),
-    "onto": Bench(sample("stack"), "Put the red cube onto the blue block."),
+    "onto": Bench(sample("blocks"), "Put the red cube onto the yellow block."),
     "drawer": Bench(None, "Open the upper drawer of the cabinet."),
     "bin": Bench(sample("stack"), "Put the red cube into the white bin."),
     "bowl": Bench(sample("kitchen"), "Put the orange into the teal bowl."),

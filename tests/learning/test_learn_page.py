@@ -11,6 +11,7 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 from planted_policies import Scripted, expert, hover, stand_still, wander
 
+from pipeline.learning import ablation, chain, evaluation, training
 from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import play
@@ -124,3 +125,25 @@ def test_what_was_learned_for_one_task_comes_back_with_it(tmp_path):
     keep_apart(tmp_path, other)
     assert (tmp_path / "learning" / "policy").read_text() == "pick"
     assert json.loads((tmp_path / "learning" / "task.json").read_text())["instruction"] == "Pick it."
+
+
+@pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
+def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(training, "ROLLOUT", 4)
+    monkeypatch.setattr(training, "SEGMENT", 1)
+    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
+    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
+    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
+    chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
+    monkeypatch.setattr(ablation, "VARIANTS", chosen)
+    options = ablation.AblationOptions(steps=32, seeds=1, layouts=2)
+    lines = list(ablation.ablate(tmp_path, bowl_task, bowl_subtasks[:1], options))
+    assert [line.partition(",")[0] for line in lines] == ["Subtasks", "Whole task"]
+    found = json.loads((tmp_path / "learning" / "ablation.json").read_text())
+    assert [row["variant"] for row in found["rows"]] == list(chosen)
+    for row in found["rows"]:
+        assert row["low"] <= row["success"] <= row["high"] and row["layouts"] == 2 and row["steps"] == 32
+    monkeypatch.setattr(ablation, "_measure", None)  # nothing is learned again
+    assert list(ablation.ablate(tmp_path, bowl_task, bowl_subtasks[:1], options)) == lines
