@@ -11,7 +11,7 @@ from pipeline.learning.policy import Policy
 from pipeline.learning.rollouts import rollout_of, write_rollouts
 from pipeline.learning.shortcuts import find_shortcut
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import WHOLE, Subtask
+from pipeline.learning.subtask import WHOLE, Subtask, to_row
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.simulation.rollout import SOLVED
 from pipeline.store import write_json
@@ -146,6 +146,6 @@ def _write_evaluation(learner: TaskLearner, subtask: Subtask, episodes: Sequence
     ]
     steps = sum(one.steps for one in episodes) / max(len(episodes), 1)
     more = {"processor": round(folder.training().processor, 1), "mean_steps": round(steps, 1), "failed": failed}
-    more["shortcut_found"] = asdict(found) if found else None
+    more |= {"shortcut_found": asdict(found) if found else None, "reward": to_row(subtask)["reward"]}
     write_rollouts(folder.evaluation_rollouts, rollouts)
     write_json(folder.evaluation, row | more)

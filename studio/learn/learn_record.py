@@ -11,7 +11,7 @@ from pipeline.learning.edits import possible_goals, possible_terms
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
 from pipeline.learning.rollouts import read_rollouts
-from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, whole_task
+from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
 from pipeline.learning.terms.term import term_from_json
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.simulation.recipe import from_json
@@ -78,6 +78,8 @@ def _subtask_record(
     curve = read_curve(folder.curve)
     trained = folder.training()
     evaluation = _read(folder.evaluation) or {}
+    if "reward" in evaluation and evaluation["reward"] != to_row(subtask)["reward"]:
+        evaluation = {}  # of a policy that was rewarded otherwise
     success, layouts_played = measured.get("success"), measured.get("layouts")
     objects, zones = (layouts.base.objects, list(layouts.base.zones)) if layouts else ({}, [])
     task_goals = [goal for _, goals in layouts.base.stages for goal in goals] if layouts else []
