@@ -31,7 +31,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--worth", type=int, default=0, metavar="STEPS",
         help="let a learner try each task for so many steps a subtask, and keep what it solves in 20 to 80 %% of "
-        "layouts (default 0: not measured; 8000 take about a minute a task)",
+        "layouts (default 0: not measured; 8000 take about a minute a subtask)",
     )  # fmt: skip
     add_library(command)
     add_model(command)
