@@ -1,8 +1,8 @@
 """`python -m tests.bench.matching_sources --library DIR ... [--frames DIR --truth FILE]`: matching over sources.
 
 Collects the questions of matching_tables.py (rendered tables of each library under six lights, cameras and depth
-sensors, and real frames), or reads those that an earlier run wrote into --questions FILE. Prints accuracy by source, and
-the calibration of the confidence with weights that were fitted without the source it is measured on: expected
+sensors, and real frames), or reads those that an earlier run wrote into --questions FILE. Prints accuracy by source
+and the calibration of the confidence with weights that were fitted without the source it is measured on: expected
 calibration error (Guo et al. 2017, 10 bins) with bootstrap intervals by source. --picture draws the reliability plot.
 """
 
