@@ -148,7 +148,7 @@ export default function mount({ element, trigger }) {
       groundChoice(value.grounds, {
         onPreview: (ground) => {
           preview = ground;
-          drawPicture();
+          if (frame) drawPicture(); // the pointer also leaves when another project replaces the choice
         },
         onChoose: (pixel) => trigger("ground", { pixel }),
       }),
