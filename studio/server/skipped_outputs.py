@@ -23,7 +23,8 @@ class SkippingBlocks(gr.Blocks):
     async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
         """Return what is sent for each output of an event."""
         outputs = block_fn.outputs
-        if len(outputs) < 2 or not isinstance(predictions, (list, tuple)) or len(predictions) != len(outputs):
+        fits = isinstance(predictions, (list, tuple)) and 1 < len(outputs) == len(predictions)
+        if not fits:
             return await super().postprocess_data(block_fn, predictions, state)
         changed = [index for index, value in enumerate(predictions) if not _is_skipped(value)]
         sent: list[Any] = [None if output.stateful else dict(SKIPPED) for output in outputs]
