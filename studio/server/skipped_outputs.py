@@ -25,7 +25,7 @@ class SkippingBlocks(gr.Blocks):
         outputs = block_fn.outputs
         fits = isinstance(predictions, (list, tuple)) and 1 < len(outputs) == len(predictions)
         if not fits:
-            return await super().postprocess_data(block_fn, predictions, state)
+            return await super().postprocess_data(block_fn, predictions, state)  # type: ignore[arg-type]
         changed = [index for index, value in enumerate(predictions) if not _is_skipped(value)]
         sent: list[Any] = [None if output.stateful else dict(SKIPPED) for output in outputs]
         if not changed:
