@@ -20,6 +20,7 @@ from app_page import (
     open_tab,
     rows,
     screenshot,
+    undo_button,
     wait_until_idle,
 )
 from PIL import Image
@@ -111,6 +112,7 @@ def test_brush_and_eraser_change_pixels_and_undo_goes_stroke_by_stroke(editor: O
     canvas(page).press("z")
     action(page, "accept").click()
     expect(hint(page)).to_contain_text("accepted by you")
+    expect(undo_button(page)).to_be_enabled()  # the page shows an accepted mask before it is saved
     wait_until_idle(page)
     painted = editor.masks[id]
     assert not painted[round(y), round(x)] and painted[round(y), round(left - 6)]
