@@ -91,7 +91,7 @@ def rendered_objects(
     """Yield the objects of one rendered table; odd seeds are segmented by the studio, even ones have ragged masks."""
     rng = np.random.default_rng(seed)
     assets = _draw(rng, drawn, foreign)
-    perturbation = CameraPerturbation(**(vars(CONDITIONS[condition]) | {"hue_share": HUE_SHARE}))
+    perturbation = replace(CONDITIONS[condition], hue_share=HUE_SHARE)
     table = render_table(assets, rng, perturbation=perturbation)
     observation = Observation(table.frame, find_support(table.frame))
     segments = DepthSegmenter().open(table.frame).automatic() if seed % 2 else table.segments
@@ -160,9 +160,12 @@ def real_objects(frames: Path, truth: Path) -> Iterator[tuple[str, LabelledObjec
             found = _overlapping(segments, described, numbers == int(label["id"]))
             if found is not None:
                 segment, iou = found
-                answers = (frozenset(label.get(key, ())) for key in ("exact", "category", "either"))
+                exact, category, either = (frozenset(label.get(key, ())) for key in ("exact", "category", "either"))
                 query = Query(observation, segment, described[segment.id])
-                yield folder.name.split("_")[0], LabelledObject(query, f"{folder.name}/{label['name']}", *answers, iou)
+                yield (
+                    folder.name.split("_")[0],
+                    LabelledObject(query, f"{folder.name}/{label['name']}", exact, category, either, iou),
+                )
 
 
 def _overlapping(
@@ -204,8 +207,8 @@ def questions(source: str, one: LabelledObject, indexed: IndexedLibrary) -> Iter
                 "up": int(features.up[scored.view]), "score": scored.score, **scored.terms,
                 "extents": features.descriptors.extents[scored.view].tolist(),
             })  # fmt: skip
-        answers = (tuple(sorted(ids - excluded)) for ids in (one.exact, one.category, one.either))
-        yield MatchQuestion(source, one.name, variant, *answers, tuple(rows), about)
+        exact, category, either = (tuple(sorted(ids - excluded)) for ids in (one.exact, one.category, one.either))
+        yield MatchQuestion(source, one.name, variant, exact, category, either, tuple(rows), about)
 
 
 def collect(

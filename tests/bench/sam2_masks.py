@@ -87,10 +87,10 @@ def clean(labelled: LabelledFrame, seed: int) -> CleanedFrame:
     found = score([segment.mask for segment in segments], truth, labelled.complete)
     possible = score([mask for mask, _ in drawn], truth, False)
     kinds = [kind(segment.mask, truth) for segment in segments]
-    counts = {name: kinds.count(name) for name in ("object", "part", "union")}
+    right, parts, unions = (kinds.count(name) for name in ("object", "part", "union"))
     ground = kinds.count("ground") if labelled.complete else 0
     return CleanedFrame(
-        labelled, drawn, segments, tuple(found.iou), tuple(possible.iou), *counts.values(), ground, seconds
+        labelled, drawn, segments, tuple(found.iou), tuple(possible.iou), right, parts, unions, ground, seconds
     )
 
 
@@ -144,7 +144,7 @@ def sheet(cleaned: list[CleanedFrame], columns: int = 4, width: int = 400, heigh
     for one in cleaned:
         picture = one.labelled.frame.rgb.copy()
         for number, segment in enumerate(one.segments):
-            hue = np.uint8([[[(number * 37) % 180, 230, 255]]])
+            hue = np.array([[[(number * 37) % 180, 230, 255]]], np.uint8)
             picture[segment.mask] = 0.45 * picture[segment.mask] + 0.55 * cv2.cvtColor(hue, cv2.COLOR_HSV2RGB)[0, 0]
         for mask in one.labelled.truth.values():
             outline, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
