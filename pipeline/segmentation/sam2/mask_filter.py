@@ -198,7 +198,9 @@ def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bo
 
 def fill_prints(masks: ScoredMasks) -> ScoredMasks:
     """Fill the holes of masks that no other mask covers: SAM 2 leaves out labels and reflections."""
-    every = np.logical_or.reduce([mask for mask, _ in masks]) if masks else None
+    if not masks:
+        return []
+    every = np.logical_or.reduce([mask for mask, _ in masks])
     return [(mask | (fill_holes(mask) & ~every), score) for mask, score in masks]
 
 
