@@ -26,7 +26,7 @@ FLOATING_HEIGHT = 0.12
 MAX_SUPPORT_GAP = 0.05
 """Metres from an object's lower edge to the object below it."""
 MIN_OBJECT_PROBABILITY = 0.15
-"""Probability below which a mask is dropped: losing an object costs about six times as much as deleting a mask."""
+"""Probability below which a mask is dropped. Chosen on seven development sources (docs/results/sam2.md)."""
 MIN_PART, MAX_PART = 0.08, 0.92
 """Share of a mask that a part covers whose border with the rest is looked at."""
 LEVEL_RANGE = 0.012
