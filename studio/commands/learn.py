@@ -102,15 +102,15 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
                     f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
                 )
             elif step.success is None:
-                _tell(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
+                _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
                 continue
             else:
                 line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
-                _tell(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
+                _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
             print(line, file=sys.stderr, flush=True)
 
 
-def _tell(arguments: argparse.Namespace, progress: dict) -> None:
+def _send_progress(arguments: argparse.Namespace, progress: dict) -> None:
     """Print progress for the program that started the command, such as the Learn page."""
     if arguments.json:
         print(json.dumps(progress), flush=True)

@@ -1,0 +1,49 @@
+"""The Learn page: a task split into subtasks, a training that is stopped, and an edit of a reward that is undone."""
+
+import re
+
+import pytest
+from app_page import LONG, OpenProject, open_tab, screenshot, stop_work
+from playwright.sync_api import Locator, expect
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+SCENE = "stack"
+TASK = "put the green_cylinder on the left"
+
+
+@pytest.fixture
+def learn(project: OpenProject) -> Locator:
+    """The Learn page of a project with a program, after its task was split into subtasks."""
+    page = project.page
+    open_tab(page, "Task")
+    page.locator("#task-text textarea, #task-text input").fill(TASK)
+    page.locator("#generate").click()
+    expect(page.locator(".round-timeline [data-round='0']")).to_contain_text("✓", timeout=LONG)
+    stop_work(page)
+    page.locator(".learn-button").click()
+    expect(page.locator(".learn [data-subtask]").first).to_be_visible(timeout=LONG)
+    return page.locator(".learn")
+
+
+def test_a_training_is_started_and_stopped_and_an_edit_of_the_reward_is_undone(learn: Locator, project: OpenProject):
+    names = [one.get_attribute("data-subtask") for one in learn.locator("[data-subtask]").all()]
+    assert len(names) >= 2 and str(names[0]).startswith("reach")
+    expect(learn.locator("[data-subtask]").first).to_contain_text("not learned")
+    learn.get_by_role("button", name="Train this subtask").click()
+    stop = learn.get_by_role("button", name="■ Stop")
+    expect(stop).to_be_visible()
+    expect(learn.locator(".progress-text")).to_contain_text(re.compile(r"of at most 80,000 steps"), timeout=LONG)
+    screenshot(project.page, "learn_training")
+    stop.click()
+    expect(learn).to_contain_text("Stopped; what was learned is kept.", timeout=LONG)
+
+    weight = learn.locator("input.weight").first
+    before = weight.input_value()
+    weight.fill("0.25")
+    weight.press("Enter")
+    expect(weight).to_have_value("0.25")
+    assert project.kinds[-1] == "subtasks"
+    screenshot(project.page, "learn_edited")
+    project.page.locator(".top-bar").get_by_role("button", name=re.compile("Undo")).click()
+    expect(weight).to_have_value(before)
