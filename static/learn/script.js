@@ -85,6 +85,7 @@ export default function mount({ element, server }) {
     ablationBox = h("section.ablation", { hidden: true }, h("h3", {}, t("What each part was worth")), ablation.element),
     curveEmpty = h("p.muted.empty"),
     episodeList = h("div.episodes"),
+    episodeBox = h("section", { hidden: true }, h("h3", {}, t("Episodes")), episodeList),
     caption = h("figcaption"),
     frame = h("iframe", { title: t("The policy in the twin") }),
     viewer = h("figure.pane", { hidden: true }, caption, frame, terms.element),
@@ -343,6 +344,7 @@ export default function mount({ element, server }) {
         .reverse()
         .map((steps) => [steps, t("After {steps} steps", { steps: steps.toLocaleString() })]),
     ];
+    episodeBox.hidden = !options.length;
     fill(
       episodeList,
       options.length > 0 &&
@@ -407,8 +409,7 @@ export default function mount({ element, server }) {
         h("h3", {}, t("Training")),
         curveEmpty,
         curves.element,
-        h("h3", {}, t("Episodes")),
-        episodeList,
+        episodeBox,
         viewer,
         ablationBox,
       ),
