@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from app_page import LONG, OpenProject, open_tab, screenshot, stop_work
+from app_page import LONG, OpenProject, open_tab, screenshot, stop_work, undo_button
+from axe import findings
 from playwright.sync_api import Locator, expect
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
@@ -43,7 +44,11 @@ def test_a_training_is_started_and_stopped_and_an_edit_of_the_reward_is_undone(l
     weight.fill("0.25")
     weight.press("Enter")
     expect(weight).to_have_value("0.25")
+    expect(undo_button(project.page)).to_have_attribute("title", re.compile("subtask edited"))
     assert project.kinds[-1] == "subtasks"
     screenshot(project.page, "learn_edited")
-    project.page.locator(".top-bar").get_by_role("button", name=re.compile("Undo")).click()
+    for theme in ("dark", "light"):
+        project.page.emulate_media(color_scheme=theme)
+        assert not findings(project.page), theme
+    undo_button(project.page).click()
     expect(weight).to_have_value(before)
