@@ -61,11 +61,19 @@ def test_a_single_box_is_one_segment(stacked):
     assert sum(np.count_nonzero(segment.mask & truth["green"]) > 100 for segment in view.automatic()) == 1
 
 
-@pytest.mark.xfail(reason="the network that proposes flat objects merges two plain boxes: docs/results/masks.md")
 def test_two_boxes_stacked_are_two_segments(stacked):
     view, truth = stacked
     for name in ("red", "blue"):
         assert max(iou(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
+
+
+def test_two_boxes_stacked_are_two_segments_in_other_colours():
+    random = np.random.default_rng(4)
+    boxes = {name: (middle, half, tuple(random.integers(30, 220, 3))) for name, (middle, half, _) in BOXES.items()}
+    frame, truth = render_boxes(boxes, random)
+    segments = DepthSegmenter().open(frame).automatic()
+    for name in ("red", "blue"):
+        assert max(iou(segment.mask, truth[name]) for segment in segments) > 0.8
 
 
 def test_a_mask_of_both_boxes_is_split_into_the_two(stacked):
