@@ -81,7 +81,7 @@ def apply_review(board: Board, message: Mapping[str, Any]) -> None:
         raise RequestError(f"That text is too long; {MAX_REASON} characters are the most.")
     data: dict[str, Any] = {"verdict": verdict, "reason": reason, "person": current_user.get()}
     data = {key: value for key, value in data.items() if value}
-    data |= {"seconds": round(_number(message.get("seconds"), MAX_SECONDS), 1)}
+    data |= {"seconds": round(_number(message.get("seconds"), MAX_SECONDS), 3)}
     data |= {key: int(_number(message.get(key), 1e6)) for key in ("pointer_presses", "key_presses")}
     if id is not None:
         if type(id) is not int or all(segment.id != id for segment in session.project.segments() or ()):
