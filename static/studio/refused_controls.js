@@ -9,7 +9,7 @@ const listeners = new Set();
 // Whether the server would refuse what has that name; for what a page sends by itself.
 export const isRefused = (name) => names.has(name);
 
-// Calls back when other things are refused than before.
+// Calls back when the set of refused controls changes.
 export const onRefusals = (element, callback) => listen(listeners, element, callback);
 
 function disable(element, isRefused) {

@@ -62,7 +62,7 @@ def judged(folders: Sequence[Path], sandbox: Sandbox, planted, most: int) -> Ite
 
 
 def kept_again(folder: Path, sandbox: Sandbox, count: int) -> Iterator[tuple[str, bool]]:
-    """Yield the project and whether each kept task is solved in half of 8 layouts that nobody has seen."""
+    """Yield the project and whether each kept task is solved in half of 8 unseen layouts."""
     project = Project.open(folder)
     facts = SceneFacts({}, {}, doubtful_objects(project, kit.Scene.load(folder)))
     with tempfile.TemporaryDirectory() as out:
