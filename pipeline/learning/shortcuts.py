@@ -1,4 +1,4 @@
-"""Reward shortcuts: policies that are paid without doing the task, each reported in one sentence with a change that ends them.
+"""Reward shortcuts: policies that are paid without doing the task, each reported with a change that ends it.
 
 Three kinds are looked for, in the episodes of an evaluation. A policy that stops with a term nearly paid in full while
 the goal does not move, or that stops because moving costs more than it earns; one that meets the goal and does not let

@@ -83,7 +83,9 @@ def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
         return [_tried(row) for row in rows if row["run"] == chosen]
     except (OSError, ValueError, KeyError, TypeError, StudioError) as error:
         reason = " ".join(str(error).split())[:100]
-        raise TaskGenerationError(f"{path} cannot be read ({reason}); remove it to generate tasks from the beginning") from None
+        raise TaskGenerationError(
+            f"{path} cannot be read ({reason}); remove it to generate tasks from the beginning"
+        ) from None
 
 
 def _parsed(line: str, is_last: bool) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measu
     path.write_text(lines + '{"schema": 1, "ru')
     assert len(read_tried(inputs.project_dir)) == 2
     path.write_text("nonsense\n" + lines)
-    with pytest.raises(TaskGenerationError, match="remove it to generate tasks anew"):
+    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
         read_tried(inputs.project_dir)
 
 
