@@ -1,4 +1,4 @@
-"""Planted shortcuts are found and told with a change; sound policies are left alone. Bars: 11 of 12, and none."""
+"""Every planted shortcut is reported with a change that ends it; no sound policy is reported."""
 
 import pytest
 from planted_policies import SHORTCUTS, SHORTCUTS_ASIDE, SOUND, SOUND_ASIDE

@@ -80,7 +80,7 @@ def generate_masks(
 
 
 def without_duplicates(masks: ScoredMasks, threshold: float) -> ScoredMasks:
-    """Return the masks, best first, without those of which a better one has nearly the same box and the same pixels."""
+    """Return the masks, best first. A mask that nearly equals a better one, in box and pixels, is left out."""
     kept: list[tuple[np.ndarray, float, PixelBox]] = []
     for mask, score in sorted(masks, key=lambda entry: -entry[1]):
         box = bounding_box(mask)

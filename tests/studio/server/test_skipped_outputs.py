@@ -1,4 +1,4 @@
-"""Outputs that an event leaves as they are: sent as Gradio would send them, without making components anew."""
+"""Outputs that an event leaves as they are: sent as Gradio sends them, but no component is made for them."""
 
 import asyncio
 from typing import Any
@@ -50,7 +50,12 @@ def test_what_is_sent_is_what_gradio_sends(event: int, predictions: Any):
     assert sent(SkippingBlocks, event, predictions) == sent(gr.Blocks, event, predictions), NEEDED
 
 
-def test_no_component_is_made_for_an_output_that_stays(monkeypatch: pytest.MonkeyPatch):
-    blocks = page(SkippingBlocks)
-    monkeypatch.setattr(RoundTimeline, "__init__", lambda *_, **__: pytest.fail("made anew"))
+@pytest.mark.parametrize(("kind", "is_made"), [(SkippingBlocks, False), (gr.Blocks, True)])
+def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(
+    kind: type[gr.Blocks], is_made: bool, monkeypatch: pytest.MonkeyPatch
+):
+    blocks, made = page(kind), []
+    make = RoundTimeline.__init__
+    monkeypatch.setattr(RoundTimeline, "__init__", lambda self, *a, **k: (made.append(self), make(self, *a, **k))[1])
     asyncio.run(blocks.postprocess_data(blocks.fns[0], [gr.skip()] * 4, SessionState(blocks)))
+    assert bool(made) == is_made
