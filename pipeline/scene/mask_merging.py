@@ -17,13 +17,15 @@ from pipeline.description import Description
 from pipeline.matching import Match
 from pipeline.scene import registration
 from pipeline.scene.observed_object import ObservedObject, match_score, observe
-from pipeline.scene.pose_search import search_pose
+from pipeline.scene.pose_search import fit_own_size, search_pose
 from pipeline.segmentation import Segment
 
 MAX_GAP_M = 0.05
 """Largest distance between the points of two parts: the depth between them may be missing."""
 MAX_COST_M = 0.003
 """Largest cost at which the asset fits each part."""
+HOPELESS_COST_M = 2 * MAX_COST_M
+"""Cost of the asset in its own size beyond which no scale within MAX_SCALE_ERROR is searched."""
 MAX_SCALE_ERROR = 0.03
 """Largest deviation from the asset's own size, which another object would not have by chance."""
 MIN_SCORE = 0.75
@@ -97,8 +99,10 @@ def _try_merge(
     description, match = recognise(segment)
     if match.asset_id is None or match_score(match) < MIN_SCORE:
         return None
-    asset = library[match.asset_id]
-    fit = search_pose(observe(observation, segment, description, match), asset, match.scale, (), cache)
+    asset, merged = library[match.asset_id], observe(observation, segment, description, match)
+    if fit_own_size(merged, asset, cache).cost > HOPELESS_COST_M:
+        return None
+    fit = search_pose(merged, asset, match.scale, (), cache)
     surface = registration.load_surface(asset.mesh, asset.size * fit.scale)
     costs = [registration.registration_cost(surface, part.target, fit.pose) for part in (larger, smaller)]
     if abs(fit.scale - 1) > MAX_SCALE_ERROR or max(costs) > MAX_COST_M:

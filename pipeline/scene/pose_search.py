@@ -90,6 +90,13 @@ def search_pose(
     return cached_fit(cache, (*evidence, *extra), lambda: _search(observed, asset, scale, heights, effort))
 
 
+def fit_own_size(observed: ObservedObject, asset: Asset, cache: Path | None = None) -> PoseFit:
+    """Return the best fit of an asset in its own size on the table. Takes a fraction of a search over scales."""
+    evidence = (observed.points, observed.segment.mask, asset.digest, "own size")
+    heights = candidate_heights(observed, ())
+    return cached_fit(cache, evidence, lambda: _search_orientations(asset, 1.0, observed, heights))
+
+
 def is_unsupported(fit: PoseFit, asset: Asset, heights: list[float]) -> bool:
     """Whether the bottom of a fitted asset lies at none of the known heights."""
     bottom = fit.pose.pos[2] - np.abs(fit.pose.rotation[2]) @ asset.size * fit.scale / 2

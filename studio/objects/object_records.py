@@ -16,7 +16,7 @@ from pipeline.segmentation import Segment
 from studio.objects.identical_objects import identical_groups
 from studio.objects.images import mask_stamp
 from studio.objects.merge_suggestions import add_merge_suggestions, likely_parents
-from studio.scene.fits import cached_fits, fidelities
+from studio.scene.fits import fidelities, known_fits
 from studio.scene.pending_edits import PendingPlacement, pending_placements
 from studio.server.theme import object_colour
 from studio.sessions.session import Session
@@ -104,7 +104,7 @@ def _project_state(session: Session) -> _ProjectState:
         asset_overrides=project.asset_overrides(),
         methods={d.data["id"]: d.data.get("way") for d in project.active_decisions("choose_asset", "make")},
         moved=frozenset(id for id, override in overrides.items() if override.fixed_pose is not None),
-        fits=cached_fits(session),
+        fits=known_fits(session),
         confidences=_confidences(session),
     )
 

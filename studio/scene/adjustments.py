@@ -19,7 +19,7 @@ from pipeline.scene.placement import Placement, SceneError
 from pipeline.scene.preview.pose_preview import PosePreview
 from studio.accounts.roles import Role
 from studio.masks.prompt_requests import parse_decision
-from studio.scene.fits import cached_fits, pose_preview
+from studio.scene.fits import known_fits, pose_preview
 from studio.scene.pending_edits import PendingPlacement, pending_placements
 from studio.server.endpoints import Endpoint, session_context
 from studio.server.errors import RequestError
@@ -130,7 +130,7 @@ def adjuster_record(session: Session | None) -> dict[str, Any]:
         return {"token": session.token if session else "", "objects": [], "busy": False}
     model = session.allowed_services.model
     inertias = session.cache.get_later("inertias", "scene.json", lambda: _inertias(pose_preview(session))) or {}
-    fits = cached_fits(session)
+    fits = known_fits(session)
     words, called = object_words(session.project), session.project.display_names()
     return {
         "token": session.token,

@@ -53,9 +53,11 @@ def compute_fits(session: "Session") -> dict[int, dict[str, Any]]:
     }
 
 
-def cached_fits(session: "Session") -> dict[int, dict[str, Any]]:
-    """Return the fits if they have been computed since the twin was made, else {}."""
-    return session.cache.get("fits", "scene.json", dict)
+def known_fits(session: "Session") -> dict[int, dict[str, Any]]:
+    """Return the fits; until those of a new twin have been computed in the background, those of the one before."""
+    if session.cache.stamp("scene.json") == "0":
+        return {}
+    return session.cache.get_later("fits", "scene.json", lambda: compute_fits(session)) or {}
 
 
 def _short(verdict: str, name: str) -> str:

@@ -1,5 +1,7 @@
 """Cache of values that were read or computed from files of a project, each valid until its file changes."""
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -24,13 +26,19 @@ class Cache:
         """
         self._folder, self._log, self._tasks = folder, log, tasks
         self._values: dict[str, tuple[str, Any]] = {}
+        self._locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+        """By name: threads that ask for the same value wait for the first one to compute it."""
 
     def get(self, name: str, file: str, compute: Callable[[], T]) -> T:
         """Return the value of that name; compute it first if it is missing or `file` has changed since."""
         stamp, known = self.stamp(file), self._values.get(name)
-        if known is None or known[0] != stamp:
-            known = self._values[name] = (stamp, compute())
-        return known[1]
+        if known is not None and known[0] == stamp:
+            return known[1]
+        with self._locks[name]:
+            stamp, known = self.stamp(file), self._values.get(name)
+            if known is None or known[0] != stamp:
+                known = self._values[name] = (stamp, compute())
+            return known[1]
 
     def get_later(self, name: str, file: str, compute: Callable[[], T], elsewhere: bool = False) -> T | None:
         """Return the last known value or None, and compute a missing or outdated one in the background.

@@ -16,7 +16,6 @@ from pipeline.simulation.kit import Scene
 from pipeline.tasks import Task, task_to_json
 from studio.masks.segmenter_catalogue import title_of
 from studio.pages.wording import describe_decision
-from studio.scene.fits import cached_fits, compute_fits
 from studio.server.background import computing
 from studio.sessions.decision_recorder import next_segment_id
 
@@ -41,14 +40,7 @@ class EditedRound:
 
 def prepare(session: "Session", services: Services) -> Iterator[Progress]:
     """Compute what is missing or out of date, up to the proposed tasks."""
-    project = session.project
-    yield from run_stages(project, services, "segments")
-    yield from run_stages(project, services, "scene")
-    if not cached_fits(session):
-        yield Progress("scene", "comparing the twin with the photograph")
-        with computing:
-            session.cache.put("fits", "scene.json", compute_fits(session))
-    yield from run_stages(project, services, PREPARED)
+    yield from run_stages(session.project, services, PREPARED)
     with computing:
         session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,6 +80,25 @@ def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path:
     (tmp_path / "scene.json").unlink()
     assert cache.stamp("scene.json") == "0" != before
     assert cache.get("name", "scene.json", compute) == 2
+
+
+def test_threads_that_ask_for_the_same_value_wait_for_the_first_to_compute_it(cache: Cache):
+    computed: list[int] = []
+    began, go_on = threading.Event(), threading.Event()
+
+    def compute() -> int:
+        computed.append(1)
+        began.set()
+        go_on.wait(10)
+        return len(computed)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(cache.get, "name", "scene.json", compute)
+        began.wait(10)
+        second = threads.submit(cache.get, "name", "scene.json", compute)
+        assert not wait([second], 0.1).done
+        go_on.set()
+        assert (first.result(), second.result()) == (1, 1)
 
 
 def test_a_value_computed_in_the_background_is_there_later(cache: Cache):
