@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import cv2
 import mujoco
@@ -17,6 +18,8 @@ from pipeline.segmentation import Segment
 MAX_RAYS = 40_000
 """Rays per comparison: they give an object's outline to a few per cent in a few tenths of a second."""
 
+Agreement = Literal["good", "rough", "off"]
+
 
 @dataclass(frozen=True)
 class ObjectFidelity:
@@ -30,6 +33,10 @@ class ObjectFidelity:
     """Median distance in metres between twin and photograph where both show the object; None if they never do."""
     verdict: str
     """One sentence for the person."""
+
+    @property
+    def agreement(self) -> Agreement:
+        return _agreement(self.mask_iou, self.depth_error)
 
 
 def compare_scene(frame: Frame, segments: Iterable[Segment], scene: Scene) -> tuple[ObjectFidelity, ...]:
@@ -133,12 +140,15 @@ def object_fidelity(
     return ObjectFidelity(name, segment_id, iou, error, _verdict(name, iou, error, bool(twin.any())))
 
 
+def _agreement(iou: float, error: float | None) -> Agreement:
+    if iou >= 0.8 and (error is None or error < 0.01):
+        return "good"
+    return "rough" if iou >= 0.6 and (error is None or error < 0.03) else "off"
+
+
 def _verdict(name: str, iou: float, error: float | None, visible: bool) -> str:
     if not visible:
         return f"{name} does not show from the photograph's camera: move it or choose another asset"
     depth = "" if error is None else f", {error * 100:.1f} cm off in depth"
-    if iou >= 0.8 and (error is None or error < 0.01):
-        return f"{name} fits: {iou:.0%} of its outline agrees{depth}"
-    if iou >= 0.6 and (error is None or error < 0.03):
-        return f"{name} fits roughly: {iou:.0%} of its outline agrees{depth}"
-    return f"{name} looks different from the photograph: {iou:.0%} of its outline agrees{depth}"
+    fits = {"good": "fits", "rough": "fits roughly", "off": "looks different from the photograph"}
+    return f"{name} {fits[_agreement(iou, error)]}: {iou:.0%} of its outline agrees{depth}"

@@ -81,7 +81,7 @@ export default function mount({ element, trigger, server }) {
     count.textContent = of ? t("{done} of {of}", { done, of }) : "";
     stop.disabled = Boolean(stopping);
     toggle.textContent = isOpen ? t("Hide log") : t("Log ({count})", { count: log.length });
-    calls.textContent = t("{n} model call|{n} model calls", { n: last.calls ?? 0 });
+    calls.textContent = last.calls ?? "";
     const { state, title = "", question = "" } = last.protection ?? {};
     protection.textContent = PROTECTION[state] ?? "";
     protection.title = title;

@@ -136,7 +136,12 @@ export default function mount({ element, trigger }) {
         ),
         h("strong", {}, task.words || task.instruction),
         (task.feasible === false || (!task.tried && task.refusal)) && h("span.why", {}, task.why || task.refusal),
-        task.doubts?.length > 0 && h("span.faint", { title: task.doubts.join(" ") }, task.doubts.join(" ")),
+        task.doubts?.length > 0 &&
+          h(
+            "span.faint",
+            { title: task.doubts.join(" ") },
+            t("Uncertain what it is: {objects}", { objects: task.uncertain.join(", ") }),
+          ),
         h(
           "span.faint",
           { title: task.goals.join("; ") },

@@ -263,6 +263,8 @@ class Shell:
                         values = await latest.get(partial(self._values, session))
                         yield [*opening, *self._changes(values, known, stream.next_update())]
                     await stream.drawn()
+                    if opens and not known:
+                        yield [*(gr.skip() for _ in opening), *self._tab_labels(values)]
                     known = values
                     slot, opening = self._streams.slot(), [gr.skip() for _ in opening]
 
@@ -285,6 +287,14 @@ class Shell:
             if component is self._reporter and isinstance(values[index], str):
                 changes[index] = component.postprocess(orjson.loads(values[index]) | {"update": update})
         return changes
+
+    def _tab_labels(self, values: list[Any]) -> list[Any]:
+        """Return what an update sends to label the tabs again.
+
+        Gradio loses the label of a tab that was never drawn if it comes with the update that makes the tabs visible.
+        """
+        pairs = zip(self._shown(), values, strict=True)
+        return [value if isinstance(component, gr.Tab) else gr.skip() for component, value in pairs]
 
     def _values(self, session: Session | None) -> list[Any]:
         return [_value(component, view, session) for component, view in self._views]

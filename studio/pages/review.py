@@ -15,14 +15,16 @@ NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Gener
 
 
 def build(shell: Shell, content: ViewerContent) -> None:
-    viewer = Viewer(height="clamp(240px, 100vh - 480px, 520px)", elem_id="replay")
+    viewer = Viewer(height="clamp(240px, 100vh - 360px, 640px)", elem_id="replay")
     results = Results(answer=sharing.endpoint(shell.sessions, shell.links))
 
     def solution(session: Session | None) -> dict:
         if session is None:
             return viewer_value(None)
-        value = viewer_value(content.solution(session), **viewer_labels(session))
-        return value | {"empty": t(NO_SOLUTION), "presents": True, "caption": task_in_words(session)}
+        solved = content.solution(session)
+        value = viewer_value(solved or content.twin(session), **viewer_labels(session))
+        caption = task_in_words(session) if solved else t(NO_SOLUTION)
+        return value | {"empty": t(NO_SOLUTION), "presents": True, "caption": caption}
 
     shell.show(viewer, solution)
     shell.show(results, lambda session: results_record(session) | {"shares": shell.links is not None})

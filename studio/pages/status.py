@@ -44,6 +44,13 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
     }
 
 
+def _calls_text(session: Session) -> str:
+    calls = session.calls.read()
+    if all(call.model == "rules" for call in calls):
+        return t("{n} answer by rules|{n} answers by rules", n=len(calls))
+    return t("{n} model call|{n} model calls", n=len(calls))
+
+
 def _saved(session: Session) -> str:
     project = session.project
     if not project.is_writer:
@@ -122,7 +129,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
     record: dict[str, Any] = {
         "log": lines,
         "running": work is not None,
-        "calls": len(session.calls.read()),
+        "calls": _calls_text(session),
         "protection": _protection_record(session.services.sandbox),
         "message": _capitalised(_idle_message(session)),
         "guide": step_guide(session),

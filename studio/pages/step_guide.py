@@ -76,4 +76,6 @@ def _scene_note(records: list[dict[str, Any]]) -> str:
             "{n} object does not fit the photograph well.|{n} objects do not fit the photograph well.",
             n=off,
         )
+    if rough := sum(fit.get("agreement") == "rough" for fit in compared):
+        return t("{n} object fits the photograph only roughly.|{n} objects fit the photograph only roughly.", n=rough)
     return t("Every object fits the photograph.") if compared else ""

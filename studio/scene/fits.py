@@ -9,9 +9,6 @@ from pipeline.scene.preview.pose_preview import PosePreview
 if TYPE_CHECKING:
     from studio.sessions.session import Session
 
-MIN_GOOD_IOU = 0.6
-"""Overlap with the mask from which an object counts as placed well."""
-
 
 def pose_preview(session: "Session") -> PosePreview:
     """Return a preview of the twin in which single objects can be moved. Raises SceneError if there is no twin."""
@@ -40,14 +37,15 @@ def fidelities(session: "Session") -> dict[int, ObjectFidelity]:
 
 
 def compute_fits(session: "Session") -> dict[int, dict[str, Any]]:
-    """Return {iou, depth_error, verdict, short, ok} of each object by segment id. Raises SceneError."""
+    """Return {iou, depth_error, verdict, short, agreement, ok} of each object by segment id. Raises SceneError."""
     return {
         id: {
             "iou": fidelity.mask_iou,
             "depth_error": fidelity.depth_error,
             "verdict": fidelity.verdict,
             "short": _short(fidelity.verdict, fidelity.name),
-            "ok": fidelity.mask_iou >= MIN_GOOD_IOU,
+            "agreement": fidelity.agreement,
+            "ok": fidelity.agreement != "off",
         }
         for id, fidelity in fidelities(session).items()
     }

@@ -24,6 +24,13 @@ def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, pag
     expect(page).to_have_url(re.compile("step=masks"))
 
 
+def test_every_step_of_an_opened_project_is_labelled_with_its_state(project: OpenProject):
+    for title in ("Frame", "Masks", "Objects", "Scene"):
+        expect(tab(project.page, title)).to_contain_text("Done")
+    for title in ("Task and simulation", "Review and export"):
+        expect(tab(project.page, title)).to_contain_text("Not started")
+
+
 def test_next_leads_from_step_to_step_and_says_what_to_look_at(project: OpenProject):
     page = project.page
     next_button, note = page.locator(".status-bar .next"), page.locator(".status-bar .note")

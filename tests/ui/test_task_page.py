@@ -253,9 +253,11 @@ def test_the_first_task_is_suggested_in_the_text_field_or_one_that_the_robot_sol
     assert not tasks.decisions
 
 
-def test_the_review_before_a_task_says_what_to_do(project: OpenProject):
+def test_the_review_before_a_task_shows_the_twin_and_says_what_to_do(project: OpenProject):
     open_tab(project.page, "Review")
-    expect(project.page.locator("#replay")).to_contain_text("Choose a task in Task and simulation, then Generate")
+    view = project.page.frame_locator("#replay iframe")
+    expect(view.locator("#caption")).to_contain_text("Choose a task in Task and simulation", timeout=LONG)
+    expect(view.get_by_text("physics")).to_be_visible()
 
 
 def test_another_robot_tests_the_cards_again_and_a_card_says_why_a_task_is_not_for_it(rounds: OpenProject):
