@@ -66,8 +66,11 @@ export default function mount({ element, trigger }) {
     const depths = depth.filter((z, i) => i % 17 === 0 && z).sort();
     const [near, far] = [depths[Math.floor(depths.length * 0.02)] ?? 0, depths[Math.floor(depths.length * 0.98)] ?? 1];
     depthPixels = depthCanvas.getContext("2d").createImageData(frame.width, frame.height);
+    const stripe = Math.max(2, frame.width / 80); // of the hatching where no depth is known
     for (let i = 0; i < depth.length; i++) {
-      const [r, g, b] = depth[i] ? turbo((depth[i] - near) / Math.max(0.001, far - near)) : [20, 24, 29];
+      const isLight = Math.floor(((i % frame.width) + i / frame.width) / stripe) % 2;
+      const hatching = isLight ? [150, 154, 160] : [104, 108, 114];
+      const [r, g, b] = depth[i] ? turbo((depth[i] - near) / Math.max(0.001, far - near)) : hatching;
       depthPixels.data.set([r, g, b, 255], i * 4);
     }
     drawDepth();
@@ -76,7 +79,7 @@ export default function mount({ element, trigger }) {
       h("span", {}, `${near.toFixed(2)} m`),
       h("i"),
       h("span", {}, `${far.toFixed(2)} m`),
-      h("span.faint", {}, t("Black: no depth")),
+      h("span.faint", {}, t("Hatched: no depth")),
     );
   };
   const readPixel = ({ currentTarget: canvas, clientX, clientY }) => {

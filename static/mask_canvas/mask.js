@@ -187,7 +187,7 @@ export class Mask {
       colour,
       margin,
       Math.max(1, Math.round(pixel)),
-      lineWidth > 2 ? "#ffffff" : "#20262d",
+      lineWidth > 2 || isDark(colour) ? "#ffffff" : "#20262d",
     );
     context.globalAlpha = lineOpacity;
     context.drawImage(line.picture, left - line.pad, top - line.pad);
@@ -223,6 +223,12 @@ export class Mask {
     this.centreCache = [best[0] + left, best[1] + top];
     return this.centreCache;
   }
+}
+
+// Whether a colour "#rrggbb" is so dark that a dark rim would not show it on dark wood.
+function isDark(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b < 80;
 }
 
 // Converts "#rrggbb" to an opaque pixel value.

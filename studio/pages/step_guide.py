@@ -71,10 +71,13 @@ def _objects_note(records: list[dict[str, Any]]) -> str:
 
 def _scene_note(records: list[dict[str, Any]]) -> str:
     compared = [record["fit"] for record in records if record.get("fit")]
-    if off := sum(not fit.get("ok", True) for fit in compared):
+    off = [record["words"] for record in records if record.get("fit") and not record["fit"].get("ok", True)]
+    if len(off) == 1:
+        return t("{object} does not fit the photograph well.", object=off[0])
+    if off:
         return t(
             "{n} object does not fit the photograph well.|{n} objects do not fit the photograph well.",
-            n=off,
+            n=len(off),
         )
     if rough := sum(fit.get("agreement") == "rough" for fit in compared):
         return t("{n} object fits the photograph only roughly.|{n} objects fit the photograph only roughly.", n=rough)
