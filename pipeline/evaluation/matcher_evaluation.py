@@ -33,7 +33,15 @@ from pipeline.matching import (
     match,
     why_unavailable,
 )
-from pipeline.matching.model import QUESTION_KIND, QUESTION_KINDS, SHORTLIST_SIZE, choose_with_model, correspond
+from pipeline.matching.model import (
+    QUESTION_KIND,
+    QUESTION_KINDS,
+    SHORTLIST_SIZE,
+    choose_with_model,
+    correspond,
+    is_denied,
+    keep_if_matched,
+)
 from pipeline.models import Model, has_language, has_vision, label_of, source_of
 from pipeline.models.concurrent import ask_concurrently
 from pipeline.models.in_flight import InFlightCalls, StopFlag
@@ -174,7 +182,7 @@ def score_matchers(evaluation: MatcherEvaluation, matchers: Sequence[MatcherName
         if has_vision(evaluation.model):
             message = f"{folder.name}: asking {model.name} what the objects are"
             yield EvaluationProgress(number * len(usable), total, message)
-            frame = _described_by_model(frame, asker)
+            frame = _described_by_model(evaluation, frame, asker)
         for column, matcher in enumerate(usable):
             message = f"{folder.name}: {TITLES[matcher].lower()}"
             yield EvaluationProgress(number * len(usable) + column, total, message)
@@ -234,7 +242,7 @@ def _read_frame(evaluation: MatcherEvaluation, folder: Path) -> _EvaluatedFrame:
     return _EvaluatedFrame(folder.name, observation, labels, complete, by_id, described)
 
 
-def _described_by_model(frame: _EvaluatedFrame, asker: _Asker) -> _EvaluatedFrame:
+def _described_by_model(evaluation: MatcherEvaluation, frame: _EvaluatedFrame, asker: _Asker) -> _EvaluatedFrame:
     """Return the frame with its objects as the model describes them."""
 
     def ask(one: Description) -> Description:
@@ -244,6 +252,10 @@ def _described_by_model(frame: _EvaluatedFrame, asker: _Asker) -> _EvaluatedFram
     with closing(ask_concurrently(ask, frame.described, asker.calls)) as answers:
         for index, answer in answers:
             described[index] = answer
+    for index, measured in enumerate(frame.described):
+        if is_denied(measured, described[index]):
+            query = Query(frame.observation, frame.segments[measured.segment_id], measured)
+            described[index] = keep_if_matched(described[index], _measured_match(evaluation, query, "all"))
     return replace(frame, described=tuple(described))
 
 

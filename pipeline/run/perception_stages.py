@@ -1,7 +1,7 @@
 """The perception stages: frame, segments, descriptions, matches."""
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -9,9 +9,9 @@ from typing import Any
 from pipeline import description, matching
 from pipeline.description import Description, DescriptionError, describe, lasting_names, unique_name
 from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
-from pipeline.matching.model import SHORTLIST_SIZE
+from pipeline.matching.model import SHORTLIST_SIZE, is_denied, keep_if_matched
 from pipeline.models import has_vision
-from pipeline.project import Project, safe_name
+from pipeline.project import Project, Stage, safe_name
 from pipeline.run import model_questions
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.run.progress import Progress
@@ -57,8 +57,33 @@ def descriptions_stage(project: Project, services: Services) -> Iterator[Progres
         if not has_vision(services.model):
             yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
     if has_vision(services.model):
-        described = yield from model_questions.describe_objects(project, services, segments, described)
+        measured = described
+        described = yield from model_questions.describe_objects(project, services, segments, measured)
+        described = yield from _keep_matched_objects(project, services, segments, measured, described)
     write_text(project.folder / "descriptions.json", description.to_json(_with_decisions(project, described)))
+
+
+def _keep_matched_objects(
+    project: Project,
+    services: Services,
+    segments: Sequence[Segment],
+    measured: Sequence[Description],
+    described: Sequence[Description],
+) -> Generator[Progress, None, list[Description]]:
+    """Return the model's descriptions; what it takes for no object stays one if its measured match is clear."""
+    denied = [k for k, one in enumerate(described) if is_denied(measured[k], one)]
+    if denied:
+        yield from _compute_features("descriptions", services)
+    kept = list(described)
+    for k in denied:
+        kept[k] = keep_if_matched(described[k], _measured_match(project, services, "all", segments[k], measured[k]))
+    return kept
+
+
+def _compute_features(stage: Stage, services: Services) -> Iterator[Progress]:
+    """Compute the features of new assets."""
+    for done, _ in enumerate(services.compute_features() if services.compute_features else (), 1):
+        yield Progress(stage, "rendering views of the library's assets", done, len(services.library))
 
 
 def _measured_description(project: Project, segment: Segment) -> Description:
@@ -110,8 +135,7 @@ def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
     objects = [one for one in project.descriptions() or () if one.is_object]
     overrides, matcher = project.asset_overrides(), project_matcher(project, services)
     matches: list[Match] = []
-    for done, _ in enumerate(services.compute_features() if services.compute_features else (), 1):
-        yield Progress("matches", "rendering views of the library's assets", done, len(services.library))
+    yield from _compute_features("matches", services)
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for described in objects:
         found = _measured_match(project, services, matcher, segments[described.segment_id], described)

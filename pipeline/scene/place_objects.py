@@ -20,8 +20,18 @@ from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import MachinePose, Placement, Scene
-from pipeline.scene.pose_search import GOOD_COST_M, PoseFit, cached_fit, is_unsupported, refit_pose, search_pose
+from pipeline.scene.pose_search import (
+    FULL_EFFORT,
+    GOOD_COST_M,
+    PoseFit,
+    SearchEffort,
+    cached_fit,
+    is_unsupported,
+    refit_pose,
+    search_pose,
+)
 from pipeline.scene.reconstruction import reconstruct_object
+from pipeline.scene.rotation_from_print import choose_rotation
 from pipeline.scene.support_relations import (
     add_props,
     candidate_heights,
@@ -43,6 +53,8 @@ REJECT_RATIO_SCALED = 0.75
 """The same for an asset that fits in another size only."""
 CONFIDENT_SCORE = 0.9
 """Match score above which a primitive that fits poorly itself does not reject the asset."""
+RECOLOURED = "recoloured to the photograph"
+"""Added to the provenance of an asset whose texture is tinted."""
 PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
 """Reconstruction methods of the primitives that can reject an asset, by described shape."""
 
@@ -109,12 +121,14 @@ def place_object(
         placement = _placement(observed, asset, asset_id, fit, final)
         if asset_id is None or asset.model is not None:
             return placement
-        return replace(placement, recolour=_recolour(observed, asset, override))
+        recolour = _recolour(observed, asset, override)
+        note = "; ".join(filter(None, (placement.provenance, RECOLOURED))) if recolour else placement.provenance
+        return replace(placement, recolour=recolour, provenance=note)
 
     match = observed.match
     if match is not None and match.asset_id is not None and override.method is None:
         asset = inputs.library[match.asset_id]
-        fit = _fit_matched_asset(inputs, observed, asset, match.scale, below)
+        fit = fit_asset(observed, asset, match.scale, below, inputs.cache)
         if not _is_rejected(observed, match, asset, fit, candidate_heights(observed, below), reconstructed):
             return placed(asset, asset.id, fit)
     if override.method == "provider":
@@ -125,11 +139,17 @@ def place_object(
     return placed(asset, None, fit)
 
 
-def _fit_matched_asset(
-    inputs: SceneInputs, observed: ObservedObject, asset: Asset, scale: float, below: tuple[Placement, ...]
+def fit_asset(
+    observed: ObservedObject,
+    asset: Asset,
+    scale: float = 1.0,
+    below: tuple[Placement, ...] = (),
+    cache: Path | None = None,
+    effort: SearchEffort = FULL_EFFORT,
 ) -> PoseFit:
-    fit = search_pose(observed, asset, scale, below, inputs.cache)
-    return choose_yaw(fit, asset, observed, inputs.cache) if asset.joints else fit
+    """Return the fit of an asset as `search_pose` finds it, rotated so that its colours agree with the photograph."""
+    fit = search_pose(observed, asset, scale, below, cache, effort)
+    return (choose_yaw if asset.joints else choose_rotation)(fit, asset, observed, cache)
 
 
 def _is_rejected(

@@ -88,7 +88,14 @@ export default function mount({ element, trigger }) {
       (object.warnings ?? []).map((text) => h("p.warning", {}, text)),
       object.match && [
         h("h3", {}, t("In the twin")),
-        fact("asset", object.match.asset_id ? object.match.asset_name : t("reconstructed from the view")),
+        fact(
+          "asset",
+          !object.match.asset_id
+            ? t("reconstructed from the view")
+            : object.placed?.recolour
+              ? t("{asset}, recoloured", { asset: object.match.asset_name })
+              : object.match.asset_name,
+        ),
         fact("reason", object.match.reason),
         object.match.asset_id &&
           object.placed &&

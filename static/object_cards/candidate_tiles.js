@@ -50,6 +50,20 @@ export const isChosen = (object, option) =>
 
 export const isMatcherChoice = (object, option) => (object.match?.machine?.asset_id ?? "") === option.asset_id;
 
+// Whether the twin shows this option in the photograph's colour instead of its own.
+export const isRecoloured = ({ placed }, { asset_id }) =>
+  Boolean(asset_id && placed?.recolour && placed.asset_id === asset_id);
+
+export const recolouredTag = ({ placed }) =>
+  h(
+    "span.tag.recoloured",
+    {
+      title: t("Its shape fits; its texture is tinted to the colour in the photograph. The inspector switches it off."),
+    },
+    h("i.swatch", { style: `background:rgb(${placed.recolour})` }),
+    t("Recoloured"),
+  );
+
 // `scene` and `render` as the server sent them; `look` and `choose` are called with the option.
 export function tile(object, option, { scene, render }, isViewed, { look: onView, choose: onChoose }) {
   const chosen = isChosen(object, option),
@@ -82,6 +96,7 @@ export function tile(object, option, { scene, render }, isViewed, { look: onView
       option.score !== undefined && h("b", {}, `${Math.round(option.score * 100)} %`),
       option.method && h("span.faint", {}, option.method),
       option.size && h("span.faint", {}, sizeText(option.size).replace(" cm", "")),
+      isRecoloured(object, option) && recolouredTag(object),
       chosen && h("span.tag.good", {}, t("✓ Chosen")),
       !chosen && isMatcherChoice(object, option) && h("span.tag", {}, t("Matcher's choice")),
     ),

@@ -5,7 +5,7 @@ import { orderedObjects as sortObjects, onOrder } from "/static/studio/object_or
 import { isInReach } from "/static/studio/covering.js";
 import { tabPanel } from "/static/studio/gradio_tabs.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
-import { confidenceBadge } from "/static/studio/confidence.js";
+import { confidenceBadge, matchConfidence } from "/static/studio/confidence.js";
 import { AssetSearch, searchResults } from "./asset_search.js";
 import { overview } from "./object_overview.js";
 import { Comparison } from "./comparison.js";
@@ -15,8 +15,10 @@ import {
   COLLAPSED_COUNT,
   fullName,
   isMatcherChoice,
+  isRecoloured,
   methodOption,
   optionsOf,
+  recolouredTag,
   tile,
   METHOD_PREFIX,
 } from "./candidate_tiles.js";
@@ -302,6 +304,7 @@ export default function mount({ element, trigger, server }) {
         object.match.asset_id === null &&
           option === object.match.candidates[0] &&
           h("span.tag", {}, t("Closest (rejected)")),
+        isRecoloured(object, option) && recolouredTag(object),
       ),
       scoreBars(option.scores),
       h("p.reason", {}, option.reason),
@@ -344,7 +347,12 @@ export default function mount({ element, trigger, server }) {
               : t("Choose for all {count} identical", { count: group.length }),
           ),
       ),
-      h("p.source", {}, sourceLine(object)),
+      h(
+        "p.source",
+        {},
+        sourceLine(object),
+        object.match.confidence && [" ", matchConfidence(object.match.confidence, object.match.candidates[0].name)],
+      ),
     );
   };
   let drawnState = "";

@@ -22,3 +22,19 @@ export function confidenceBadge(confidence, withWord = true) {
     withWord ? `${glyph} ${text}` : glyph,
   );
 }
+
+// The calibrated confidence {score, level} of a match in its first candidate. Unlike the badge's, it is a probability.
+export function matchConfidence({ score, level }, first) {
+  const [tone, glyph, word] = LEVELS[level],
+    percent = Math.round(score * 100);
+  return h(
+    `span.tag.${tone}.match-confidence`,
+    {
+      title: t(
+        "Probability that {first}, or another asset of its kind that can stand for it, is right. Of 100 matches with this confidence, about {percent} were.",
+        { first, percent },
+      ),
+    },
+    `${glyph} ${t("{level} confidence in its kind, {percent} %", { level: word, percent })}`,
+  );
+}

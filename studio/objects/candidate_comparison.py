@@ -17,7 +17,8 @@ from pipeline.frame import Observation
 from pipeline.geometry import Pose
 from pipeline.scene import Placement, SceneError
 from pipeline.scene.observed_object import observe
-from pipeline.scene.pose_search import PREVIEW_EFFORT, search_pose
+from pipeline.scene.place_objects import fit_asset
+from pipeline.scene.pose_search import PREVIEW_EFFORT
 from pipeline.scene.preview import candidate_preview
 from pipeline.scene.reconstruction import preview_reconstruction
 from pipeline.segmentation import Segment
@@ -31,7 +32,7 @@ from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 
-VERSION = 6
+VERSION = 7
 """Of the renderings; increased when the same candidate is rendered differently."""
 METHOD_PREFIX = "method:"
 """Before the name of a reconstruction method, where an asset's id would be."""
@@ -163,7 +164,7 @@ def _place_asset(session: Session, key: str, segment: Segment, asset: Asset, sca
         raise SceneError("it is not described yet; wait until the objects are")
     observed = observe(Observation(project.frame, project.support), segment, descriptions[segment.id])
     others = tuple(_other_placements(session, segment))
-    fit = search_pose(observed, asset, scale, others, project.folder / "cache", PREVIEW_EFFORT)
+    fit = fit_asset(observed, asset, scale, others, project.folder / "cache", PREVIEW_EFFORT)
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)
     return _save(session, key, _render(session, key, segment, candidate))
 

@@ -22,6 +22,9 @@ from studio.server.theme import object_colour
 from studio.sessions.session import Session
 from studio.texts import t, translated
 
+MATCH_LEVELS = ((0.9, "sure"), (0.7, "fairly sure"))
+"""Least calibrated confidence of a match for each level; below them it is "unsure"."""
+
 
 @dataclass(frozen=True)
 class _ProjectState:
@@ -192,8 +195,17 @@ def _match(session: Session, match: Match) -> dict[str, Any]:
         "source": match.source,
         "asset": _asset(session, match.asset_id),
         "machine": _machine(session, match),
+        "confidence": _match_confidence(match),
         "candidates": [_candidate(session, candidate) for candidate in match.candidates],
     }
+
+
+def _match_confidence(match: Match) -> dict[str, Any] | None:
+    """Return {score, level} of the calibrated confidence in the first candidate; None if a person or a model chose."""
+    if match.confidence is None:
+        return None
+    level = next((level for least, level in MATCH_LEVELS if match.confidence >= least), "unsure")
+    return {"score": round(match.confidence, 3), "level": level}
 
 
 def _asset(session: Session, id: str | None) -> dict[str, Any] | None:

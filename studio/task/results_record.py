@@ -150,11 +150,21 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
     kinds = STAGE_DECISIONS.get(stage, ())
     count = len(project.active_decisions(*kinds)) if kinds else 0
     people = sorted({d.by for d in project.active_decisions(*kinds)} - {UNNAMED}) if kinds else []
-    decided = " · ".join([t("{n} manual edit|{n} manual edits", n=count), *people]) if count else ""
+    decided = [t("{n} manual edit|{n} manual edits", n=count), *people] if count else []
+    recoloured = _recoloured(session) if stage == "scene" and state != "todo" else ""
+    note = " · ".join([*decided, *([recoloured] if recoloured else [])])
     return {
         "stage": t(STAGE_TITLES[stage]),
         "state": t(STATE_LABELS[state]),
         "tone": STATE_TONES[state],
         "source": "" if state == "todo" else translated(describe_source(stage, project.made_with(stage))),
-        "note": translated(object_words(project).in_words(project.error(stage))) if state == "failed" else decided,
+        "note": translated(object_words(project).in_words(project.error(stage))) if state == "failed" else note,
     }
+
+
+def _recoloured(session: Session) -> str:
+    """Return which objects of the twin are assets in the photograph's colour instead of their own; "" if none are."""
+    scene = session.cache.get("scene", "scene.json", session.project.scene)
+    words = object_words(session.project)
+    names = [words.of(p.name) for p in scene.placements if p.recolour] if scene else []
+    return t("Recoloured to the photograph: {names}", names=", ".join(names)) if names else ""

@@ -1,11 +1,11 @@
 """`make eval-twin`: compare twins of random tables, made by the whole pipeline offline, with the truth.
 
-    python -m tests.bench.twin [--each 3] [--kinds KIND ...] [--set held-out|development] [--masks own|true]
-                               [--library PATH ...] [--out DIR]
+    python -m tests.bench.twin [--each 3] [--kinds KIND ...] [--set held-out|development] [--first SEED]
+                               [--masks own|true] [--library PATH ...] [--out DIR]
 
 `--each` scenes of every kind (apart, stacked, lying, touching, crowded) are drawn. The development set's seeds start at
-0, the held-out ones at 100. Masks, matches and shapes are the pipeline's own. With `--masks true` the segmenter returns
-the true masks. With `--library` scenes are drawn from, and matched with, the assets in these folders.
+0, the held-out ones at 100, or at `--first`. Masks, matches and shapes are the pipeline's own. With `--masks true` the
+segmenter returns the true masks. With `--library` scenes are drawn from, and matched with, the assets in these folders.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,16 +45,21 @@ def main() -> int:
     parser.add_argument("--masks", choices=("own", "true"), default="own")
     parser.add_argument("--library", type=Path, nargs="+", default=())
     parser.add_argument("--set", choices=sorted(FIRST_SEEDS), default="held-out")
+    parser.add_argument("--first", type=int, help="first seed, instead of the set's")
     parser.add_argument("--out", type=Path, help="keep the frames and projects here; by default they are removed")
     arguments = parser.parse_args()
     folder = arguments.out or Path(tempfile.mkdtemp())
     services = open_services(Settings(library=tuple(arguments.library)))
     try:
         scores: dict[str, SceneScore] = {}
-        for seed in range(FIRST_SEEDS[arguments.set], FIRST_SEEDS[arguments.set] + arguments.each):
+        first = FIRST_SEEDS[arguments.set] if arguments.first is None else arguments.first
+        for seed in range(first, first + arguments.each):
             for kind in arguments.kinds:
                 scores[f"{kind}_{seed}"] = measure(kind, seed, folder, services, arguments.masks == "true")
-        tables = [*summary_table(list(scores.values())), "", *strata_table(scores), "", *misplaced_table(scores)]
+        features = services.features()
+        printed = {id for id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
+        tables = [*summary_table(list(scores.values()), printed), "", *strata_table(scores), "",
+                  *misplaced_table(scores)]  # fmt: skip
         print("\n".join(["", *tables]))
         picture = worst_scenes(scores, folder)
         (ROOT / "build").mkdir(exist_ok=True)
@@ -93,8 +98,8 @@ def true_masks_segmenter(truth: Path) -> ScriptedSegmenter:
     return ScriptedSegmenter([labels == o["id"] for o in objects])
 
 
-def summary_table(scores: Sequence[SceneScore]) -> list[str]:
-    """Return a Markdown table of all scores, as in docs/results/twin.md."""
+def summary_table(scores: Sequence[SceneScore], printed: Collection[str] = ()) -> list[str]:
+    """Return a Markdown table of all scores, as in docs/results/twin.md. `printed` are ids of assets with a print."""
     objects = [o for scene in scores for o in scene.objects]
     found = [o for o in objects if o.found]
     placements, known = sum(scene.placements for scene in scores), [o for o in objects if o.true_asset]
@@ -108,6 +113,7 @@ def summary_table(scores: Sequence[SceneScore]) -> list[str]:
         ("found / not invented / mask IoU", f"{len(found) / len(objects):.2f} / {len(found) / placements:.2f} / "
          f"{np.mean([o.mask_iou for o in objects]):.2f}", "0.95 / 0.95 / 0.88"),
         ("right asset, of those that the library has", f"{np.mean(right):.2f}", "0.85"),
+        ("print faces the right way: within 30 deg / over 90 deg wrong", _print_shares(found, printed), ""),
         ("table plane, median deg / mm", f"{np.median([s.table_rotation for s in scores]):.3f} / "
          f"{np.median([s.table_height for s in scores]):.2f}", "0.2 / 0.7"),
         ("drift in 2 s p90 / penetration p90, mm", f"{np.quantile([s.drift for s in scores], 0.9):.2f} / "
@@ -115,6 +121,12 @@ def summary_table(scores: Sequence[SceneScore]) -> list[str]:
     ]  # fmt: skip
     head = f"| {len(scores)} scenes, {len(objects)} objects | measured | to reach |"
     return [head, "| --- | --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _print_shares(objects: Sequence[ObjectScore], printed: Collection[str]) -> str:
+    """Return how many of the printed objects that have their true asset face the right way, and how many do not."""
+    turns = np.array([o.turn for o in objects if o.placed_asset == o.true_asset and o.placed_asset in printed])
+    return f"{(turns < 30).sum()} / {(turns > 90).sum()} of {len(turns)}"
 
 
 def strata_table(scores: dict[str, SceneScore]) -> list[str]:

@@ -36,6 +36,8 @@ class ObjectScore:
     """Position error in millimetres."""
     rotation: float = np.nan
     """Rotation error in degrees."""
+    turn: float = np.nan
+    """Rotation error in degrees whatever the shape's symmetry, as a print shows it; nan without the true asset."""
     size: float = np.nan
     """Size error in per cent."""
     box_iou: float = np.nan
@@ -125,9 +127,10 @@ def _compare_object(name: str, o: dict, true_camera: list, p: dict, camera: list
     rotation, wrong, size, rest = min(options, key=lambda option: option[:2])
     box_iou = _box_iou(ct, rt, st, cp, rest, np.array(size))
     off = float(np.linalg.norm(cp - ct))
+    turn = float(np.degrees(Rotation.from_matrix(rt.T @ rp).magnitude())) if same else np.nan
     return ObjectScore(
-        name, o["name"], strata(o), float(iou), 1e3 * off, rotation, 100 * wrong, box_iou, p["asset_id"], o["asset_id"],
-        p["segment_id"],
+        name, o["name"], strata(o), float(iou), 1e3 * off, rotation, turn, 100 * wrong, box_iou, p["asset_id"],
+        o["asset_id"], p["segment_id"],
     )  # fmt: skip
 
 

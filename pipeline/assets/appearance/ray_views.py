@@ -3,6 +3,7 @@
 Rays are parallel, so that the size of a view in metres is exact. Open3D's RaycastingScene (Embree) casts them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -66,6 +67,32 @@ def render_views(asset: Asset, rotations: np.ndarray, pixels: int, max_texture: 
     rgb[mask] = np.clip(_texels(corners, colours, face, bary) * shade[:, None], 0, 255)
     shape = (len(rotations), pixels, pixels)
     return RenderedViews(mask.reshape(shape), rgb.reshape(*shape, 3), depth.reshape(shape), high - low)
+
+
+def surface_colours_along_rays(
+    asset: Asset,
+    size: np.ndarray,
+    origins: Sequence[np.ndarray],
+    directions: Sequence[np.ndarray],
+    max_texture: int = 256,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rays hit an asset whose box is scaled to `size` (3,), of shape (V, N), and its colours there.
+
+    Args:
+        origins: of V bundles of rays in the axes of the box, centred there, each of shape (3,).
+        directions: of the rays of each bundle, of shape (N, 3).
+
+    The colours (V, N, 3), float32, are those of the texture, unlit; zero without a hit. Raises AssetError.
+    """
+    scene, corners, texture = _ray_scene(asset, max_texture)
+    mesh = load_mesh(asset)
+    factor = np.maximum(mesh.extents, 1e-9) / size
+    start = np.concatenate([np.broadcast_to(o * factor, d.shape) for o, d in zip(origins, directions, strict=True)])
+    hits = cast_rays(scene, start + mesh.bounds.mean(axis=0), np.concatenate(directions) * factor)
+    hit = np.isfinite(hits.distance)
+    colours = np.zeros((len(hit), 3), np.float32)
+    colours[hit] = _texels(corners, texture, hits.triangle[hit], hits.barycentric[hit])
+    return hit.reshape(len(origins), -1), colours.reshape(len(origins), -1, 3)
 
 
 def camera_rotations(azimuths: np.ndarray, elevations: np.ndarray, up: np.ndarray | None = None) -> np.ndarray:

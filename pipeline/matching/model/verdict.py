@@ -22,6 +22,8 @@ from pipeline.store import digest
 QUESTION_KIND = "choose_match"
 MAX_SHOWN = 5
 """Most candidates that the model is shown."""
+MODEL_RELIABILITY = 0.9
+"""Share of a model's verdicts that is assumed to be right; the best model of GRS's table 1 has an F1 of 0.89."""
 
 
 class ChoiceAnswer(BaseModel):
@@ -36,7 +38,8 @@ def choose_with_model(
 ) -> Match:
     """Return the measured match with the candidate that the model chooses, or none; unchanged if the model fails.
 
-    Rendered views are cached in `cards_folder`. Raises StageCancelled.
+    A verdict that clear measurements contradict is not followed; the reason then says so. Rendered views are cached
+    in `cards_folder`. Raises StageCancelled.
     """
     candidates = measured.candidates[:MAX_SHOWN]
     if not candidates or not query.description.is_object:
@@ -48,6 +51,11 @@ def choose_with_model(
     except (ModelError, AssetError) as error:
         return replace(measured, failure=without_folders(str(error)))
     assert isinstance(answer, ChoiceAnswer)
+    if most_probable(measured, candidates, answer.choice) != answer.choice:
+        verdict = candidates[answer.choice - 1].asset_id.replace("_", " ") if answer.choice else "none of them"
+        return replace(
+            measured, reason=f"{measured.reason}; clear enough to outweigh {model.name}, which chose {verdict}"
+        )
     chosen = candidates[answer.choice - 1] if answer.choice else None
     scored = [
         replace(one, scores={**one.scores, "model": answer.confidence}) if one is chosen else one for one in candidates
@@ -61,6 +69,22 @@ def choose_with_model(
         source=source_of(model, QUESTION_KIND),
         confidence=None,
     )
+
+
+def most_probable(measured: Match, candidates: Sequence[Candidate], choice: int) -> int:
+    """Return the number of the most probable candidate, from 1, 0 for none, given measurements and a model's choice.
+
+    By Bayes' rule: the first candidate has the measured confidence, the others and "none" share the rest by their odds;
+    the model is right with MODEL_RELIABILITY and errs evenly. Without a measured confidence the choice itself.
+    """
+    if measured.confidence is None:
+        return choice
+    odds = np.array([1.0, 0.0, *(one.score / (1 - min(one.score, 1 - 1e-4)) for one in candidates[1:])])
+    prior = (1 - measured.confidence) * odds / odds.sum()
+    prior[1] = measured.confidence
+    likelihood = np.full(len(prior), (1 - MODEL_RELIABILITY) / len(candidates))
+    likelihood[choice] = MODEL_RELIABILITY
+    return int(np.argmax(prior * likelihood))
 
 
 def question(

@@ -1,0 +1,23 @@
+"""Objects that a model takes for something else ("not an object"), although they clearly match an asset."""
+
+from dataclasses import replace
+
+from pipeline.description import Description
+from pipeline.matching import Match
+
+MIN_CONFIDENCE = 0.95
+"""Confidence of the measured match from which an object stays one: far above that of a model's verdicts, because the
+confidence was fitted on objects only."""
+
+
+def is_denied(measured: Description, described: Description) -> bool:
+    """Whether a model says that what was measured as an object is none. A person's verdict is never a denial."""
+    return measured.is_object and not described.is_object and described.source not in ("measured", "human")
+
+
+def keep_if_matched(described: Description, found: Match) -> Description:
+    """Return a denied object as an object, with a warning, if its measured match is clear; else as it is described."""
+    if found.asset_id is None or (found.confidence or 0.0) < MIN_CONFIDENCE:
+        return described
+    warning = f"{described.source} says that this is not an object, but it clearly matches an asset"
+    return replace(described, is_object=True, warnings=(*described.warnings, warning))
