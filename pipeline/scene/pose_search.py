@@ -22,6 +22,7 @@ UP_ROTATIONS = {
     "on its front": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]),
     "on its left": np.array([[0, 0, 1.0], [0, 1, 0], [-1, 0, 0]]),
     "on its right": np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]]),
+    "upside down": np.diag([1.0, -1, -1]),
 }
 """World from object before the rotation about z, by the name of the side that an object rests on."""
 LYING_PENALTY_M = 0.002

@@ -32,10 +32,14 @@ SYMMETRY_TOLERANCE = 0.025
 """A shape is the same after a rotation if nine tenths of its surface move by less, relative to its longest side."""
 SURFACE_POINTS = 150
 """Points of the surface that are compared for that."""
+MAX_PASSES = 2
+"""The position may change with the rotation, and then the best rotation."""
 FINE_STEPS_DEG = (-10.0, -5.0, 5.0, 10.0)
 """Steps around the best of those."""
 MIN_GAIN = 0.02
 """Amount by which the correlation of colours must be higher for another rotation to be chosen."""
+LIGHTNESS_WEIGHT = 0.5
+"""Weight of lightness beside the two colour axes of CIELAB: shading changes lightness most."""
 MIN_CELLS = 40
 """Fewest common cells for which a correlation is computed."""
 MIN_CONTRAST = 6.0
@@ -58,22 +62,31 @@ def choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject, cache:
 
 def _choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
     try:
-        shape = shape_symmetries(asset.mesh, tuple(asset.size.tolist()))
-        if len(shape.rotations) == 1:
-            return fit
-        correlations = colour_correlations(fit, asset, observed, shape.rotations)
-        best = int(np.argmax(correlations))
-        chosen, correlation = shape.rotations[best], correlations[best]
-        if len(shape.round_axes) and correlation > 0:
-            finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in FINE_STEPS_DEG])
-            refined = colour_correlations(fit, asset, observed, finer)
-            if refined.max() > correlation:
-                chosen, correlation = finer[int(np.argmax(refined))], refined.max()
-        if correlation < correlations[0] + MIN_GAIN:
-            return fit
-        return _rotated(fit, asset, observed, fit.pose.rotation @ chosen) or fit
+        for _ in range(MAX_PASSES):
+            rotation = _better_rotation(fit, asset, observed)
+            rotated = None if rotation is None else _rotated(fit, asset, observed, rotation)
+            if rotated is None:
+                break
+            fit = rotated
     except (AssetError, SceneError):
         return fit
+    return fit
+
+
+def _better_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> np.ndarray | None:
+    """Return the rotation (3, 3) in which the colours agree best; None if that of the fit is as good."""
+    shape = shape_symmetries(asset.mesh, tuple(asset.size.tolist()))
+    if len(shape.rotations) == 1:
+        return None
+    correlations = colour_correlations(fit, asset, observed, shape.rotations)
+    best = int(np.argmax(correlations))
+    chosen, correlation = shape.rotations[best], correlations[best]
+    if len(shape.round_axes) and correlation > 0:
+        finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in FINE_STEPS_DEG])
+        refined = colour_correlations(fit, asset, observed, finer)
+        if refined.max() > correlation:
+            chosen, correlation = finer[int(np.argmax(refined))], refined.max()
+    return fit.pose.rotation @ chosen if correlation > correlations[0] + MIN_GAIN else None
 
 
 def _rotated(fit: PoseFit, asset: Asset, observed: ObservedObject, rotation: np.ndarray) -> PoseFit | None:
@@ -158,7 +171,7 @@ def colour_correlations(fit: PoseFit, asset: Asset, observed: ObservedObject, sy
         both = inside & (share > 0.6)
         if both.sum() < MIN_CELLS:
             continue
-        lab = rgb_to_lab(mean / np.maximum(share, 1e-3)[..., None])
+        lab = _weighted_lab(mean / np.maximum(share, 1e-3)[..., None])
         a, b = _smooth(seen, both), _smooth(lab, both)
         a, b = a - a.mean(0), b - b.mean(0)
         if np.sqrt((b**2).sum(1).mean()) < MIN_CONTRAST:
@@ -187,7 +200,11 @@ def _sampled_photograph(observed: ObservedObject) -> tuple[np.ndarray, np.ndarra
     world_from_camera = observed.observation.support.world_from_camera
     directions = frame.intrinsics.ray_directions(u, v).reshape(-1, 3) @ world_from_camera[:3, :3].T
     origin = transform(world_from_camera, np.zeros((1, 3)))[0]
-    return rgb_to_lab(seen), share > 0.9, origin, directions
+    return _weighted_lab(seen), share > 0.9, origin, directions
+
+
+def _weighted_lab(rgb: np.ndarray) -> np.ndarray:
+    return rgb_to_lab(rgb) * np.array([LIGHTNESS_WEIGHT, 1, 1], np.float32)
 
 
 def _smooth(image: np.ndarray, where: np.ndarray) -> np.ndarray:
