@@ -28,7 +28,7 @@ from pipeline.matching.model import QUESTION_KIND as CHOOSE
 from pipeline.models import ModelError, Question
 from tests.bench.matching_tables import CONDITIONS, LabelledObject, index, real_objects, rendered_objects
 
-FIRST_SEED = 60_000
+FIRST_SEED = 80_000
 ERRORS = ("category", "colour", "not an object")
 SYNONYM_SHARE = 0.33
 SYNONYMS = {"can": "tin", "mug": "cup", "bowl": "dish", "box": "packet", "bottle": "flask", "cube": "block"}

@@ -32,7 +32,7 @@ def test_an_unclear_match_is_decided_by_the_model(choice):
 
 
 def test_an_asset_that_measurements_exclude_is_not_taken_from_a_model_but_a_near_one_is():
-    match = measured(0.9, 0.95, 0.6, 0.01)
+    match = measured(0.8, 0.95, 0.6, 0.01)
     assert decided(match, 3) == 1 and decided(match, 2) == 2
 
 
@@ -57,5 +57,5 @@ def test_what_a_model_takes_for_no_object_stays_one_only_if_it_clearly_matches()
     assert not is_denied(seen, description(False, "human")) and not is_denied(denied, denied)
     kept = keep_if_matched(denied, measured(0.98, 0.99))
     assert kept.is_object and "eyes-1 says that this is not an object" in kept.warnings[-1]
-    assert keep_if_matched(denied, measured(0.9, 0.95)) is denied
+    assert keep_if_matched(denied, measured(0.8, 0.95)) is denied
     assert keep_if_matched(denied, replace(measured(0.98, 0.99), asset_id=None)) is denied

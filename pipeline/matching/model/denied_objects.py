@@ -5,9 +5,8 @@ from dataclasses import replace
 from pipeline.description import Description
 from pipeline.matching import Match
 
-MIN_CONFIDENCE = 0.95
-"""Confidence of the measured match from which an object stays one: far above that of a model's verdicts, because the
-confidence was fitted on objects only."""
+MIN_CONFIDENCE = 0.9
+"""Confidence of the measured match from which an object stays one."""
 
 
 def is_denied(measured: Description, described: Description) -> bool:
