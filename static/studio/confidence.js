@@ -25,7 +25,7 @@ export function confidenceBadge(confidence, withWord = true) {
 
 // The calibrated confidence {score, level} of a match in its first candidate. Unlike the badge's, it is a probability.
 export function matchConfidence({ score, level }, first) {
-  const [tone, glyph, word] = LEVELS[level],
+  const [tone, glyph] = LEVELS[level],
     percent = Math.round(score * 100);
   return h(
     `span.tag.${tone}.match-confidence`,
@@ -35,6 +35,6 @@ export function matchConfidence({ score, level }, first) {
         { first, percent },
       ),
     },
-    `${glyph} ${t("{level} confidence in its kind, {percent} %", { level: word, percent })}`,
+    `${glyph} ${t("Kind: {percent} % certain", { percent })}`,
   );
 }

@@ -109,6 +109,23 @@ def test_keys_go_through_objects_and_candidates_and_choose(objects: OpenProject)
     expect(cards(page).locator(".source")).not_to_contain_text("Chosen by you")
 
 
+def test_the_card_says_how_certain_the_kind_is_and_that_an_asset_is_recoloured(objects: OpenProject):
+    page, recolour = objects.page, objects.page.locator(".inspector button.recolour")
+    expect(cards(page).locator(".match-confidence")).to_contain_text("% certain")
+    for id in numbers(page):
+        page.locator(f".object-list .row[data-id='{id}']").click()
+        expect(page.locator(".inspector .title .chip")).to_have_text(str(id))
+        if recolour.count():
+            break
+    expect(cards(page).locator(".recoloured")).to_have_count(0)
+    recolour.click()
+    expect(cards(page).locator(".asset.on .recoloured")).to_have_text("Recoloured", timeout=LONG)
+    expect(page.locator(".inspector")).to_contain_text("recoloured to the photograph")
+    screenshot(page, "objects_recoloured")
+    undo_button(page).click()
+    expect(cards(page).locator(".recoloured")).to_have_count(0, timeout=LONG)
+
+
 def test_keys_in_the_library_do_not_reach_the_page_below(objects: OpenProject):
     page, selected, library = objects.page, objects.page.locator(".object-list .row.selected"), page_library(objects)
     before = selected.get_attribute("data-id") or ""
