@@ -96,9 +96,9 @@ export function tile(object, option, { scene, render }, isViewed, { look: onView
       option.score !== undefined && h("b", {}, `${Math.round(option.score * 100)} %`),
       option.method && h("span.faint", {}, option.method),
       option.size && h("span.faint", {}, sizeText(option.size).replace(" cm", "")),
-      isRecoloured(object, option) && recolouredTag(object),
       chosen && h("span.tag.good", {}, t("✓ Chosen")),
       !chosen && isMatcherChoice(object, option) && h("span.tag", {}, t("Matcher's choice")),
+      isRecoloured(object, option) && recolouredTag(object),
     ),
   );
 }

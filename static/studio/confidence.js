@@ -26,7 +26,7 @@ export function confidenceBadge(confidence, withWord = true) {
 // The calibrated confidence {score, level} of a match in its first candidate. Unlike the badge's, it is a probability.
 export function matchConfidence({ score, level }, first) {
   const [tone, glyph] = LEVELS[level],
-    percent = Math.round(score * 100);
+    percent = Math.min(Math.round(score * 100), 99);
   return h(
     `span.tag.${tone}.match-confidence`,
     {
