@@ -109,6 +109,8 @@ def main() -> int:
     parser.add_argument("--tables", type=int, default=3, help="rendered tables of each library and condition")
     arguments = parser.parse_args()
     encoder = load_encoder("embedded")
+    if encoder is None:
+        raise SystemExit("It takes the embedded encoder.")
     libraries = [Library.open([path]) for path in arguments.library]
     indexed = index(libraries, encoder)
     found: list[Matched] = []
