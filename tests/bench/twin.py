@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 
 from pipeline.errors import StudioError
+from pipeline.evaluation.significance import grouped_interval
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.run import Services, run_stages
@@ -102,17 +103,17 @@ def summary_table(scores: Sequence[SceneScore], printed: Collection[str] = ()) -
     """Return a Markdown table of all scores, as in docs/results/twin.md. `printed` are ids of assets with a print."""
     objects = [o for scene in scores for o in scene.objects]
     found = [o for o in objects if o.found]
-    placements, known = sum(scene.placements for scene in scores), [o for o in objects if o.true_asset]
-    right = [o.placed_asset == o.true_asset for o in known]
+    placements = sum(scene.placements for scene in scores)
+    right = [[o.placed_asset == o.true_asset for o in s.objects if o.true_asset] for s in scores]
     rows = [
         ("centre, median / p90 mm", _median_and_p90([o.centre for o in found]), "4 / 12"),
         ("orientation up to symmetry, median / p90 deg", _median_and_p90([o.rotation for o in found]), "2.5 / 15"),
         ("size, median / p90 %", _median_and_p90([o.size for o in found]), "4 / 10"),
         ("3D box IoU, median", f"{np.median([o.box_iou for o in found]):.2f}", "0.82"),
-        ("within 10 mm, 10 deg and 10 %, share of all", f"{np.mean([o.good for o in objects]):.2f}", "0.75"),
+        ("within 10 mm, 10 deg and 10 %, share of all", _share([[o.good for o in s.objects] for s in scores]), "0.75"),
         ("found / not invented / mask IoU", f"{len(found) / len(objects):.2f} / {len(found) / placements:.2f} / "
          f"{np.mean([o.mask_iou for o in objects]):.2f}", "0.95 / 0.95 / 0.88"),
-        ("right asset, of those that the library has", f"{np.mean(right):.2f}", "0.85"),
+        ("right asset, of those that the library has", _share(right), "0.85"),
         ("print faces the right way: within 30 deg / over 90 deg wrong", _print_shares(found, printed), ""),
         ("table plane, median deg / mm", f"{np.median([s.table_rotation for s in scores]):.3f} / "
          f"{np.median([s.table_height for s in scores]):.2f}", "0.2 / 0.7"),
@@ -121,6 +122,13 @@ def summary_table(scores: Sequence[SceneScore], printed: Collection[str] = ()) -
     ]  # fmt: skip
     head = f"| {len(scores)} scenes, {len(objects)} objects | measured | to reach |"
     return [head, "| --- | --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _share(scenes: Sequence[Sequence[bool]]) -> str:
+    """Return the share over all objects with its 95 % interval, by bootstrap over scenes."""
+    groups = [[float(one) for one in scene] for scene in scenes if scene]
+    low, high = grouped_interval(groups)
+    return f"{np.mean(np.concatenate(groups)):.2f} ({low:.2f} to {high:.2f})"
 
 
 def _print_shares(objects: Sequence[ObjectScore], printed: Collection[str]) -> str:
