@@ -47,7 +47,8 @@ def test_a_teal_bowl_is_teal_in_the_twin_whether_or_not_the_library_has_a_teal_o
     ids = {*PHOTOGRAPHED, *OTHERS} - {missing}
     library, encoder = Library(tuple(a for a in Library.open() if a.id in ids)), load_encoder("embedded")
     features = LibraryFeatures.compute(library, None, None, encoder)
-    services = Services(DepthSegmenter(), PlannerModel(), library, None, lambda: features, encoder=encoder)
+    fields = DepthSegmenter(), PlannerModel(), library, None, lambda: features
+    services = Services(*fields, encoder=encoder)  # type: ignore[arg-type]
     project = Project.create(tmp_path / "project", load(photograph))
     for _ in run_stages(project, services, "scene"):
         pass
