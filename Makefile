@@ -42,8 +42,8 @@ bench:           # each speed beside its budget; ARGS="click start" measures som
 	@scripts/setup --browser
 	@$(bin)/python -m tests.bench $(ARGS)
 
-eval-masks: setup  # masks against those that people drew, on ../shared/frames and the sample scenes
-	@$(bin)/python -m tests.bench.masks
+eval-masks: setup  # masks against those that people drew, on ../shared/frames and the sample scenes; ARGS=--drawn: rendered tables
+	@$(bin)/python -m tests.bench.masks $(ARGS)
 
 eval-match: setup  # the library's assets chosen for real objects, on ../shared/frames
 	@$(bin)/python -m tests.bench.match $(ARGS)

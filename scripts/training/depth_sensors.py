@@ -101,15 +101,21 @@ def ideal(view: TrueSurface, random: np.random.Generator) -> np.ndarray:
     return np.where(depth > 0.05, depth + random.normal(0, 0.0005, depth.shape), 0)
 
 
-SENSORS: tuple[Callable[[TrueSurface, np.random.Generator], np.ndarray], ...] = (
+DepthSensor = Callable[[TrueSurface, np.random.Generator], np.ndarray]
+"""Returns depth (H, W) in metres, 0 where unknown."""
+SENSORS: tuple[DepthSensor, ...] = (
     structured_light, stereo, time_of_flight, ideal,
 )  # fmt: skip
 SENSOR_PROBABILITIES = (0.27, 0.43, 0.22, 0.08)
 
 
-def measure_depth(view: TrueSurface, random: np.random.Generator) -> np.ndarray:
-    """Return depth (H, W), float32, as a random camera reports it, 0 where unknown; it may be shifted or incomplete."""
-    measured = SENSORS[int(random.choice(len(SENSORS), p=SENSOR_PROBABILITIES))](view, random).astype(np.float32)
+def measure_depth(view: TrueSurface, random: np.random.Generator, sensor: DepthSensor | None = None) -> np.ndarray:
+    """Return depth (H, W), float32, as a camera reports it, 0 where unknown; it may be shifted or incomplete.
+
+    `sensor` is the camera, a random one if None.
+    """
+    drawn = SENSORS[int(random.choice(len(SENSORS), p=SENSOR_PROBABILITIES))]
+    measured = (sensor or drawn)(view, random).astype(np.float32)
     measured[view.depth <= 0] = 0
     h, w = measured.shape
     if random.random() < 0.35:

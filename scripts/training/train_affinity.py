@@ -1,9 +1,10 @@
 """Trains pipeline/segmentation/depth/affinity.onnx: what is an object, and which cells belong to one object.
 
-    python -m scripts.training.train_affinity OUT.onnx STEPS FOLDER ... [--start WEIGHTS.onnx --share 0.6]
+    python -m scripts.training.train_affinity OUT.onnx STEPS FOLDER[=SHARE] ... [--start WEIGHTS.onnx --share 0.6]
 
-FOLDERs are written by varied_tables, training_tables and make_clutter. Training needs torch and the wheel onnx; the
-network does not. No real photograph is used. Half of the frames of training_tables and make_clutter get random prints
+FOLDERs are written by varied_tables, training_tables and make_clutter; a SHARE is how often examples come from it,
+relative to the others, by default its number of frames. Training needs torch and the wheel onnx; the network does not.
+No real photograph is used. Half of the frames of training_tables and make_clutter get random prints
 (print_augmentation.py), and colours or features are hidden in some examples, so that print does not pass for a
 boundary. `--start` continues from exported weights; the result has `--share` of the new weights and the rest of these,
 which keeps what they could (Wortsman et al., "WiSE-FT", 2022). OUT.json keeps the loss; OUT.pt is a checkpoint from
@@ -13,7 +14,6 @@ which the same command continues.
 import argparse
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from pipeline.segmentation.depth.click_network import encode
 from pipeline.segmentation.depth.height_map import height_map
 from scripts.training.affinity_network import AffinityNetwork
 from scripts.training.click_examples import load_labelled_frame
+from scripts.training.exported_weights import average
+from scripts.training.frame_folders import FrameFolder, WeightedFrames
 
 SIDE, BATCH, RATE, FINE_RATE = 64, 8, 3e-3, 1e-3
 MIRRORED_MAPS = (1, 10)
@@ -41,6 +43,8 @@ BACKGROUND_WEIGHT = 0.6
 """Weight of background cells in the loss of whether a cell shows an object."""
 HIDDEN_FEATURES = 0.12
 """Share of the examples without the encoder's features; a third of them have no colour either."""
+MIN_CELLS = 60
+"""Cells of objects below which a frame is left out."""
 WITHOUT_OBJECT = 0.2
 """Share of the windows that are cut anywhere, not about an object."""
 CACHE = "affinity_inputs.npz"
@@ -60,7 +64,7 @@ class AffinityFrame:
 
 
 def load_affinity_frame(folder: Path, random: np.random.Generator) -> AffinityFrame | None:
-    """Load a labelled frame, with random prints half of the time if it is not varied; None without a support."""
+    """Load a labelled frame, with random prints half of the time if it is not varied; None if it is empty."""
     cached = folder / CACHE
     if not cached.exists():
         varied = (folder / "truth" / "surfaces.png").exists()
@@ -77,7 +81,8 @@ def load_affinity_frame(folder: Path, random: np.random.Generator) -> AffinityFr
         maps = affinity.input_channels(geometry_channels(view, view.right)).astype(np.float16)
         np.savez(cached, maps=maps, features=features.transpose(2, 0, 1).astype(np.float16), labels=small)
     with np.load(cached) as stored:
-        return AffinityFrame(stored["maps"], stored["features"], stored["labels"])
+        read = AffinityFrame(stored["maps"], stored["features"], stored["labels"])
+    return read if np.count_nonzero(read.labels) > MIN_CELLS else None
 
 
 def random_example(frame: AffinityFrame, random: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -120,10 +125,11 @@ def affinity_loss(odds: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return total
 
 
-def train(network: AffinityNetwork, frames: Sequence[AffinityFrame], steps: int, out: Path, rate: float = RATE) -> None:
+def train(
+    network: AffinityNetwork, frames: WeightedFrames[AffinityFrame], steps: int, out: Path, rate: float = RATE
+) -> None:
     """Train a network for so many steps at a learning rate; `out` names the checkpoint and the curve."""
     checkpoint, curve = out.with_suffix(".pt"), []
-    frames = [one for one in frames if np.count_nonzero(one.labels) > 60]
     network.to(memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(network.parameters(), rate, weight_decay=1e-3)
     first, mean = 0, 0.0
@@ -136,7 +142,7 @@ def train(network: AffinityNetwork, frames: Sequence[AffinityFrame], steps: int,
         random = np.random.default_rng([0, step])
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1.0, (step + 1) / 40) * max(0.01, 0.5 * (1 + math.cos(math.pi * step / steps)))
-        drawn = [random_example(frames[int(random.integers(len(frames)))], random) for _ in range(BATCH)]
+        drawn = [random_example(frames.draw(random), random) for _ in range(BATCH)]
         maps, features, labels = (torch.from_numpy(np.stack(one)) for one in zip(*drawn, strict=True))
         with torch.autocast("cpu", dtype=torch.bfloat16):  # half the time of float32 where the processor has it
             odds = network(maps, features)
@@ -155,29 +161,27 @@ def train(network: AffinityNetwork, frames: Sequence[AffinityFrame], steps: int,
                         "mean": mean, "curve": curve}, checkpoint)  # fmt: skip
 
 
-def average(first: AffinityNetwork, second: AffinityNetwork, share: float) -> AffinityNetwork:
-    """Return a network with a share of the second's weights and the rest of the first's; neither is normalised."""
-    result, old, new = AffinityNetwork(normalised=False), first.state_dict(), second.state_dict()
-    result.load_state_dict({name: (1 - share) * old[name] + share * new[name] for name in old})
-    return result
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("steps", type=int)
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=FrameFolder.parse, nargs="+", metavar="FOLDER[=SHARE]")
     parser.add_argument("--start", type=Path, help="exported weights to continue from")
     parser.add_argument("--share", type=float, default=0.6, help="of the new weights, the rest being those of --start")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    folders = sorted({path.parents[1] for folder in arguments.folders for path in folder.glob("*/truth/masks.png")})
-    frames = [load_affinity_frame(folder, np.random.default_rng([1, i])) for i, folder in enumerate(folders)]
-    network = AffinityNetwork.from_onnx(arguments.start) if arguments.start else AffinityNetwork()
+    try:
+        frames = WeightedFrames.load(
+            arguments.folders, lambda path, number: load_affinity_frame(path, np.random.default_rng([1, number]))
+        )
+        network = AffinityNetwork.from_onnx(arguments.start) if arguments.start else AffinityNetwork()
+    except ValueError as error:
+        parser.error(str(error))
     rate = FINE_RATE if arguments.start else RATE
-    train(network, [one for one in frames if one is not None], arguments.steps, arguments.out, rate)
+    train(network, frames, arguments.steps, arguments.out, rate)
     if arguments.start:
-        network = average(AffinityNetwork.from_onnx(arguments.start), network, arguments.share)
+        old = AffinityNetwork.from_onnx(arguments.start)
+        network = average(AffinityNetwork(normalised=False), old, network, arguments.share)
     network.export(arguments.out)
 
 

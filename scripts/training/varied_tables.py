@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from pipeline.scene.rendering import open_renderer
-from scripts.training.depth_sensors import TrueSurface, measure_depth, smooth_noise
+from scripts.training.depth_sensors import DepthSensor, TrueSurface, measure_depth, smooth_noise
 from scripts.training.varied_scenes import (
     CLEAR_GROUP,
     COLLISION_GROUP,
@@ -50,11 +50,29 @@ class View:
     focal: float
 
 
-def random_scene(seed: int) -> tuple[str, VariedScene]:
+@dataclass(frozen=True)
+class Conditions:
+    """What is not left to chance in a frame; None leaves it."""
+
+    ground: str | None = None
+    """One of GROUNDS."""
+    layout: str | None = None
+    """One of LAYOUTS."""
+    sensor: DepthSensor | None = None
+    """One of SENSORS."""
+    elevation: float | None = None
+    """Of the camera, from 0 to 1 in the range that the ground allows."""
+
+
+ANY = Conditions()
+
+
+def random_scene(seed: int, conditions: Conditions = ANY) -> tuple[str, VariedScene]:
     """Return a scene and its kind, <ground>_<layout>."""
     random = np.random.default_rng([5, seed])
     ground = str(random.choice(list(GROUNDS), p=GROUND_PROBABILITIES))
     layout = str(random.choice(LAYOUTS, p=LAYOUT_PROBABILITIES))
+    ground, layout = conditions.ground or ground, conditions.layout or layout
     scene = VariedScene(random)
     scene.spec.option.timestep, scene.spec.option.iterations = 0.004, 20
     scene.spec.visual.quality.shadowsize, scene.spec.visual.quality.offsamples = 1024, 4
@@ -105,14 +123,20 @@ def settle(model: mujoco.MjModel, seconds: float = 1.2) -> mujoco.MjData:
     return data
 
 
-def aim_camera(model: mujoco.MjModel, data: mujoco.MjData, scene: VariedScene, ground: str) -> float:
-    """Move the camera to a random place that looks at the objects; return its focal length in pixels."""
+def aim_camera(
+    model: mujoco.MjModel, data: mujoco.MjData, scene: VariedScene, ground: str, elevation: float | None = None
+) -> float:
+    """Move the camera to a random place that looks at the objects; return its focal length in pixels.
+
+    `elevation` is that of `Conditions`.
+    """
     random = scene.random
     positions = data.qpos.reshape(-1, 7)[:, :3]
     middle = np.median(positions[positions[:, 2] > -1], 0) if (positions[:, 2] > -1).any() else np.zeros(3)
     middle = middle + random.normal(0, 0.04, 3)
     low, high = {"bin": (45, 90), "seat": (20, 85), "shelf": (0, 60)}.get(ground, (6, 90))
     a, e = random.uniform(0, 2 * np.pi), np.radians(random.uniform(low, high))
+    e = e if elevation is None else np.radians(low + elevation * (high - low))
     if ground in ("shelf", "seat"):
         a = random.normal(-np.pi / 2, 0.5)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
@@ -213,12 +237,13 @@ def _normals(depth: np.ndarray, focal: float) -> np.ndarray:
     return (normals / (np.linalg.norm(normals, axis=-1, keepdims=True) + 1e-12)).astype(np.float32)
 
 
-def write_view(view: View, scene: VariedScene, folder: Path) -> None:
-    """Write one frame with its truth."""
+def write_view(view: View, scene: VariedScene, folder: Path, sensor: DepthSensor | None = None) -> None:
+    """Write one frame with its truth; `sensor` measures its depth, a random one if None."""
     clear, shiny = (np.isin(view.labels, [n for n, one in enumerate(scene.objects, 1) if getattr(one, what)])
                     for what in ("clear", "shiny"))  # fmt: skip
     rgb = camera_image(view, scene)
-    depth = measure_depth(TrueSurface(view.depth, rgb, shiny, clear, view.depth_behind, view.focal), scene.random)
+    true = TrueSurface(view.depth, rgb, shiny, clear, view.depth_behind, view.focal)
+    depth = measure_depth(true, scene.random, sensor)
     (folder / "truth").mkdir(parents=True)
     sizes = np.bincount(view.labels.ravel(), minlength=len(scene.objects) + 1)
     present = [n for n in range(1, len(sizes)) if sizes[n] >= MIN_VISIBLE_PIXELS]
@@ -233,21 +258,21 @@ def write_view(view: View, scene: VariedScene, folder: Path) -> None:
     (folder / "camera.json").write_text(json.dumps(k | {"depth_scale": 0.001}))  # last: the folder is complete
 
 
-def make_scene(seed: int, out: Path) -> int:
+def make_scene(seed: int, out: Path, conditions: Conditions = ANY, views: int = VIEWS) -> int:
     """Write the views of one scene; return their number."""
-    kind, scene = random_scene(seed)
+    kind, scene = random_scene(seed, conditions)
     model = scene.spec.compile()
     data, written = settle(model), 0
     renderer = open_renderer(model, SIZE)
     try:
         for attempt in range(3 * VIEWS):
-            focal = aim_camera(model, data, scene, kind.split("_")[0])
+            focal = aim_camera(model, data, scene, kind.split("_")[0], conditions.elevation)
             view = render(renderer, model, data, scene, focal)
             share, near = (view.labels > 0).mean(), view.depth[view.depth > 0]
             if 0.008 < share < 0.8 and len(near) and np.percentile(near, 1) > 0.16:
-                write_view(view, scene, out / f"{kind}_{seed:06d}_{written}")
+                write_view(view, scene, out / f"{kind}_{seed:06d}_{written}", conditions.sensor)
                 written += 1
-            if written == VIEWS or (attempt == 4 and not written):
+            if written == views or (attempt == 4 and not written):
                 break
     finally:
         renderer.close()

@@ -1,8 +1,9 @@
 """`make eval-masks`: the embedded segmenter against labelled masks, automatically and by simulated clicks.
 
-    python -m tests.bench.masks [--only NAME ...] [--save SCORES.json] [--against SCORES.json]
+    python -m tests.bench.masks [--drawn] [--only NAME ...] [--save SCORES.json] [--against SCORES.json]
 
 Reads the real frames in ../shared/frames and ../shared/frames_wild, if they are there, and the sample scenes.
+`--drawn` reads 40 rendered tables instead, on which nothing was fitted, and draws them first (drawn_masks.py).
 `--against` compares with scores that `--save` wrote, with intervals by source. On a frame without a support every
 object counts as missed.
 """
@@ -32,10 +33,11 @@ from pipeline.evaluation import (
 from pipeline.evaluation import score_masks as score
 from pipeline.frame import SupportError
 from pipeline.segmentation import DepthSegmenter, Segment
-from tests.bench import mask_sources
+from tests.bench import drawn_masks, mask_sources
 
 ROOT = Path(__file__).parents[2]
 SHARED, SAMPLES, SHEET = ROOT.parent / "shared", ROOT / "sample_scenes", ROOT / "build" / "masks.png"
+DRAWN = ROOT / "build" / "drawn_masks"
 REAL = {"known frames": "frames", "other cameras": "frames_wild"}
 """Folders of labelled photographs in SHARED, by the name of their column."""
 CLICKS = 5
@@ -62,20 +64,18 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help="names of frames; all by default")
     parser.add_argument("--save", type=Path, help="write the scores of each object")
     parser.add_argument("--against", type=Path, help="scores to compare with")
+    parser.add_argument("--drawn", action="store_true", help="rendered tables on which nothing was fitted")
     arguments = parser.parse_args()
-    folders = {
-        name: [p.parents[1] for p in SHARED.glob(f"{folder}/*/truth/masks.png")] for name, folder in REAL.items()
-    }
-    if not any(folders.values()):
-        print("No real frames with truth in ../shared: they are not part of the project. Sample scenes only.")
-    folders["sample scenes"] = [path.parent for path in SAMPLES.glob("*/expected.json")]
+    folders = {"drawn tables": drawn_masks.draw(DRAWN)} if arguments.drawn else labelled_folders()
     print(HEADING)
     groups: dict[str, list[FrameMaskScores]] = {}
     for name, paths in folders.items():
         for path in sorted(path for path in paths if not arguments.only or path.name in arguments.only):
             groups.setdefault(name, []).append(measure(path))
             print(row(groups[name][-1]), flush=True)
-    print("\n".join(["", *table(groups), "", *mask_sources.source_table(groups)]))
+    print("\n".join(["", *table(groups), ""]))
+    rows = drawn_masks.kind_table(groups["drawn tables"]) if arguments.drawn else mask_sources.source_table(groups)
+    print("\n".join(rows))
     scores = mask_sources.object_scores(groups)
     if arguments.save:
         arguments.save.write_text(json.dumps(scores, indent=1), encoding="utf-8")
@@ -87,6 +87,16 @@ def main() -> int:
     cv2.imwrite(str(SHEET), sheet([one for scored in groups.values() for one in scored])[:, :, ::-1])
     print(f"Contact sheet (green: labelled outlines, colours: masks): {SHEET.relative_to(ROOT)}")
     return 0
+
+
+def labelled_folders() -> dict[str, list[Path]]:
+    """Return the folders of the real frames and the sample scenes, by the name of their column."""
+    folders = {
+        name: [p.parents[1] for p in SHARED.glob(f"{folder}/*/truth/masks.png")] for name, folder in REAL.items()
+    }
+    if not any(folders.values()):
+        print("No real frames with truth in ../shared: they are not part of the project. Sample scenes only.")
+    return folders | {"sample scenes": [path.parent for path in SAMPLES.glob("*/expected.json")]}
 
 
 def measure(folder: Path) -> FrameMaskScores:
