@@ -40,6 +40,7 @@ def scene_conditions(number: int) -> dict[str, str]:
 
 def draw(folder: Path, count: int = len(GROUNDS) * len(LAYOUTS)) -> list[Path]:
     """Write `count` frames, one of each scene, unless they are there; return their folders. Needs OpenGL."""
+    new = folder / "new"
     for number in range(count):
         kinds, seed = scene_conditions(number), FIRST_SEED + number
         if any(folder.glob(f"*_{seed}_0/camera.json")):
@@ -47,9 +48,10 @@ def draw(folder: Path, count: int = len(GROUNDS) * len(LAYOUTS)) -> list[Path]:
         sensor = {one.__name__.replace("_", "-"): one for one in SENSORS}[kinds["depth camera"]]
         conditions = Conditions(kinds["ground"], kinds["layout"], sensor, ELEVATIONS[kinds["elevation"]])
         with contextlib.suppress(ValueError):  # a shape too flat for MuJoCo's hulls
-            make_scene(seed, folder / "new", conditions, views=1)
-            for path in (folder / "new").glob("*"):
+            make_scene(seed, new, conditions, views=1)
+            for path in new.glob("*"):
                 path.rename(folder / "_".join([*kinds.values(), str(seed), "0"]))
+            new.rmdir()
     return sorted(path.parent for path in folder.glob("*/camera.json"))
 
 

@@ -19,6 +19,8 @@ from tests.bench.sam2_like import draw_masks
 
 RIDGE = 0.01
 """Weight of the squares of the weights, against chance in small sources."""
+KEPT_SHARE = 0.97
+"""Share of objects and parts that the printed probability keeps."""
 Examples = list[tuple[str, bool, list[float]]]
 """Source, label and terms of each example."""
 
@@ -49,6 +51,10 @@ def main() -> int:
         weights = fit(examples)
         print(f"{kind}: {len(examples)} examples of {len({e[0] for e in examples})} sources; {accuracy(examples)}")
         print({name: round(float(w), 2) for name, w in zip([*names[kind], "bias"], weights, strict=True)})
+        if kind == "object":
+            print(
+                f"{KEPT_SHARE:.0%} of objects and parts have a probability of {kept_probability(examples):.2f} or more"
+            )
     return 0
 
 
@@ -96,6 +102,15 @@ def fit(examples: Examples) -> np.ndarray:
         return float(value + 0.5 * (ridge * w).sum()), x.T @ (weight * (p - y)) + ridge
 
     return minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x
+
+
+def kept_probability(examples: Examples) -> float:
+    """Return the probability that KEPT_SHARE of the examples labelled yes reach, by fits that lack the source."""
+    odds = []
+    for source in {e[0] for e in examples}:
+        weights = fit([e for e in examples if e[0] != source])
+        odds += [float(np.array([*terms, 1.0]) @ weights) for s, label, terms in examples if s == source and label]
+    return float(1 / (1 + np.exp(-np.quantile(odds, 1 - KEPT_SHARE))))
 
 
 def accuracy(examples: Examples) -> str:

@@ -1,5 +1,7 @@
 """The depth filter of SAM 2's automatic masks, and the correct_locally correction, on masks of known content."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -39,6 +41,21 @@ def test_table_floor_and_wall_are_dropped(scene, include_parts):
     assert len(segments) == len(truth) and all(segment.source == "sam2" for segment in segments)
     assert all(any(matches(segment.mask, mask) for mask in truth) for segment in segments)
     assert [segment.id for segment in segments] == list(range(1, len(truth) + 1))
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_soft_shadow_beside_an_object_is_dropped_and_the_objects_stay(scene, side):
+    truth = scene.labels
+    free, rgb, masks = ~np.logical_or.reduce(list(truth.values())), scene.frame.rgb, list(truth.values())
+    for name in ("red_box", "blue_cylinder"):
+        shift = side * int(0.8 * np.ptp(np.nonzero(truth[name])[1]))
+        shadow = np.roll(truth[name], (4, shift), (0, 1)) & free
+        light = 1 - 0.45 * cv2.GaussianBlur(shadow.astype(np.float32), (0, 0), 3)[..., None]
+        rgb = np.where(free[..., None], rgb * light, rgb).astype(np.uint8)
+        masks.append(shadow)
+    segments = clean_masks(replace(scene.frame, rgb=rgb), [(mask, 0.9) for mask in masks])
+    assert len(segments) == len(truth)
+    assert all(any(matches(segment.mask, mask) for mask in truth.values()) for segment in segments)
 
 
 def test_a_robot_arm_that_reaches_into_the_image_is_dropped():
