@@ -19,7 +19,7 @@ from tests.bench.sam2_like import draw_masks
 
 RIDGE = 0.01
 """Weight of the squares of the weights, against chance in small sources."""
-KEPT_SHARE = 0.97
+KEPT_SHARE = 0.95
 """Share of objects and parts that the printed probability keeps."""
 Examples = list[tuple[str, bool, list[float]]]
 """Source, label and terms of each example."""

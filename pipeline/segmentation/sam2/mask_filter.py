@@ -25,8 +25,8 @@ FLOATING_HEIGHT = 0.12
 """Metres above the table from which an object needs another one below it."""
 MAX_SUPPORT_GAP = 0.05
 """Metres from an object's lower edge to the object below it."""
-MIN_OBJECT_PROBABILITY = 0.1
-"""Probability below which a mask is dropped: 97 % of objects and parts on drawn frames of other kinds reach it."""
+MIN_OBJECT_PROBABILITY = 0.21
+"""Probability below which a mask is dropped: 95 % of objects and parts on drawn frames of other kinds reach it."""
 MIN_PART, MAX_PART = 0.08, 0.92
 """Share of a mask that a part covers whose border with the rest is looked at."""
 LEVEL_RANGE = 0.012
