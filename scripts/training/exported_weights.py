@@ -25,6 +25,7 @@ def load_convolutions(network: nn.Module, source: Path) -> None:
         raise ValueError(f"{source} holds another network; name the file that the same script exported")
     with torch.no_grad():
         for layer, (weight, bias) in zip(layers, weights, strict=True):
+            assert layer.bias is not None
             layer.weight.copy_(weight)
             layer.bias.copy_(bias)
 
