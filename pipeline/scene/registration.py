@@ -134,7 +134,7 @@ def _unit_surface(path: Path, _: int) -> Surface:
     triangles, points = (mesh.triangles - centre) / extents, (points - centre) / extents
     normals = mesh.face_normals[faces] * extents
     # plain arrays: arithmetic with trimesh's own ones, which notice changes, takes a tenth longer
-    return Surface(*(np.array(part) for part in (triangles, points, normals)), 0.0)
+    return Surface(np.array(triangles), np.array(points), np.array(normals), 0.0)
 
 
 def register(
