@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.learning.chain import TaskLearner
-from pipeline.learning.evaluation import Chain, ChainEpisode
+from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, read_subtasks

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from pipeline.learning.demonstrations import Demonstrated, demonstrate
-from pipeline.learning.environment import SubtaskEnv
-from pipeline.learning.episodes import play, success_rate
+from pipeline.learning.environment import EpisodeRules
+from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
 from pipeline.learning.policy import Policy
@@ -15,6 +16,7 @@ from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask, whole_task
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingProgress, TrainingStarts, train
+from pipeline.learning.variants import Variant
 from pipeline.simulation.physics import UnstableError
 
 TRAINING_LAYOUTS, VALIDATION_LAYOUTS = range(96), range(50_000, 50_024)
@@ -55,15 +57,24 @@ class ChainOptions:
 class TaskLearner:
     """Learns the subtasks of one project."""
 
-    def __init__(self, project_dir: Path, layouts: Layouts, subtasks: Sequence[Subtask]):
+    def __init__(
+        self, project_dir: Path, layouts: Layouts, subtasks: Sequence[Subtask], variants: Sequence[Variant] = ()
+    ):
+        """Args:
+        project_dir: whose learning/ holds what is learned.
+        layouts: of the task.
+        subtasks: of the task, in order.
+        variants: of the twin, that policies are trained on as often as on the twin itself.
+        """
         self.layouts, self.subtasks = layouts, tuple(subtasks)
-        self._project_dir = Path(project_dir)
-        self._settled: dict[range, tuple[StartState, ...]] = {}
+        self.project_dir = Path(project_dir)
+        self._worlds = (Variant(layouts, self.subtasks), *variants)
+        self._settled: dict[tuple[int, range], tuple[StartState, ...]] = {}
 
     @property
     def report_file(self) -> Path:
         """learning/report.json."""
-        return self._project_dir / FOLDER / "report.json"
+        return self.project_dir / FOLDER / "report.json"
 
     @property
     def whole(self) -> Subtask:
@@ -73,8 +84,8 @@ class TaskLearner:
     def folder(self, subtask: Subtask) -> SubtaskFolder:
         """Return a subtask's folder."""
         if subtask.name == WHOLE:
-            return SubtaskFolder(self._project_dir / FOLDER / WHOLE)
-        return subtask_folder(self._project_dir, self.subtasks.index(subtask), subtask)
+            return SubtaskFolder(self.project_dir / FOLDER / WHOLE)
+        return subtask_folder(self.project_dir, self.subtasks.index(subtask), subtask)
 
     def learn(self, options: ChainOptions) -> Generator[TrainingProgress | SubtaskLearned]:
         """Learn the chosen subtasks in order; closing the generator stops, and a later call goes on.
@@ -102,13 +113,14 @@ class TaskLearner:
             if not finished and time.monotonic() - begun >= options.seconds:
                 return
             if subtask.name != WHOLE:
-                yield self._keep_end_states(subtask, starts)
+                yield self.keep_end_states(subtask, starts)
 
     def _options_for(self, subtask: Subtask, options: TrainingOptions) -> TrainingOptions:
         """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together."""
         if subtask.name != WHOLE:
             return options
-        spent = sum(self.folder(one).training().steps for one in self.subtasks)
+        folders = [self.folder(one) for one in self.subtasks]
+        spent = sum(one.training().steps + one.seam.training().steps for one in folders)
         rules = replace(options.rules, steps=options.rules.steps * len(self.subtasks))
         return replace(options, rules=rules, steps=spent or options.steps)
 
@@ -122,7 +134,7 @@ class TaskLearner:
     def starts(self, subtask: Subtask) -> TrainingStarts:
         """Return where a subtask begins. Raises LearningError if the former has no end states."""
         if subtask.start == RESET:
-            training, validation = self.settled(TRAINING_LAYOUTS), self.settled(VALIDATION_LAYOUTS)
+            training, validation = self._settled_in_all(TRAINING_LAYOUTS), self._settled_in_all(VALIDATION_LAYOUTS)
         else:
             former = next(one for one in self.subtasks if one.name == subtask.start)
             states = read_states(self.folder(former).end_states)
@@ -133,7 +145,15 @@ class TaskLearner:
                 f"{subtask.start} never ended well enough for {subtask.name} to begin there; learn {subtask.start} "
                 "for more steps, or change its reward"
             )
-        return TrainingStarts(training, validation[:VALIDATED])
+        variants = [(one.layouts, self._in_variant(subtask, one)) for one in self._worlds[1:]]
+        return TrainingStarts(training, validation[:VALIDATED], variants=variants)
+
+    def _in_variant(self, subtask: Subtask, variant: Variant) -> Subtask:
+        """Return a variant's own form of a subtask, or of the whole task."""
+        if subtask.name == WHOLE:
+            return whole_task(variant.subtasks, [goal for _, goals in variant.layouts.base.stages for goal in goals])
+        own = next(one for one in variant.subtasks if one.name == subtask.name)
+        return replace(own, start=subtask.start)
 
     def demonstrated(self, count: int) -> tuple[Demonstrated, ...]:
         """Return what the oracle demonstrates on the first layouts, for all subtasks."""
@@ -143,26 +163,38 @@ class TaskLearner:
 
     def settled(self, seeds: range) -> tuple[StartState, ...]:
         """Return the settled states of some layouts, without those whose physics is unstable."""
-        if seeds not in self._settled:
-            world, states = SubtaskWorld(self.layouts, self.subtasks[0]), []
-            for layout in self.layouts.get(list(seeds)):
+        return self._settled_in(0, seeds)
+
+    def _settled_in_all(self, seeds: range) -> tuple[StartState, ...]:
+        """Return the settled states of some layouts, each in one of the worlds by turns."""
+        count = len(self._worlds)
+        by_world = [self._settled_in(number, seeds[number::count]) for number in range(count)]
+        return tuple(one for group in zip_longest(*by_world) for one in group if one is not None)
+
+    def _settled_in(self, number: int, seeds: range) -> tuple[StartState, ...]:
+        """Return the settled states of some layouts in one of the worlds."""
+        if (number, seeds) not in self._settled:
+            layouts, subtasks = self._worlds[number].layouts, self._worlds[number].subtasks
+            world, states = SubtaskWorld(layouts, subtasks[0]), []
+            for layout in layouts.get(list(seeds)):
                 try:
-                    states.append(world.settled(layout))
+                    states.append(replace(world.settled(layout), variant=number))
                 except UnstableError:
                     continue
-            self._settled[seeds] = tuple(states)
-        return self._settled[seeds]
+            self._settled[number, seeds] = tuple(states)
+        return self._settled[number, seeds]
 
-    def _keep_end_states(self, subtask: Subtask, starts: TrainingStarts) -> SubtaskLearned:
+    def keep_end_states(self, subtask: Subtask, starts: TrainingStarts) -> SubtaskLearned:
         """Play the policy from its starts and keep the states in which it succeeds."""
-        env = SubtaskEnv(self.layouts, subtask, starts.training)
+        states = (*starts.training, *starts.validation)
+        envs = starts.environments(subtask, self.layouts, states, EpisodeRules())
         folder = self.folder(subtask)
-        policy = Policy.read(folder.policy, env)
-        validation = list(play(env, policy, starts.validation))
-        kept = [one.end for one in play(env, policy, starts.training) if one.success]
+        policy = Policy.read(folder.policy, next(iter(envs.values())))
+        validation = list(play_across(envs, policy, starts.validation))
+        kept = [one.end for one in play_across(envs, policy, starts.training) if one.success]
         for _ in range(EXPLORED_ROUNDS):
             if 0 < len(kept) < END_STATES:
-                more = play(env, policy, starts.training, explore=True)
+                more = play_across(envs, policy, starts.training, explore=True)
                 kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
         ends = [*kept, *(one.end for one in validation if one.success)]
         write_states(folder.end_states, ends)

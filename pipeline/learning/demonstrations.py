@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import Episode, finish
 from pipeline.learning.layouts import Layout, Layouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
@@ -68,6 +69,38 @@ def demonstrate(layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[
             if found is None:
                 break
             yield found
+
+
+def oracle_episodes(
+    layouts: Layouts, subtasks: Sequence[Subtask], start: StartState, rules: EpisodeRules
+) -> Iterator[Episode]:
+    """Yield the oracle's episode of each subtask from a settled start, up to the first that it does not solve.
+
+    It moves as a policy may and is measured as a policy is, so both can be compared step by step.
+    """
+    first = SubtaskWorld(layouts, subtasks[0])
+    worlds = [first, *(SubtaskWorld(layouts, subtask, first.control) for subtask in subtasks[1:])]
+    (layout,) = layouts.get([start.layout])
+    follower = _Follower(oracle_path(layouts, subtasks[0], layout))
+    for number, world in enumerate(worlds):
+        env = SubtaskEnv(layouts, world.subtask, (start,), rules, world)
+        if number:
+            world.layout = layout
+        observation = env.resume() if number else env.reset(options={"start": 0})[0]
+        yield (episode := finish(env, _Following(follower, env), observation))
+        if not episode.success:
+            return
+
+
+class _Following:
+    """Acts as the follower does, and stands still with an empty hand after the path has ended."""
+
+    def __init__(self, follower: "_Follower", env: SubtaskEnv):
+        self._follower, self._env = follower, env
+
+    def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
+        action = self._follower.action(self._env)
+        return np.array([0.0, 0.0, 0.0, 0.0, -1.0]) if action is None else action
 
 
 class _Follower:

@@ -1,7 +1,7 @@
 """Episodes of a policy from given starts: their success, return and end states."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -57,6 +57,15 @@ def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: b
             yield finish(env, policy, observation, explore)
     finally:
         env.starts = kept
+
+
+def play_across(
+    envs: Mapping[int, SubtaskEnv], policy: Acts, starts: Sequence[StartState], explore: bool = False
+) -> Iterator[Episode]:
+    """Yield an episode from each start in the environment of its variant, one variant after the other."""
+    for variant, env in envs.items():
+        for episode in play(env, policy, [one for one in starts if one.variant == variant], explore):
+            yield replace(episode, end=replace(episode.end, variant=variant))
 
 
 def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:

@@ -72,6 +72,22 @@ class SubtaskFolder:
         self.evaluation = path / "evaluation.json"
         self.end_states = path / "end_states.npz"
         self.evaluation_rollouts = path / "evaluation.npz"
+        self.seam_file = path / "seam" / "seam.json"
+
+    @property
+    def seam(self) -> "SubtaskFolder":
+        """The folder of the training across the seam to the former subtask."""
+        return SubtaskFolder(self.path / "seam")
+
+    def tuned(self) -> dict[str, Any] | None:
+        """Return what training on across the seam gave; None where the policy was not, or was learned again since.
+
+        {before, after, layouts, steps}.
+        """
+        row = read_json(self.seam_file)
+        if not isinstance(row, dict) or row.get("key") != self.training().key:
+            return None
+        return {name: row.get(name) for name in ("before", "after", "layouts", "steps")}
 
     def training(self, key: str = "") -> TrainingRecord:
         """Return the record of the training with that key; an empty one where another or none was trained."""

@@ -22,10 +22,15 @@ class StartState:
     """Index of the weld by which the hand holds something; -1 for none."""
     grasp: np.ndarray | None = None
     """Relative pose of that weld, eq_data of shape (E,); None for none."""
+    variant: int = 0
+    """Number of the variant of the twin that it is a state of; 0 for the twin itself."""
 
 
 def write_states(path: Path, states: Sequence[StartState]) -> None:
-    """Write an .npz with layouts (N,), states (N, S), holding (N,) and grasps (N, E). Raises StoreError."""
+    """Write an .npz with layouts (N,), states (N, S), holding (N,), grasps (N, E) and variants (N,).
+
+    Raises StoreError.
+    """
     width = max((len(one.grasp) for one in states if one.grasp is not None), default=0)
     grasps = [np.zeros(width) if one.grasp is None else one.grasp for one in states]
     with atomic_write(path) as temporary, temporary.open("wb") as file:
@@ -35,6 +40,7 @@ def write_states(path: Path, states: Sequence[StartState]) -> None:
             states=np.array([one.state for one in states]),
             holding=np.array([one.holding for one in states], int),
             grasps=np.array(grasps),
+            variants=np.array([one.variant for one in states], int),
         )
 
 
@@ -42,10 +48,11 @@ def read_states(path: Path) -> tuple[StartState, ...]:
     """Inverse of `write_states`. Raises LearningError in one line."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            rows = zip(file["layouts"], file["states"], file["holding"], file["grasps"], strict=True)
+            columns = [file[name] for name in ("layouts", "states", "holding", "grasps")]
+            variants = file["variants"] if "variants" in file.files else np.zeros(len(columns[0]), int)
             found = tuple(
-                StartState(int(layout), state, int(holding), grasp if holding >= 0 else None)
-                for layout, state, holding, grasp in rows
+                StartState(int(layout), state, int(holding), grasp if holding >= 0 else None, int(variant))
+                for layout, state, holding, grasp, variant in zip(*columns, variants, strict=True)
             )
     except FileNotFoundError:
         raise LearningError(f"{path.parent.name} has no end states yet; learn that subtask first") from None

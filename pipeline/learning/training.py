@@ -8,6 +8,7 @@ import io
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from pipeline.learning.cloning import clone
 from pipeline.learning.demonstrations import Demonstrated
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, play, success_rate
+from pipeline.learning.episodes import Episode, play_across, success_rate
+from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import Spent, SubtaskFolder
 from pipeline.learning.policy import NETWORK, Policy, read_parameters
-from pipeline.learning.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask, to_row
 from pipeline.store import digest
@@ -77,6 +78,21 @@ class TrainingStarts:
     """On layouts that no training episode begins on."""
     demonstrated: Sequence[Demonstrated] = ()
     """What the policy imitates first; none for reinforcement alone."""
+    policy: Path | None = None
+    """The policy that goes on learning; None for a new one."""
+    variants: Sequence[tuple[Layouts, Subtask]] = ()
+    """Further variants of the twin in which starts are, numbered from 1, each with its own form of the subtask."""
+
+    def environments(
+        self, subtask: Subtask, layouts: Layouts, states: Sequence[StartState], rules: EpisodeRules
+    ) -> dict[int, SubtaskEnv]:
+        """Return a new environment for each variant that some states are of, by its number."""
+        worlds = [(layouts, subtask), *self.variants]
+        found = {}
+        for number in sorted({one.variant for one in states}):
+            mine = [one for one in states if one.variant == number]
+            found[number] = SubtaskEnv(*worlds[number], mine, rules)
+        return found
 
 
 def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOptions) -> str:
@@ -117,7 +133,7 @@ def train(
             "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
             "success": success, "return": round(mean_return, 4), "terms": terms,
         }  # fmt: skip
-        point |= {} if now.steps else {"cloned": len(starts.demonstrated)}
+        point |= {"cloned": len(starts.demonstrated)} if starts.demonstrated and not now.steps else {}
         write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
         folder.save(record, now, point, learner.saved())
         record = now
@@ -129,8 +145,11 @@ def train(
     elif starts.demonstrated:
         clone(learner.model.policy, starts.demonstrated, options.seed)
         yield evaluated()
+    elif starts.policy:
+        learner.resume(starts.policy, 0)
+        yield evaluated()
     while not record.is_finished(options.steps):
-        learner.set_rate(record.best)
+        learner.set_rate(1.0 if starts.policy else record.best)
         for _ in range(SEGMENT):
             learner.update()
             yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
@@ -144,13 +163,12 @@ class _Learner:
 
     def __init__(self, subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions):
         self._options, self._starts, self._segment = options, starts, 0
-        self._test_env = SubtaskEnv(layouts, subtask, starts.validation, options.rules)
         rules = options.rules
-
-        def make() -> SubtaskEnv:
-            return SubtaskEnv(layouts, subtask, starts.training, rules)
-
-        self._envs = DummyVecEnv([make] * options.environments)
+        self._test_envs = starts.environments(subtask, layouts, starts.validation, rules)
+        envs: list[SubtaskEnv] = []
+        while len(envs) < options.environments:  # by turns, so that every variant is trained on
+            envs += starts.environments(subtask, layouts, starts.training, rules).values()
+        self._envs = DummyVecEnv([partial(_given, env) for env in envs[: options.environments]])
         self.model = PPO(
             "MlpPolicy", self._envs, n_steps=ROLLOUT, batch_size=256, n_epochs=10, gamma=rules.discount,
             gae_lambda=0.95, learning_rate=RATES[0], ent_coef=0.0, policy_kwargs=dict(NETWORK), seed=options.seed,
@@ -192,7 +210,12 @@ class _Learner:
 
     def evaluate(self) -> list[Episode]:
         """Return an episode from every validation start, without exploring."""
-        return list(play(self._test_env, Policy(self.model.policy), self._starts.validation))  # type: ignore[arg-type]
+        policy: Any = self.model.policy
+        return list(play_across(self._test_envs, Policy(policy), self._starts.validation))
+
+
+def _given(env: SubtaskEnv) -> SubtaskEnv:
+    return env
 
 
 def _summary(episodes: Sequence[Episode]) -> tuple[float, float, tuple[float, ...]]:

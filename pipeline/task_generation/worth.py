@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.decomposition import decompose
-from pipeline.learning.evaluation import evaluate
+from pipeline.learning.judging.evaluation import evaluate
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, read_subtasks, require_usable, write_subtasks

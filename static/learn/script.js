@@ -57,14 +57,21 @@ export default function mount({ element, server }) {
     drawEpisodes();
   }
 
-  async function play(layout, time = 0) {
-    const answer = await ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time });
+  async function play(layout, time = 0, oracle = false) {
+    playerButtons.forEach((button) => {
+      button.disabled = true;
+    });
+    const answer = await ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time, oracle });
+    drawPlayers();
     if (answer.error) return showError(answer.error);
+    showError("");
     played = answer;
+    drawPlayers();
     frame.src = `/viewer/#${answer.view}`;
     viewer.hidden = false;
     fill(
       caption,
+      players,
       t("Layout {layout}", { layout: answer.layout }),
       answer.success ? ` · ✓ ${t("solved")}` : ` · ✗ ${t("not solved")}`,
       ` · ${t("return {value}", { value: answer.reward })}`,
@@ -84,6 +91,7 @@ export default function mount({ element, server }) {
     ablation = new AblationPlot(),
     ablationBox = h("section.ablation", { hidden: true }, h("h3", {}, t("What each part was worth")), ablation.element),
     curveEmpty = h("p.muted.empty"),
+    tuned = h("p.muted", { hidden: true }),
     episodeList = h("div.episodes"),
     episodeBox = h("section", { hidden: true }, h("h3", {}, t("Episodes")), episodeList),
     caption = h("figcaption"),
@@ -93,6 +101,23 @@ export default function mount({ element, server }) {
     shortcut = h("div.shortcut", { hidden: true }),
     failures = h("section.failures"),
     controls = h("div.controls");
+  const playerButtons = [
+    [false, t("Policy")],
+    [true, t("Oracle")],
+  ].map(([oracle, label]) =>
+    h(
+      "button.player",
+      {
+        "data-oracle": String(oracle),
+        title: oracle
+          ? t("The oracle in the same subtask on the same layout, moving at most as fast as a policy")
+          : t("The policy's recorded episode"),
+        onclick: () => play(played.layout, 0, oracle),
+      },
+      label,
+    ),
+  );
+  const players = h("span.players", { role: "group", "aria-label": t("Who is shown") }, playerButtons);
   const stepsInput = h("input", {
     type: "number",
     min: "4096",
@@ -132,6 +157,17 @@ export default function mount({ element, server }) {
       "Not learned yet. The curve appears after the first evaluation, about half a minute in.",
     );
     if (hasCurve) curves.show(one).catch((error) => showError(error.message));
+    tuned.hidden = !one.tuned;
+    if (one.tuned)
+      tuned.textContent = t(
+        "Trained on for {steps} steps from where the former subtask ends: {before} to {after} of {n} such states.",
+        {
+          steps: one.tuned.steps.toLocaleString(),
+          before: percent(one.tuned.before),
+          after: percent(one.tuned.after),
+          n: one.tuned.layouts,
+        },
+      );
     drawReward(reward, one, mayChange(), (edit) => act({ kind: "edit", subtask: one.name, ...edit }));
     drawShortcut(one);
     drawFailures(one);
@@ -330,6 +366,13 @@ export default function mount({ element, server }) {
     );
   }
 
+  function drawPlayers() {
+    playerButtons.forEach((button, index) => {
+      button.disabled = false;
+      button.setAttribute("aria-pressed", String(Boolean(played?.is_oracle) === Boolean(index)));
+    });
+  }
+
   function choose(steps) {
     if (!subtask()?.checkpoints.includes(steps)) return;
     checkpoint = steps;
@@ -409,6 +452,7 @@ export default function mount({ element, server }) {
         h("h3", {}, t("Training")),
         curveEmpty,
         curves.element,
+        tuned,
         episodeBox,
         viewer,
         ablationBox,

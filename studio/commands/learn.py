@@ -4,6 +4,9 @@ import argparse
 import contextlib
 import json
 import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +20,10 @@ from studio.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from pipeline.learning.chain import TaskLearner
+    from pipeline.learning.chain import SubtaskLearned, TaskLearner
+    from pipeline.learning.seams import SeamTuned
+    from pipeline.learning.training import TrainingProgress
+    from pipeline.learning.variants import Variant
 
 LAYOUTS = 30
 """Unseen layouts of an evaluation."""
@@ -46,6 +52,11 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--demonstrations", type=_positive, default=0, metavar="N", help="clone N demonstrations of the oracle first"
     )
+    command.add_argument(
+        "--variants", type=_positive, default=0, metavar="N",
+        help="train also on N variants of the twin: mass, friction, size and pose from the kept ranges; "
+        "and measure on N others",
+    )  # fmt: skip
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
         "--ablation", action="store_true",
@@ -67,47 +78,76 @@ def _positive(text: str) -> int:
 def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
     require_packages("learn", "gymnasium", "stable_baselines3")
+    from pipeline.learning.subtask import LearningError
+    from pipeline.learning.variants import MOST, UNSEEN
     from pipeline.project import Project
-    from studio.learn.project_learner import open_learner
+    from studio.learn.project_learner import open_learner, variant_maker
     from studio.server.services import Settings, open_services
 
+    if arguments.variants > MOST:
+        raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
     project = Project.open(arguments.project)
     settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
     services = announce_sending(open_services(settings))
     with contextlib.closing(services.sandbox):
-        learner = open_learner(project, services, lambda line: print(line, file=sys.stderr))
+        trained_on = 0 if arguments.evaluate or arguments.ablation else arguments.variants
+        learner = open_learner(project, services, lambda line: print(line, file=sys.stderr), trained_on)
         if arguments.ablation:
             _ablate(learner, arguments)
             return DONE
         if not arguments.evaluate:
             _train(learner, arguments)
-        _evaluate(learner, arguments)
+        maker = variant_maker(project, services)
+        _evaluate(learner, arguments, lambda: maker.make(learner.layouts, learner.subtasks, UNSEEN, arguments.variants))
     return DONE
 
 
 def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
-    """Learn the chosen subtasks, with a line on stderr for every evaluation."""
-    from pipeline.learning.chain import ChainOptions, SubtaskLearned
+    """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
+    from pipeline.learning.chain import ChainOptions
+    from pipeline.learning.seams import tune_seams
     from pipeline.learning.training import TrainingOptions
 
+    begun = time.monotonic()
     training = TrainingOptions(steps=arguments.steps, seed=arguments.seed)
     options = ChainOptions(
         training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,
     )  # fmt: skip
     with contextlib.closing(learner.learn(options)) as steps:
-        for step in steps:
-            if isinstance(step, SubtaskLearned):
-                line = (
-                    f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
-                )
-            elif step.success is None:
-                _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
+        _report_progress(steps, arguments)
+    left = options.seconds - (time.monotonic() - begun)
+    if not arguments.subtask and left > 0 and not _not_learned(learner):
+        with contextlib.closing(tune_seams(learner, replace(training, seconds=left))) as steps:
+            _report_progress(steps, arguments)
+
+
+def _report_progress(
+    steps: "Iterable[TrainingProgress | SubtaskLearned | SeamTuned]", arguments: argparse.Namespace
+) -> None:
+    """Print a line on stderr for every evaluation and for every subtask that is done."""
+    from pipeline.learning.chain import SubtaskLearned
+    from pipeline.learning.seams import SeamTuned
+
+    for step in steps:
+        if isinstance(step, SubtaskLearned):
+            line = f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
+        elif isinstance(step, SeamTuned):
+            line = (
+                f"{step.subtask}: trained on from where the former subtask ends, {step.before:.0%} to {step.after:.0%} "
+                f"of {step.layouts} states"
+            )
+        else:
+            _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
+            if step.success is None:
                 continue
-            else:
-                line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
-                _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
-            print(line, file=sys.stderr, flush=True)
+            line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
+        print(line, file=sys.stderr, flush=True)
+
+
+def _not_learned(learner: "TaskLearner") -> list[str]:
+    """Return the names of the subtasks without a policy."""
+    return [one.name for one in learner.subtasks if not learner.folder(one).policy.is_file()]
 
 
 def _send_progress(arguments: argparse.Namespace, progress: dict) -> None:
@@ -118,7 +158,7 @@ def _send_progress(arguments: argparse.Namespace, progress: dict) -> None:
 
 def _ablate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
     """Learn every variant of the ablation and print its table; a stopped one goes on where it was."""
-    from pipeline.learning.ablation import AblationOptions, ablate
+    from pipeline.learning.judging.ablation import AblationOptions, ablate
     from pipeline.store import read_json
 
     options = AblationOptions(steps=arguments.steps, layouts=arguments.layouts)
@@ -129,17 +169,20 @@ def _ablate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
         print(json.dumps(read_json(folder / "ablation.json"), indent=1))
 
 
-def _evaluate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
+def _evaluate(
+    learner: "TaskLearner", arguments: argparse.Namespace, variants: "Callable[[], Sequence[Variant]]"
+) -> None:
     """Measure all policies on unseen layouts if all are learned, and write and print the report."""
-    from pipeline.learning.evaluation import evaluate, evaluate_whole, write_report
+    from pipeline.learning.judging.evaluation import evaluate, evaluate_variants, evaluate_whole, write_report
 
-    missing = [one.name for one in learner.subtasks if not learner.folder(one).policy.is_file()]
+    missing = _not_learned(learner)
     if missing and not arguments.evaluate:
         print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
         return
     layouts, seed = arguments.layouts, arguments.seed
     whole = evaluate_whole(learner, layouts, seed)
-    report = write_report(learner, list(evaluate(learner, layouts, seed)), whole, layouts)
+    varied = evaluate_variants(learner, variants(), layouts, seed)
+    report = write_report(learner, list(evaluate(learner, layouts, seed)), whole, layouts, varied)
     if arguments.evaluate:
         print(json.dumps(report, indent=1))
     else:

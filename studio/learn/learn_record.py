@@ -8,9 +8,9 @@ from typing import Any
 
 from pipeline.errors import StudioError
 from pipeline.learning.edits import possible_goals, possible_terms
+from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
-from pipeline.learning.rollouts import read_rollouts
 from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
 from pipeline.learning.terms.term import term_from_json
 from pipeline.object_words import ObjectWords, object_words
@@ -99,6 +99,7 @@ def _subtask_record(
         ],
         "learned": folder.policy.is_file(), "steps": trained.steps, "seconds": trained.seconds,
         "validation": max(trained.best, 0.0) if curve else None,
+        "tuned": folder.tuned(),
         "measured": {"success": success, "layouts": layouts_played} if layouts_played else None,
         "curve": curve, "checkpoints": [point["steps"] for point in curve if folder.rollouts(point["steps"]).is_file()],
         "shortcut": _shortcut(evaluation, subtask, words),

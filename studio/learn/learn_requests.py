@@ -7,17 +7,16 @@ from weakref import WeakKeyDictionary
 import mujoco
 
 from pipeline.learning.edits import edited
+from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
-from pipeline.learning.rollouts import read_rollouts, smooth
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
 from pipeline.learning.terms.term import term_from_json
 from pipeline.object_words import object_words
 from pipeline.simulation.recipe import from_json
-from pipeline.solving import save_model
 from pipeline.store import read_json
 from studio.accounts.roles import Role
-from studio.learn import project_learner
+from studio.learn import playback, project_learner
 from studio.learn.learn_record import episodes_of, folder_of, learn_record
 from studio.learn.reward_words import goal_words, subtask_title, term_words
 from studio.learn.trainings import JobKind, Trainings
@@ -37,7 +36,7 @@ class Learning:
     """What the Learn page needs of every open project. May be used from any thread."""
 
     def __init__(self, views: ViewRegistry):
-        self.trainings = Trainings()
+        self.trainings, self.oracle = Trainings(), playback.OraclePlayback()
         self._views = views
         self._layouts: WeakKeyDictionary[Session, tuple[str, Layouts | None, str]] = WeakKeyDictionary()
         """By session: the stamp of the task, its layouts, or why there are none."""
@@ -194,39 +193,28 @@ def _episodes(session: Session, learning: Learning, request: dict) -> dict:
 
 
 def _play(session: Session, learning: Learning, request: dict) -> dict:
-    """Open a view of the episode {subtask, steps, layout} at {time}; return it with its terms over time."""
-    project, words = session.project, object_words(session.project)
-    subtasks, name, steps = _subtasks(session), str(request.get("subtask")), request.get("steps")
-    folder = folder_of(project.folder, subtasks, name)
-    if folder is None:
-        raise RequestError("There is no such subtask any more; choose another.")
-    rollouts = read_rollouts(folder.evaluation_rollouts if steps is None else folder.rollouts(int(steps)))
-    layout = request.get("layout")
-    found = next((one for one in rollouts if layout is None or one.layout == layout), None)
-    world = project.folder / FOLDER / "world.xml"
-    if found is None or not world.is_file():
-        raise RequestError("This episode was not recorded; evaluate the policies, then play it again.")
-    model_file = save_model(world.read_text(encoding="utf-8"), project.folder, "learned")
+    """Open a view of the episode {subtask, steps, layout} at {time}; return it with its terms over time.
+
+    With {oracle}, of the oracle in the same subtask on the same layout.
+    """
+    subtasks, name = _subtasks(session), str(request.get("subtask"))
+    found = playback.recorded(session.project, subtasks, name, request.get("steps"), request.get("layout"))
+    if request.get("oracle"):
+        layouts = learning.layouts(session, False)[0]
+        if layouts is None:
+            raise RequestError("The layouts of this task are not known yet; wait a moment, then try again.")
+        found = learning.oracle.rollout(layouts, subtasks, name, found.layout)
+    motion = Trajectory(*smooth(found.times, found.qpos))
     try:
-        model = mujoco.MjModel.from_xml_path(str(model_file))
+        model = playback.world_model(session.project)
         if found.qpos.shape[1] != model.nq:
             raise ViewerError("it was recorded with another task")
-        token = learning.show(
-            session, model, Trajectory(*smooth(found.times, found.qpos)), float(request.get("time") or 0)
-        )
+        token = learning.show(session, model, motion, float(request.get("time") or 0))
     except (ValueError, ViewerError) as error:
         raise RequestError(f"This episode cannot be shown ({error}); learn the subtask again.") from None
     subtask = next((one for one in subtasks if one.name == name), None)
-    terms = [term_words(one.term, words) for one in subtask.reward] if subtask else []
-    plotted = found.potentials.T if subtask and found.potentials.shape[1] == len(terms) else ()
-    return {
-        "view": token, "layout": found.layout, "success": found.success, "reward": round(found.reward, 2),
-        "times": found.times.round(2).tolist(), "failed_at": found.failure.time if found.failure else None,
-        "terms": [
-            {"text": text, "values": values.round(3).tolist()} for text, values in zip(terms, plotted, strict=False)
-        ],
-        "misses": found.misses.sum(axis=1).round(4).tolist(),
-    }  # fmt: skip
+    measured = playback.measured(found, subtask, object_words(session.project))
+    return {"view": token, "is_oracle": bool(request.get("oracle")), **measured}
 
 
 def _number(value: Any, default: int, low: int, high: int) -> int:

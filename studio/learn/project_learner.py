@@ -22,6 +22,7 @@ from pipeline.learning.subtask import (
     to_row,
     write_subtasks,
 )
+from pipeline.learning.variants import TRAINED, VariantMaker
 from pipeline.models import ModelError, has_language
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
@@ -29,6 +30,7 @@ from pipeline.router import write_program
 from pipeline.run import Services
 from pipeline.run.services import tracing_model
 from pipeline.simulation import kit
+from pipeline.simulation.program import Program
 from pipeline.store import digest, read_json, write_json, write_text
 from pipeline.tasks import Task
 
@@ -49,12 +51,18 @@ def task_of(project: Project) -> Task:
     return task
 
 
+def task_program(project: Project) -> Program:
+    """Return the best program of the project's task; one by the rules if there is none. Raises LearningError."""
+    task, best = task_of(project), project.best_round()
+    if best:
+        return project.program_in_current_names(best.program)
+    return write_program(task, kit.Scene.load(project.folder), PlannerModel())
+
+
 def task_layouts(project: Project, services: Services) -> Layouts:
     """Return the layouts of the project's task, as its best program draws them. Raises LearningError."""
-    task, best = task_of(project), project.best_round()
-    scene = kit.Scene.load(project.folder)
-    program = project.program_in_current_names(best.program) if best else write_program(task, scene, PlannerModel())
-    return Layouts(scene, arranged_by(program, project.folder, services.sandbox))
+    program = task_program(project)
+    return Layouts(kit.Scene.load(project.folder), arranged_by(program, project.folder, services.sandbox))
 
 
 def project_subtasks(
@@ -79,12 +87,21 @@ def project_subtasks(
     return subtasks
 
 
-def open_learner(project: Project, services: Services, report: Callable[[str], object]) -> "TaskLearner":
-    """Return the learner of a project's subtasks. Raises LearningError."""
+def open_learner(
+    project: Project, services: Services, report: Callable[[str], object], variants: int = 0
+) -> "TaskLearner":
+    """Return the learner of a project's subtasks, on the twin and that many variants of it. Raises LearningError."""
     from pipeline.learning.chain import TaskLearner
 
     layouts = task_layouts(project, services)
-    return TaskLearner(project.folder, layouts, project_subtasks(project, services, layouts, report))
+    subtasks = project_subtasks(project, services, layouts, report)
+    varied = variant_maker(project, services).make(layouts, subtasks, TRAINED, variants)
+    return TaskLearner(project.folder, layouts, subtasks, varied)
+
+
+def variant_maker(project: Project, services: Services) -> VariantMaker:
+    """Return what makes variants of the project's twin: of the objects that its task names. Raises LearningError."""
+    return VariantMaker(project.folder, task_program(project), services.sandbox, task_of(project).objects)
 
 
 def keep_apart(folder: Path, task: Task) -> None:

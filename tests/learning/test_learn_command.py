@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, evaluation, training
+from pipeline.learning import chain, training
+from pipeline.learning.judging import evaluation
 from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.scene.scene_files import write_scene

@@ -11,12 +11,13 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 from planted_policies import Scripted, expert, hover, stand_still, wander
 
-from pipeline.learning import ablation, chain, evaluation, training
+from pipeline.learning import chain, training
 from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import play
-from pipeline.learning.failures import failure_of
-from pipeline.learning.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
+from pipeline.learning.judging import ablation, evaluation
+from pipeline.learning.judging.failures import failure_of
+from pipeline.learning.judging.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
 from pipeline.learning.subtask import LearningError, from_row, to_row
 from pipeline.tasks import Task
 from studio.learn.project_learner import keep_apart

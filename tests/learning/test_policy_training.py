@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, evaluation, training
+from pipeline.learning import chain, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
 from pipeline.learning.start_states import StartState, read_states, write_states

@@ -5,7 +5,7 @@ from planted_policies import SHORTCUTS, SHORTCUTS_ASIDE, SOUND, SOUND_ASIDE
 from planted_worlds import Worlds
 
 from pipeline.learning.edits import edited
-from pipeline.learning.shortcuts import find_shortcut
+from pipeline.learning.judging.shortcuts import find_shortcut
 
 PLANTED, LEFT_ALONE = SHORTCUTS | SHORTCUTS_ASIDE, SOUND | SOUND_ASIDE
 

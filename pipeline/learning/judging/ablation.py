@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.learning.chain import ChainOptions, TaskLearner
-from pipeline.learning.evaluation import evaluate, evaluate_whole
+from pipeline.learning.judging.evaluation import evaluate, evaluate_whole
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import WHOLE, LearningError, Subtask

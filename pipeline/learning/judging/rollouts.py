@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.learning.episodes import Episode
-from pipeline.learning.failures import STEP_S, Failure, failure_of
+from pipeline.learning.judging.failures import STEP_S, Failure, failure_of
 from pipeline.learning.subtask import LearningError, Subtask
 from pipeline.store import atomic_write
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pipeline.learning.episodes import Episode
-from pipeline.learning.failures import STEP_S, last_progress
+from pipeline.learning.judging.failures import STEP_S, last_progress
 from pipeline.learning.subtask import Subtask
 from pipeline.simulation.objects import Object
 from pipeline.simulation.recipe import to_json

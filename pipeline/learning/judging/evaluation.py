@@ -7,12 +7,13 @@ from typing import Any
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Episode, finish, play, success_rate
+from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
+from pipeline.learning.judging.shortcuts import find_shortcut
 from pipeline.learning.policy import Policy
-from pipeline.learning.rollouts import rollout_of, write_rollouts
-from pipeline.learning.shortcuts import find_shortcut
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import WHOLE, Subtask, to_row
 from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.learning.variants import Variant
 from pipeline.simulation.rollout import SOLVED
 from pipeline.store import write_json
 
@@ -100,6 +101,22 @@ def evaluate_whole(learner: TaskLearner, layouts: int, seed: int = 0) -> list[Ep
     return list(play(env, Policy.read(path, env), starts))
 
 
+def evaluate_variants(
+    learner: TaskLearner, variants: Sequence[Variant], layouts: int, seed: int = 0
+) -> list[ChainEpisode]:
+    """Return the chain's episodes on unseen layouts of variants that nothing was trained on, as many on each.
+
+    Raises LearningError for a subtask without a policy.
+    """
+    first, each = UNSEEN + seed * SEEDS_APART, max(1, layouts // max(len(variants), 1))
+    found = []
+    for variant in variants:
+        varied = TaskLearner(learner.project_dir, variant.layouts, variant.subtasks)
+        chain = Chain(varied)
+        found += [chain.play(start) for start in varied.settled(range(first, first + each))]
+    return found
+
+
 def report(
     learner: TaskLearner, results: Sequence[ChainEpisode], whole: Sequence[Episode], layouts: int
 ) -> dict[str, Any]:
@@ -114,6 +131,8 @@ def report(
             "steps": trained.steps, "seconds": round(trained.seconds, 1),
             "shortcut": found.text if found else None,
         })  # fmt: skip
+        if tuned := learner.folder(subtask).tuned():
+            rows[-1]["tuned"] = tuned
     played = results[:layouts]
     solved = sum(one.solved for one in played) / max(len(played), 1)
     chain = {"success": round(solved, 4), "layouts": len(played)}
@@ -122,10 +141,20 @@ def report(
 
 
 def write_report(
-    learner: TaskLearner, results: Sequence[ChainEpisode], whole: Sequence[Episode], layouts: int
+    learner: TaskLearner,
+    results: Sequence[ChainEpisode],
+    whole: Sequence[Episode],
+    layouts: int,
+    varied: Sequence[ChainEpisode] = (),
 ) -> dict[str, Any]:
-    """Write report.json and each subtask's evaluation.json; return the report. Raises StoreError."""
+    """Write report.json and each subtask's evaluation.json; return the report. Raises StoreError.
+
+    `varied` are the chain's episodes on variants of the twin.
+    """
     found = report(learner, results, whole, layouts)
+    if varied:
+        share = sum(one.solved for one in varied) / len(varied)
+        found["variants"] = {"success": round(share, 4), "layouts": len(varied)}
     for number, (subtask, row) in enumerate(zip(learner.subtasks, found["subtasks"], strict=True)):
         episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
         _write_evaluation(learner, subtask, episodes, row)

@@ -1,0 +1,70 @@
+"""A policy that fails where the former one really ends is trained on from there, and the report says so."""
+
+import json
+
+import pytest
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from pipeline.learning import chain, seams, training
+from pipeline.learning.chain import ChainOptions, TaskLearner
+from pipeline.learning.demonstrations import oracle_episodes
+from pipeline.learning.environment import EpisodeRules
+from pipeline.learning.judging import evaluation
+from pipeline.learning.learning_files import read_curve
+from pipeline.learning.seams import Seam, SeamTuned, tune_seams
+from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.learning.training import TrainingOptions
+from pipeline.store import write_json
+
+pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
+FEW = TrainingOptions(steps=32, environments=2)
+
+
+@pytest.fixture
+def learned(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
+    """A learner of reach and pick, whose pick is said to have succeeded everywhere in training."""
+    monkeypatch.setattr(training, "ROLLOUT", 16)
+    monkeypatch.setattr(training, "SEGMENT", 1)
+    monkeypatch.setattr(seams, "SEAM_LAYOUTS", range(60_000, 60_002))
+    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
+    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:2])
+    list(learner.learn(ChainOptions(FEW, from_reset=True)))
+    folder = learner.folder(learner.subtasks[1])
+    record = json.loads((folder.path / "training.json").read_text())
+    write_json(folder.path / "training.json", record | {"best": 1.0})
+    return learner
+
+
+def test_a_seam_is_trained_across_once_and_reported(learned, monkeypatch):
+    reach, pick = learned.subtasks
+    world = SubtaskWorld(learned.layouts, reach)
+    layouts = learned.layouts.get(range(60_000, 60_003))
+    ends = [next(oracle_episodes(learned.layouts, [reach], world.settled(one), EpisodeRules())).end for one in layouts]
+    chain.write_states(learned.folder(reach).end_states, [*ends, *ends])
+    monkeypatch.setattr(learned, "starts", lambda subtask: chain.TrainingStarts(ends, ends))
+    monkeypatch.setattr(seams, "played_seams", lambda learner: (Seam(pick, tuple(ends) * 4, 0),))
+    kept = learned.folder(pick).policy.read_bytes()
+    *_, tuned = tune_seams(learned, FEW)
+    assert isinstance(tuned, SeamTuned) and tuned.subtask == "pick_red_cube" and tuned.steps == 32
+    assert 0 <= tuned.before <= tuned.after <= 1 and tuned.layouts == 4
+    curve = read_curve(learned.folder(pick).seam.curve)
+    assert [one["steps"] for one in curve] == [0, 32], "the first point is the policy as it was"
+    assert (learned.folder(pick).policy.read_bytes() == kept) == (tuned.after <= tuned.before)
+    found = evaluation.report(learned, [], [], 2)["subtasks"]
+    assert "tuned" not in found[0]
+    assert found[1]["tuned"] == {"before": tuned.before, "after": tuned.after, "layouts": 4, "steps": 32}
+    again = [one for one in tune_seams(learned, FEW) if isinstance(one, SeamTuned)]
+    assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
+    write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
+    assert "tuned" not in evaluation.report(learned, [], [], 2)["subtasks"][1]
+
+
+def test_a_seam_without_a_drop_beyond_the_intervals_is_left_alone(learned, bowl_subtasks):
+    assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
+    starts = tuple(object() for _ in range(40))
+    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
+    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"
