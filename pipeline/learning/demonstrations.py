@@ -11,7 +11,8 @@ import numpy as np
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Episode, finish
-from pipeline.learning.layouts import Layout, Layouts
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -38,10 +39,11 @@ class Demonstrated:
     """Of shape (T, A), in [-1, 1]."""
 
 
-def oracle_path(layouts: Layouts, subtask: Subtask, layout: Layout) -> np.ndarray:
-    """Return the oracle's commands on a layout, of shape (T, 5), at 31 Hz."""
+def oracle_path(layouts: Layouts, subtask: Subtask, start: StartState) -> np.ndarray:
+    """Return the oracle's commands from a state on, of shape (T, 5), at 31 Hz."""
+    (layout,) = layouts.get([start.layout])
     world = SubtaskWorld(layouts, subtask)
-    world.begin(world.settled(layout))
+    world.begin(start)
     world.physics.record_instant()
     for _ in act(world.physics, layout.stages):
         pass
@@ -59,13 +61,13 @@ def demonstrate(layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[
     envs = [SubtaskEnv(layouts, one.subtask, starts, world=one) for one in worlds]
     for index, start in enumerate(starts):
         (layout,) = layouts.get([start.layout])
-        follower = _Follower(oracle_path(layouts, subtasks[0], layout))
+        oracle = _Oracle(layouts)
         observation, _ = envs[0].reset(options={"start": index})
         for number, env in enumerate(envs):
             if number:
                 env.world.layout = layout
                 observation = env.resume()
-            found = _follow(env, follower, observation)
+            found = _follow(env, oracle, observation)
             if found is None:
                 break
             yield found
@@ -81,26 +83,43 @@ def oracle_episodes(
     first = SubtaskWorld(layouts, subtasks[0])
     worlds = [first, *(SubtaskWorld(layouts, subtask, first.control) for subtask in subtasks[1:])]
     (layout,) = layouts.get([start.layout])
-    follower = _Follower(oracle_path(layouts, subtasks[0], layout))
+    oracle = _Oracle(layouts)
     for number, world in enumerate(worlds):
         env = SubtaskEnv(layouts, world.subtask, (start,), rules, world)
         if number:
             world.layout = layout
         observation = env.resume() if number else env.reset(options={"start": 0})[0]
-        yield (episode := finish(env, _Following(follower, env), observation))
+        yield (episode := finish(env, _Following(oracle, env), observation))
         if not episode.success:
             return
 
 
 class _Following:
-    """Acts as the follower does, and stands still with an empty hand after the path has ended."""
+    """Acts as the oracle does, and stands still with an empty hand after its path has ended."""
 
-    def __init__(self, follower: "_Follower", env: SubtaskEnv):
-        self._follower, self._env = follower, env
+    def __init__(self, oracle: "_Oracle", env: SubtaskEnv):
+        self._oracle, self._env = oracle, env
 
     def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
-        action = self._follower.action(self._env)
-        return np.array([0.0, 0.0, 0.0, 0.0, -1.0]) if action is None else action
+        action = self._oracle.action(self._env)
+        return STILL if action is None else action
+
+
+class _Oracle:
+    """Pushes where a subtask is a push, and else follows the oracle's path from where it is."""
+
+    def __init__(self, layouts: Layouts):
+        self._layouts = layouts
+        self._follower: _Follower | None = None
+
+    def action(self, env: SubtaskEnv) -> np.ndarray | None:
+        """Return the next action; None once its path has ended and everything has had time to come to rest."""
+        if is_push(env.world.subtask):
+            self._follower = None  # what comes next begins elsewhere
+            return push_action(env)
+        if self._follower is None:
+            self._follower = _Follower(oracle_path(self._layouts, env.world.subtask, env.world.snapshot()))
+        return self._follower.action(env)
 
 
 class _Follower:
@@ -134,10 +153,10 @@ class _Follower:
         return bool((change[:3] <= rate.slide_m).all() and change[3] <= rate.turn_rad)
 
 
-def _follow(env: SubtaskEnv, follower: _Follower, observation: np.ndarray) -> Demonstrated | None:
+def _follow(env: SubtaskEnv, oracle: _Oracle, observation: np.ndarray) -> Demonstrated | None:
     """Return one subtask as followed; None if it was not solved."""
     observations, actions = [], []
-    while (action := follower.action(env)) is not None:
+    while (action := oracle.action(env)) is not None:
         observations.append(observation)
         actions.append(action)
         observation, _, ended, cut_off, info = env.step(action)

@@ -4,13 +4,13 @@ import numpy as np
 
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.terms.term import Moment
-from pipeline.simulation.goals.hand import HandBehind, behind, hand_of
+from pipeline.simulation.goals.hand import hand_of
 
 SCALE = 10.0
 """Metres are observed in decimetres: about one for the distances of a table."""
 BOUND = 10.0
 """Largest absolute value."""
-AT_HAND, PER_OBJECT, PER_PART, PER_PLACE, PER_SIDE = 8, 9, 4, 2, 2
+AT_HAND, PER_OBJECT, PER_PART, PER_PLACE = 8, 9, 4, 2
 
 
 class Observer:
@@ -19,12 +19,10 @@ class Observer:
     def __init__(self, world: SubtaskWorld):
         self._world = world
         self._parts = world.subtask.joints
-        self._sides = tuple(goal for goal in world.subtask.goals if isinstance(goal, HandBehind))
-        others = (goal for goal in world.subtask.goals if not isinstance(goal, HandBehind))
-        self._places = tuple(goal for goal in others if goal.fixed_place is not None or goal.zones)
+        self._places = tuple(goal for goal in world.subtask.goals if goal.fixed_place is not None or goal.zones)
         self.length = (
             AT_HAND + PER_OBJECT * len(world.names) + PER_PART * len(self._parts) + PER_PLACE * len(self._places)
-            + PER_SIDE * len(self._sides) + len(world.subtask.success)
+            + len(world.subtask.success)
         )  # fmt: skip
 
     def observe(self, moment: Moment) -> np.ndarray:
@@ -50,8 +48,5 @@ class Observer:
             goal = world.bound.get(named, named)
             place = np.array(goal.fixed_place) if goal.fixed_place is not None else state.zones[goal.zones[0]].xy
             values.append((place - hand.tip[:2]) * SCALE)
-        for side in self._sides:
-            # From object and zone a small network would have to learn a cross product: which side of the line it is on.
-            values.append((behind(state[side.a], state.zones[side.zone].xy) - hand.tip[:2]) * SCALE)
         values.append(moment.misses * SCALE)
         return np.clip(np.concatenate(values), -BOUND, BOUND).astype(np.float32)

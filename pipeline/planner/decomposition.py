@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.models.model import ModelError
 from pipeline.simulation.goals.goal import Goal
-from pipeline.simulation.goals.hand import LIFT, HandBehind, HandNear, Held
+from pipeline.simulation.goals.hand import LIFT, HandNear, Held
 from pipeline.simulation.goals.open_part import Opened, PartOpening
 from pipeline.simulation.oracle.goal_order import in_order
 from pipeline.simulation.recipe import from_json, to_json
@@ -46,7 +46,8 @@ def _steps(goal: Goal, assets: Mapping[str, Any], pushes: bool) -> Iterator[Row]
     elif assets[goal.carried[0]].get("fixed") or assets[goal.carried[0]].get("moving_parts"):
         raise ModelError(f"{goal.carried[0]} stands fast and cannot be lifted, so no policy can learn: {goal.name}")
     elif pushes and goal.fills_zone:
-        yield from _push(goal, assets)
+        yield _reach(goal.carried[0], assets)
+        yield _push(goal)
     else:
         yield _reach(goal.carried[0], assets)
         yield _pick(goal, assets)
@@ -78,16 +79,12 @@ def _place(goal: Goal) -> Row:
     return _row(f"place_{a}", f"Put {a} down: {goal.name}.", goal, reward)
 
 
-def _push(goal: Goal, assets: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the subtasks to move the hand to the far side of the goal's object, and to push it from there."""
+def _push(goal: Goal) -> Row:
     a, to = goal.carried[0], to_json(goal)
-    behind = HandBehind(a, goal.holder)
-    near = _term("goal_distance", 1.0, goal=to_json(behind))
-    movable = [name for name, asset in assets.items() if not asset.get("fixed")]
-    still = _term("others_still", 1.0, a=a, others=movable)
-    yield _row(f"reach_behind_{a}", f"Move the hand behind {a}, seen from {goal.holder}.", behind, [near, still])
-    reward = [near | {"weight": 0.5}, _term("approach", 1.0, goal=to), _term("goal_distance", 1.0, goal=to)]
-    yield _row(f"push_{a}", f"Push {a}: {goal.name}.", goal, reward)
+    reward = [
+        _term("hand_distance", 0.3, a=a), _term("approach", 1.0, goal=to), _term("goal_distance", 1.0, goal=to),
+    ]  # fmt: skip
+    return _row(f"push_{a}", f"Push {a}: {goal.name}.", goal, reward)
 
 
 def _move_part(goal: PartOpening) -> Iterator[Row]:

@@ -22,6 +22,9 @@ from pipeline.simulation.state import State
 SOLVED = 0.99
 """A run is solved when its reward is greater, as in GenSim."""
 
+OBSERVED = 16
+"""Instants at which the goals of an observed run are measured."""
+
 Stages = Sequence[tuple[str, tuple[Goal, ...]]]
 
 
@@ -139,8 +142,45 @@ def roll_out(world: CompiledWorld, stages: Stages) -> Run:
         ledger.update(physics.state())
     at_rest = physics.settle(2.0)
     physics.record_instant()
-    end = physics.state()
-    ledger.update(end)
+    ledger.update(physics.state())
+    return _finished(physics, ledger, events, drift, at_rest)
+
+
+def observed_run(
+    world: CompiledWorld, stages: Stages, times: np.ndarray, qpos: np.ndarray, grasps: Sequence[tuple[float, str]]
+) -> Run:
+    """Return what something other than the oracle did, at rest at its end, as a finished rollout.
+
+    Args:
+        world: in which it was recorded.
+        stages: goals of the task.
+        times: simulated seconds, of shape (T,), rising.
+        qpos: at these times, of shape (T, nq).
+        grasps: when it took hold of which object.
+
+    Raises ValueError for coordinates of another world.
+    """
+    physics = Physics(world)
+    if qpos.ndim != 2 or qpos.shape != (len(times), world.model.nq) or not len(times):
+        raise ValueError(f"the recorded coordinates {qpos.shape} are of another world: {world.model.nq} are needed")
+    physics.log.times[:], physics.log.qpos[:] = [float(time) for time in times], list(qpos)
+    physics.log.actions[:] = [np.zeros(world.model.nu)] * len(times)
+    states = [physics.state_at(qpos[i], float(times[i])) for i in observed_instants(len(times))]
+    ledger = _Ledger(stages, states[0])
+    for state in states[1:]:
+        ledger.update(state)
+    events = [Event(time, "pick", name, "", True) for time, name in grasps]
+    return _finished(physics, ledger, events, {}, True)
+
+
+def observed_instants(count: int) -> list[int]:
+    """Return the indices of the instants at which the goals of an observed run are measured."""
+    return np.unique(np.linspace(0, count - 1, min(count, OBSERVED)).round().astype(int)).tolist()
+
+
+def _finished(physics: Physics, ledger: "_Ledger", events: list[Event], drift: dict[str, float], at_rest: bool) -> Run:
+    """Return the run that a ledger has followed to its end."""
+    start, end = ledger.states[0], ledger.states[-1]
     final = ledger.rewards[-1] if at_rest else min(ledger.rewards[-1], 0.98)
     times = np.array(physics.log.times)
     steps = np.searchsorted(ledger.times, times, side="right") - 1
@@ -157,9 +197,9 @@ def roll_out(world: CompiledWorld, stages: Stages) -> Run:
         moved_before_touch={name: metres for name, metres in drift.items() if metres > 0.001},
         qpos=np.array(physics.log.qpos),
         actions=np.array(physics.log.actions),
-        xml=world.xml,
+        xml=physics.world.xml,
         _addresses=physics.addresses,
-        _measure=partial(measure_progress, physics, _goals_of(stages)),
+        _measure=partial(measure_progress, physics, _goals_of(ledger.stages)),
         _states=tuple(ledger.states),
     )
 

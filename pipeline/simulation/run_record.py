@@ -52,3 +52,19 @@ class RunRecord:
     """The layout."""
     recipe: dict | None = None
     """How the layout was arranged, as JSON values of a Recipe; None where it was not kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What something other than the oracle did, such as a policy; everything is at rest at its end."""
+
+    times: np.ndarray
+    """Simulated seconds, of shape (T,), rising."""
+    qpos: np.ndarray
+    """Of shape (T, nq)."""
+    grasps: tuple[tuple[float, str], ...] = ()
+    """When it took hold of which object."""
+
+    def to_json(self) -> dict:
+        """Return the values as JSON."""
+        return {"times": self.times.tolist(), "qpos": self.qpos.tolist(), "grasps": [list(one) for one in self.grasps]}

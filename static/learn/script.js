@@ -133,6 +133,14 @@ export default function mount({ element, server }) {
     "aria-label": t("Demonstrations"),
   });
 
+  const variantsInput = h("input", {
+    type: "number",
+    min: "0",
+    max: "20",
+    value: "0",
+    "aria-label": t("Variants"),
+  });
+
   function showError(text) {
     errorElement.hidden = !text;
     errorElement.textContent = text ?? "";
@@ -177,12 +185,19 @@ export default function mount({ element, server }) {
   }
 
   function drawHead() {
-    const { task, chain, whole, preparing, install } = record;
+    const { task, chain, whole, variants, preparing, install } = record;
     const text = chain
       ? t("Chain: {share} of {n} unseen layouts.", { share: percent(chain.success), n: chain.layouts })
       : "";
     const alone = whole ? t("One policy for the whole task: {share}.", { share: percent(whole.success) }) : "";
-    fill(summary, h("strong", {}, task), text && ` ${text}`, alone && ` ${alone}`);
+    const varied = variants
+      ? t("On unseen variants: {share} of {n}.", { share: percent(variants.success), n: variants.layouts })
+      : "";
+    fill(
+      summary,
+      h("strong", {}, task),
+      [text, varied, alone].map((part) => part && ` ${part}`),
+    );
     if (install) showError(t("Training needs extra packages: {command}", { command: install }));
     fill(state, preparing && [h("i.spin"), ` ${t("Splitting the task into subtasks")}`]);
   }
@@ -256,6 +271,7 @@ export default function mount({ element, server }) {
         kind: "train",
         steps: Number(stepsInput.value),
         demonstrations: Number(demonstrationsInput.value),
+        variants: Number(variantsInput.value),
         ...more,
       });
     const allLearned = record.subtasks?.filter((each) => each.can_edit).every((each) => each.learned);
@@ -273,6 +289,12 @@ export default function mount({ element, server }) {
         { title: t("Layouts on which the oracle is imitated first") },
         t("Demonstrations"),
         demonstrationsInput,
+      ),
+      h(
+        "label.setting",
+        { title: t("Twins with other masses, frictions, sizes and poses: trained on, and others measured on") },
+        t("Variants"),
+        variantsInput,
       ),
       button("train", t("Train all"), true, { kind: "train" }, { onclick: () => train({}) }),
       one &&
@@ -294,7 +316,16 @@ export default function mount({ element, server }) {
           title: t("The whole task by one policy, with as many steps as all subtasks took"),
         },
       ),
-      button("evaluate", t("Evaluate"), false, { kind: "evaluate" }, { disabled: disabled || !allLearned }),
+      button(
+        "evaluate",
+        t("Evaluate"),
+        false,
+        { kind: "evaluate" },
+        {
+          disabled: disabled || !allLearned,
+          onclick: () => act({ kind: "evaluate", variants: Number(variantsInput.value) }),
+        },
+      ),
       button(
         "ablation",
         t("Ablation"),

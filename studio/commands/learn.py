@@ -5,7 +5,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
     from pipeline.learning.seams import SeamTuned
     from pipeline.learning.training import TrainingProgress
-    from pipeline.learning.variants import Variant
 
 LAYOUTS = 30
 """Unseen layouts of an evaluation."""
@@ -78,6 +77,7 @@ def _positive(text: str) -> int:
 def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
     require_packages("learn", "gymnasium", "stable_baselines3")
+    from pipeline.learning.judging.measure import measure
     from pipeline.learning.subtask import LearningError
     from pipeline.learning.variants import MOST, UNSEEN
     from pipeline.project import Project
@@ -97,8 +97,13 @@ def learn(arguments: argparse.Namespace) -> int:
             return DONE
         if not arguments.evaluate:
             _train(learner, arguments)
+        if not arguments.evaluate and (missing := _not_learned(learner)):
+            print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
+            return DONE
         maker = variant_maker(project, services)
-        _evaluate(learner, arguments, lambda: maker.make(learner.layouts, learner.subtasks, UNSEEN, arguments.variants))
+        variants = maker.make(learner.layouts, learner.subtasks, UNSEEN, arguments.variants)
+        report = measure(learner, arguments.layouts, arguments.seed, variants, maker.program, services.sandbox)
+        _print_report(report, arguments)
     return DONE
 
 
@@ -169,22 +174,11 @@ def _ablate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
         print(json.dumps(read_json(folder / "ablation.json"), indent=1))
 
 
-def _evaluate(
-    learner: "TaskLearner", arguments: argparse.Namespace, variants: "Callable[[], Sequence[Variant]]"
-) -> None:
-    """Measure all policies on unseen layouts if all are learned, and write and print the report."""
-    from pipeline.learning.judging.evaluation import evaluate, evaluate_variants, evaluate_whole, write_report
-
-    missing = _not_learned(learner)
-    if missing and not arguments.evaluate:
-        print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
-        return
-    layouts, seed = arguments.layouts, arguments.seed
-    whole = evaluate_whole(learner, layouts, seed)
-    varied = evaluate_variants(learner, variants(), layouts, seed)
-    report = write_report(learner, list(evaluate(learner, layouts, seed)), whole, layouts, varied)
+def _print_report(report: dict, arguments: argparse.Namespace) -> None:
+    """Print report.json if that was asked for, else its summary."""
     if arguments.evaluate:
         print(json.dumps(report, indent=1))
-    else:
-        chain = report["chain"]
-        print(f"chain: {chain['success']:.0%} of {chain['layouts']} unseen layouts", file=sys.stderr)
+        return
+    for name, words in (("chain", "unseen layouts"), ("variants", "unseen layouts of unseen variants")):
+        if found := report.get(name):
+            print(f"{name}: {found['success']:.0%} of {found['layouts']} {words}", file=sys.stderr)

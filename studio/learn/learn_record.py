@@ -37,7 +37,7 @@ def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | N
     record: dict[str, Any] = {
         "install": "" if is_installed() else INSTALL,
         "task": words.with_display_names(task.instruction) if task else "",
-        "subtasks": [], "chain": None, "whole": None, "job": job_record(job, words), "ablation": None,
+        "subtasks": [], "chain": None, "whole": None, "variants": None, "job": job_record(job, words), "ablation": None,
     }  # fmt: skip
     subtasks = read_subtasks(folder / FOLDER / "subtasks.json")
     if not subtasks:
@@ -53,7 +53,7 @@ def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | N
         goals = [goal for _, goals in layouts.base.stages for goal in goals] if layouts else subtasks[-1].success
         whole = _subtask_record(whole_task(subtasks, goals), whole_folder, report.get("whole") or {}, None, words)
         record["subtasks"].append(whole | {"title": t("Whole task, one policy"), "can_edit": False})
-    record |= {"chain": report.get("chain"), "whole": report.get("whole")}
+    record |= {name: report.get(name) for name in ("chain", "whole", "variants")}
     if isinstance(ablation := _read(folder / FOLDER / "ablation.json"), dict):
         rows = [row | {"title": translated(str(row["title"]))} for row in ablation.get("rows", ())]
         record["ablation"] = {"rows": rows}

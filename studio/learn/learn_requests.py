@@ -12,6 +12,7 @@ from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
 from pipeline.learning.terms.term import term_from_json
+from pipeline.learning.variants import MOST
 from pipeline.object_words import object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import read_json
@@ -103,7 +104,7 @@ def _subtasks(session: Session) -> tuple[Subtask, ...]:
 
 
 def _train(session: Session, learning: Learning, request: dict) -> dict:
-    """Learn {subtask, steps, demonstrations, from_reset}; without a subtask all that is not learned."""
+    """Learn {subtask, steps, demonstrations, variants, from_reset}; without a subtask all that is not learned."""
     steps = _number(request.get("steps"), STEPS, 1024, MOST_STEPS)
     name, demonstrations = str(request.get("subtask") or ""), _number(request.get("demonstrations"), 0, 0, 200)
     options = ["--steps", str(steps)]
@@ -113,6 +114,7 @@ def _train(session: Session, learning: Learning, request: dict) -> dict:
         options += ["--subtask", name]
     if demonstrations:
         options += ["--demonstrations", str(demonstrations)]
+    options += _variants(request)
     if request.get("from_reset"):
         options += ["--from", "reset"]
     return _start(session, learning, "train", options, name, steps, request)
@@ -120,7 +122,14 @@ def _train(session: Session, learning: Learning, request: dict) -> dict:
 
 def _evaluate(session: Session, learning: Learning, request: dict) -> dict:
     layouts = _number(request.get("layouts"), 30, 1, 200)
-    return _start(session, learning, "evaluate", ["--evaluate", "--layouts", str(layouts)], "", 0, request)
+    options = ["--evaluate", "--layouts", str(layouts), *_variants(request)]
+    return _start(session, learning, "evaluate", options, "", 0, request)
+
+
+def _variants(request: dict) -> list[str]:
+    """Return the option for the variants of the twin that a page asks for."""
+    count = _number(request.get("variants"), 0, 0, MOST)
+    return ["--variants", str(count)] if count else []
 
 
 def _ablation(session: Session, learning: Learning, request: dict) -> dict:

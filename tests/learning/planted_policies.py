@@ -226,7 +226,7 @@ SHORTCUTS = {
     "holds the cube a centimetre up": Planted("pick", hold_low, "held"),
     "holds the cube over the bowl": Planted("place", hold_over_place, "approach"),
     "keeps holding the cube in the bowl": Planted("place", hold_in_place),
-    "hovers over what it should push": Planted("push", hover, "goal_distance"),
+    "hovers over what it should push": Planted("push", hover, "hand_distance"),
     "waits at the handle": Planted("open", hover_at_handle, "hand_distance"),
     "opens the drawer and never lets go": Planted("open", pull_half),
     "throws the other cube away before it picks": Planted("pick", sweep_then_pick),

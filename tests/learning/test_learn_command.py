@@ -10,6 +10,7 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 from pipeline.learning import chain, training
 from pipeline.learning.judging import evaluation
+from pipeline.learning.start_states import write_states
 from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.scene.scene_files import write_scene
@@ -61,6 +62,64 @@ def refused(capsys, *arguments) -> str:
     line = capsys.readouterr().err.strip()
     assert "\n" not in line and line.startswith("grs-studio: ")
     return line
+
+
+@pytest.fixture(scope="module")
+def stacking(tmp_path_factory):
+    """A project with a twin, the task to stack two cubes, and its subtasks."""
+    folder = tmp_path_factory.mktemp("stacking") / "twin"
+    (folder.parent / "made").mkdir()
+    scene = cabinet.scene(folder.parent / "made")
+    frame, _, segments = make.photograph(scene)
+    project = Project.create(folder, frame)
+    project.save_segments(segments)
+    write_scene(scene, folder)
+    project.close()
+    names = ("red_cube", "blue_cube")
+    task = Task("stack", "Put the red cube on the blue one.", names, ("red_cube rests on blue_cube",))
+    write_json(folder / "task.json", task_to_json(task))
+    passed = Report((CheckResult("a", True, ""),), (1.0,))
+    program = PROGRAM.replace('sim.keep("red_cube", ', 'sim.keep("cabinet", "red_cube", ')
+    write_round(Round(0, None, Program(program, ""), passed, "done", "", 0.0), folder)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("GRS_WORKSPACE", str(folder.parent / "workspace"))
+        assert main(["learn", str(folder), "--evaluate"]) == 2  # nothing is learned yet, but the task is split
+    return folder
+
+
+def rows_of(project):
+    return json.loads((project / "learning" / "subtasks.json").read_text())
+
+
+def test_a_subtask_whose_start_never_holds_is_one_line_that_says_what_to_change(stacking, capsys):
+    write_states(stacking / "learning" / "0_reach_red_cube" / "end_states.npz", [])
+    line = refused(capsys, stacking, "--subtask", "pick_red_cube", "--steps", "32")
+    assert "reach_red_cube never ended well enough for pick_red_cube to begin there" in line
+    assert "learn reach_red_cube for more steps, or change its reward" in line
+
+
+def test_what_cannot_be_lifted_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, capsys):
+    rows = rows_of(stacking)
+    lifted = [*rows[:1], rows[1] | {"success": [{"goal": "Held", "a": "cabinet"}]}]
+    write_json(stacking / "learning" / "subtasks.json", lifted)
+    line = refused(capsys, stacking)
+    assert "cabinet stands fast and cannot be lifted; learn its parts or another object" in line
+    assert rows_of(stacking) == lifted
+    write_json(stacking / "learning" / "subtasks.json", rows)
+
+
+def test_an_unreadable_policy_is_one_line_that_says_what_to_do(stacking, capsys):
+    kept = stacking / "learning" / "0_reach_red_cube" / "policy.zip"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(b"PK damaged")
+    line = refused(capsys, stacking, "--evaluate")
+    assert "0_reach_red_cube/policy.zip" in line and "learn" in line
+    assert kept.read_bytes() == b"PK damaged"
+    kept.unlink()
+
+
+def test_too_many_variants_are_one_line(stacking, capsys):
+    assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
 
 
 def test_a_project_is_learned_step_by_step(twin, capsys):

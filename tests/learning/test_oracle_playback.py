@@ -1,5 +1,6 @@
 """The oracle is shown in the subtask and on the layout of a policy's episode, measured as the policy is."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,7 @@ from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import play
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.simulation import kit
+from pipeline.simulation.goals.at import At
 from studio.learn.playback import OraclePlayback
 from studio.server.errors import RequestError
 
@@ -41,10 +43,12 @@ def test_the_page_gets_the_oracles_episode_once_simulated_and_a_sentence_where_t
     monkeypatch.setattr("studio.learn.playback._play", None)  # nothing is simulated again
     assert oracle.rollout(bowl_task, bowl_subtasks, bowl_subtasks[0].name, 2) is found[0]
     monkeypatch.undo()
-    pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), 0.09))
+    pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
     subtasks = small_task.subtasks(pushing, "Push it.")
-    with pytest.raises(RequestError, match="its path does not solve reach_behind_red_cube, which comes before"):
-        oracle.rollout(pushing, subtasks, "push_red_cube", 0)
+    assert oracle.rollout(pushing, subtasks, "push_red_cube", 1).success, "the oracle pushes as a policy has to"
+    apart = [replace(subtasks[0], success=(At("red_cube", (0.0, 0.3)),)), *subtasks[1:]]
+    with pytest.raises(RequestError, match="its path does not solve reach_red_cube, which comes before"):
+        oracle.rollout(pushing, apart, "push_red_cube", 1)
     monkeypatch.setattr("studio.learn.playback.is_installed", lambda: False)
     with pytest.raises(RequestError, match="needs extra packages"):
         oracle.rollout(bowl_task, bowl_subtasks, bowl_subtasks[0].name, 5)

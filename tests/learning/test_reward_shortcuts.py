@@ -1,5 +1,6 @@
 """Every planted shortcut is reported with a change that ends it; no sound policy is reported."""
 
+import planted_unseen
 import pytest
 from planted_policies import SHORTCUTS, SHORTCUTS_ASIDE, SOUND, SOUND_ASIDE
 from planted_worlds import Worlds
@@ -44,3 +45,14 @@ def test_there_are_twelve_of_each():
 
 def test_no_episode_is_no_shortcut(bowl_subtasks, bowl_task):
     assert find_shortcut(bowl_subtasks[0], [], bowl_task.base.objects) is None
+
+
+def test_most_shortcuts_written_after_the_thresholds_are_found_and_no_sound_policy_is_accused(worlds):
+    def told(planted):
+        subtask, episodes = worlds.play(planted)
+        return find_shortcut(subtask, episodes, worlds.objects(planted)) is not None
+
+    missed = [name for name, planted in planted_unseen.SHORTCUTS.items() if not told(planted)]
+    accused = [name for name, planted in planted_unseen.SOUND.items() if told(planted)]
+    assert len(planted_unseen.SHORTCUTS) >= 6 and len(planted_unseen.SOUND) >= 6
+    assert missed in ([], ["leaves the cube beside the bowl"]) and not accused

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
@@ -13,6 +14,7 @@ from pipeline.learning.environment import EpisodeRules
 from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import read_curve
 from pipeline.learning.seams import Seam, SeamTuned, tune_seams
+from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions
 from pipeline.store import write_json
@@ -52,18 +54,18 @@ def test_a_seam_is_trained_across_once_and_reported(learned, monkeypatch):
     curve = read_curve(learned.folder(pick).seam.curve)
     assert [one["steps"] for one in curve] == [0, 32], "the first point is the policy as it was"
     assert (learned.folder(pick).policy.read_bytes() == kept) == (tuned.after <= tuned.before)
-    found = evaluation.report(learned, [], [], 2)["subtasks"]
+    found = evaluation.report(learned, [], [], 2, {})["subtasks"]
     assert "tuned" not in found[0]
     assert found[1]["tuned"] == {"before": tuned.before, "after": tuned.after, "layouts": 4, "steps": 32}
     again = [one for one in tune_seams(learned, FEW) if isinstance(one, SeamTuned)]
     assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
     write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
-    assert "tuned" not in evaluation.report(learned, [], [], 2)["subtasks"][1]
+    assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]
 
 
 def test_a_seam_without_a_drop_beyond_the_intervals_is_left_alone(learned, bowl_subtasks):
     assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
-    starts = tuple(object() for _ in range(40))
+    starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
     assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
     assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
     assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)

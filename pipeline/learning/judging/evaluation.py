@@ -1,6 +1,6 @@
 """Evaluates policies and their chain on layouts that nothing was trained on, by the physics alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from pipeline.learning.chain import TaskLearner
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Episode, finish, play, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
-from pipeline.learning.judging.shortcuts import find_shortcut
+from pipeline.learning.judging.shortcuts import Shortcut, find_shortcut
 from pipeline.learning.policy import Policy
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import WHOLE, Subtask, to_row
@@ -118,14 +118,17 @@ def evaluate_variants(
 
 
 def report(
-    learner: TaskLearner, results: Sequence[ChainEpisode], whole: Sequence[Episode], layouts: int
+    learner: TaskLearner,
+    results: Sequence[ChainEpisode],
+    whole: Sequence[Episode],
+    layouts: int,
+    shortcuts: Mapping[str, Shortcut],
 ) -> dict[str, Any]:
     """Return report.json: success of every subtask where it was begun, and of the chain on the first layouts."""
     rows = []
     for number, subtask in enumerate(learner.subtasks):
-        episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
-        trained = learner.folder(subtask).training()
-        found = find_shortcut(subtask, episodes, learner.layouts.base.objects)
+        episodes = _begun(results, number, layouts)
+        trained, found = learner.folder(subtask).training(), shortcuts.get(subtask.name)
         rows.append({
             "name": subtask.name, "success": round(success_rate(episodes), 4), "layouts": len(episodes),
             "steps": trained.steps, "seconds": round(trained.seconds, 1),
@@ -146,27 +149,48 @@ def write_report(
     whole: Sequence[Episode],
     layouts: int,
     varied: Sequence[ChainEpisode] = (),
+    refused: Shortcut | None = None,
 ) -> dict[str, Any]:
     """Write report.json and each subtask's evaluation.json; return the report. Raises StoreError.
 
-    `varied` are the chain's episodes on variants of the twin.
+    Args:
+        learner: of the task.
+        results: of the chain on unseen layouts.
+        whole: episodes of one policy for the whole task; none where there is none.
+        layouts: that count, of those that were played.
+        varied: the chain's episodes on variants of the twin.
+        refused: what the task's own checks refuse, of the last subtask.
     """
-    found = report(learner, results, whole, layouts)
+    objects = learner.layouts.base.objects
+    shortcuts: dict[str, Shortcut] = {}
+    for number, subtask in enumerate(learner.subtasks):
+        last = refused if number == len(learner.subtasks) - 1 else None
+        if seen := find_shortcut(subtask, _begun(results, number, layouts), objects) or last:
+            shortcuts[subtask.name] = seen
+    if seen := find_shortcut(learner.whole, whole, objects):
+        shortcuts[WHOLE] = seen
+    found = report(learner, results, whole, layouts, shortcuts)
     if varied:
         share = sum(one.solved for one in varied) / len(varied)
         found["variants"] = {"success": round(share, 4), "layouts": len(varied)}
     for number, (subtask, row) in enumerate(zip(learner.subtasks, found["subtasks"], strict=True)):
-        episodes = [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
-        _write_evaluation(learner, subtask, episodes, row)
+        _write_evaluation(learner, subtask, _begun(results, number, layouts), row, shortcuts.get(subtask.name))
     if whole:
-        _write_evaluation(learner, learner.whole, whole, {"name": WHOLE, **found["whole"]})
+        _write_evaluation(learner, learner.whole, whole, {"name": WHOLE, **found["whole"]}, shortcuts.get(WHOLE))
     write_json(learner.report_file, found)
     return found
 
 
-def _write_evaluation(learner: TaskLearner, subtask: Subtask, episodes: Sequence[Episode], row: dict) -> None:
+def _begun(results: Sequence[ChainEpisode], number: int, layouts: int) -> list[Episode]:
+    """Return the episodes of a subtask on the first layouts on which the chain began it."""
+    return [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
+
+
+def _write_evaluation(
+    learner: TaskLearner, subtask: Subtask, episodes: Sequence[Episode], row: dict, found: Shortcut | None
+) -> None:
     """Write evaluation.json with failures and shortcut, and the episodes themselves for playback."""
-    folder, found = learner.folder(subtask), find_shortcut(subtask, episodes, learner.layouts.base.objects)
+    folder = learner.folder(subtask)
     rollouts = [rollout_of(subtask, one) for one in episodes]
     failed = [
         {"layout": one.layout, "terms": one.potentials[-1].round(4).tolist(), **asdict(one.failure)}

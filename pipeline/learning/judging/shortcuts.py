@@ -35,7 +35,7 @@ COSTS = ("energy", "others_still", "upright")
 LESS, MORE = 0.3, 2.0
 """Factors by which a weight is changed."""
 
-ShortcutKind = Literal["stalled", "kept_holding", "idle", "pushed_others"]
+ShortcutKind = Literal["stalled", "kept_holding", "idle", "pushed_others", "refused"]
 
 
 @dataclass(frozen=True)
@@ -133,16 +133,21 @@ def _pushed_others(subtask: Subtask, episodes: Sequence[Episode], objects: Mappi
     time = round(int(np.argmax(episode.shifts[:, index] >= MOVED_M)) * STEP_S, 1)
     shift = 100 * episode.shifts[-1, index]
     text = f"At {time:.1f} s it pushes {names[index]} away, by {shift:.0f} cm, and still counts as solved."
-    known = next((i for i, one in enumerate(subtask.reward) if one.term.term == "others_still"), None)
-    if known is not None:
-        return Shortcut("pushed_others", episode.layout, time, text, *_heavier(subtask, known))
-    row = {"term": "others_still", "weight": 2.0,
-           "args": {"a": subtask.objects[0], "others": [names[i] for i in others]}}  # fmt: skip
-    advice = "Add the term 'others_still', so that other objects stay where they are."
-    return Shortcut("pushed_others", episode.layout, time, text, advice, ({"change": "add_term", "row": row},))
+    return Shortcut("pushed_others", episode.layout, time, text, *keep_others_still(subtask, objects))
 
 
 # ---------------------------------------------------------------------- what to change
+
+
+def keep_others_still(subtask: Subtask, objects: Mapping[str, Object]) -> tuple[str, tuple[Mapping[str, Any], ...]]:
+    """Return the change that pays for leaving the objects alone that the subtask is not about."""
+    known = next((i for i, one in enumerate(subtask.reward) if one.term.term == "others_still"), None)
+    if known is not None:
+        return _heavier(subtask, known)
+    others = [name for name, one in objects.items() if name not in subtask.objects and not one.fixed]
+    row = {"term": "others_still", "weight": 2.0, "args": {"a": subtask.objects[0], "others": others}}
+    advice = "Add the term 'others_still', so that other objects stay where they are."
+    return advice, ({"change": "add_term", "row": row},)
 
 
 def _lighter(subtask: Subtask, term: int) -> tuple[str, tuple[Mapping[str, Any], ...]]:

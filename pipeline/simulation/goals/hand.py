@@ -8,15 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.simulation.goals.goal import Goal, find_zone
+from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import GoalSpec
-from pipeline.simulation.objects import KitError, Object
+from pipeline.simulation.objects import KitError
 from pipeline.simulation.state import HandState, State
 
 NEAR, LIFT = 0.02, 0.05
 """Metres above an object or beside a part's grasp point that count as reached; metres that an object is lifted."""
-BESIDE = 0.025
-"""Metres from an object's outline to the middle of the hand that is about to push it: the cup's radius and a gap."""
 
 
 @dataclass(frozen=True)
@@ -72,38 +70,6 @@ class Held(HandGoal):
         return low if hand_of(state).holding == self.a else max(low, 0.01)
 
 
-@dataclass(frozen=True)
-class HandBehind(HandGoal):
-    """The hand is low beside an object, on the side from which a straight push leads to a zone."""
-
-    a: str
-    zone: str
-    tolerance: float = NEAR
-
-    @property
-    def name(self) -> str:
-        return f"hand behind {self.a}"
-
-    @property
-    def zones(self) -> tuple[str, ...]:
-        return (self.zone,)
-
-    def miss(self, state: State) -> float:
-        """Return the metres from the place behind the object, of which the height counts above its middle alone."""
-        tip, a = hand_of(state).tip, state[self.a]
-        beside = float(np.linalg.norm(tip[:2] - behind(a, find_zone(state, self.zone).xy))) - self.tolerance
-        return float(np.hypot(max(0.0, beside), max(0.0, tip[2] - a.bottom - a.height / 2)))
-
-
-def behind(a: Object, target: np.ndarray) -> np.ndarray:
-    """Return the ground point (2,) beside an object's outline that is opposite to a target (2,)."""
-    way = target - a.position[:2]
-    length = float(np.linalg.norm(way))
-    unit = way / length if length > 1e-6 else np.array([1.0, 0.0])
-    extent = float(((a.outline - a.position[:2]) @ -unit).max())
-    return a.position[:2] - unit * (extent + BESIDE)
-
-
 def hand_of(state: State) -> HandState:
     """Return the hand of a state. Raises KitError where it has none."""
     if state.hand is None:
@@ -119,8 +85,4 @@ def grasp_point(state: State, name: str, part: str) -> np.ndarray:
     return points[name, part]
 
 
-SPECS = (
-    GoalSpec(kind="hand_near", goal=HandNear),
-    GoalSpec(kind="hand_behind", goal=HandBehind),
-    GoalSpec(kind="held", goal=Held),
-)
+SPECS = (GoalSpec(kind="hand_near", goal=HandNear), GoalSpec(kind="held", goal=Held))

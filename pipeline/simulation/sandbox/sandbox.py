@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from typing import Literal, TypeVar, Unpack
 
 from pipeline.simulation.program import RULES, CheckResult, Program, Report
 from pipeline.simulation.recipe import Recipe
-from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.run_record import Observed, RunRecord
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.protection import Protection
 from pipeline.simulation.sandbox.protocol import Limits, RunCancelled, SandboxError, UnprotectedError
@@ -131,6 +131,21 @@ class Sandbox:
             fault = "the program ended before it had built every layout"
         return tuple(child.recipes), fault
 
+    def check_observed(
+        self, program: Program, project_dir: Path, observed: Mapping[int, Observed], limits: Limits = DEFAULT_LIMITS
+    ) -> dict[int, tuple[CheckResult, ...]]:
+        """Run a program's checks on what something other than the oracle did on its layouts, by their seeds.
+
+        Layouts on which the checks cannot be run are left out. Raises SandboxError, UnprotectedError.
+        """
+        recipes, _ = self.arrange(program, project_dir, list(observed), limits)
+        run = _Run(self, program, Path(project_dir).resolve(), limits, {})
+        pairs = list(zip(observed.items(), recipes, strict=False))
+        children = run.concurrently([partial(run.observe, recipe, one) for (_, one), recipe in pairs])
+        return {
+            seed: tuple(one.checks) for ((seed, _), _), one in zip(pairs, children, strict=True) if not one.has_fault
+        }
+
     def run_job(self, job: dict, limits: Limits, cancel: threading.Event | None) -> ChildReport:
         """Run a job in a confined child and return its report. Raises SandboxError."""
         while not self._slots.acquire(timeout=0.05):
@@ -209,6 +224,12 @@ class _Run:
             if on_rollout := self.options.get("on_rollout"):
                 on_rollout(child.record)
         return child
+
+    def observe(self, recipe: Recipe, observed: Observed) -> ChildReport:
+        """Run the checks on an observed run."""
+        job = {"recipe": recipe.model_dump(), "seed": recipe.seed, "mutation": "", "always": True}
+        job |= {"checks": self.program.checks or None, "observed": observed.to_json()}
+        return self._run_child("perform", job, replace(self.limits, seconds=MUTATION_SECONDS))
 
     def mutate(self, recipe: Recipe, kind: str) -> CheckResult | str | None:
         """Return the check that catches a mutation, or a failed result; None if it does not apply or times out."""

@@ -28,7 +28,7 @@ from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.rollout import SOLVED, Run
+from pipeline.simulation.rollout import SOLVED, Run, observed_run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
 
@@ -100,7 +100,10 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     task_checks = TaskChecks(interpreter, job.get("reference", ""))
     if job["mutation"] == DISPLACED:
         return _check_displaced(job, sim, interpreter, task_checks, send)
-    if job["mutation"]:
+    if job.get("observed"):
+        times, qpos = (np.array(job["observed"][name], float) for name in ("times", "qpos"))
+        sim._run = observed_run(sim.bench(), sim.stages, times, qpos, job["observed"]["grasps"])
+    elif job["mutation"]:
         mutated = mutations.roll_out_mutated(sim, job["mutation"])
         send(evidence={"mutation": mutated})
         if not mutated["applies"]:
