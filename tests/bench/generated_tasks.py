@@ -1,8 +1,8 @@
-"""`python -m tests.bench.generated_tasks PROJECT ... [--planted N] [--kept N] [--aside NAME ...]`: the judge of tasks.
+"""`python -m tests.bench.generated_tasks PROJECT ... [--planted N] [--set 1|2] [--kept N] [--aside NAME ...]`.
 
-Prints the share of planted impossible or trivial tasks that are rejected, of good ones that are, of kept tasks that are
-solved in half of 8 layouts that nothing was measured on, and of pairs of sets that are told apart. Projects named by
---aside are counted on their own.
+Measures the judge of tasks: the share of planted impossible or trivial tasks that are rejected, of good ones that are,
+of kept tasks that are solved in half of 8 layouts that nothing was measured on, and of pairs of sets that are told
+apart. Projects named by --aside are counted on their own.
 """
 
 import argparse
@@ -18,12 +18,13 @@ from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.task_generation.candidates import SceneFacts
-from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of
+from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
 from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
-from pipeline.task_generation.task_files import KEPT
+from pipeline.task_generation.task_files import KEPT, TriedTask, read_tried, start_folder
 from pipeline.task_generation.validity import measure_validity
 from pipeline.variation import wilson
-from tests.bench.planted_tasks import NAMES, Planted, bad_tasks, good_tasks, set_pairs
+from tests.bench import planted_tasks, second_planted_tasks
+from tests.bench.planted_tasks import NAMES, Planted, set_pairs
 
 FRESH = tuple(range(90_001, 90_009))
 """Layouts that no generated task was measured on."""
@@ -50,10 +51,14 @@ def _by_kind(cases: Sequence[Planted]) -> list[Planted]:
     return [case for *_, case in sorted(ranked, key=lambda row: row[:2])]
 
 
-def judged(folders: Sequence[Path], sandbox: Sandbox, planted, most: int) -> Iterator[tuple[str, bool]]:
+SETS = {1: (planted_tasks, spread), 2: (second_planted_tasks, second_planted_tasks.spread_over_kinds)}
+"""The planted sets, and how cases are chosen from each."""
+
+
+def judged(folders: Sequence[Path], sandbox: Sandbox, planted, chosen, most: int) -> Iterator[tuple[str, bool]]:
     """Yield the project and whether each planted task was rejected."""
     scenes = [kit.Scene.load(folder) for folder in folders]
-    for folder, cases in zip(folders, spread([list(planted(scene)) for scene in scenes], most), strict=True):
+    for folder, cases in zip(folders, chosen([list(planted(scene)) for scene in scenes], most), strict=True):
         for case in cases:
             found = measure_validity(case.task, folder, sandbox)
             outcome = found.reason or f"valid {found.solved}/{found.layouts}"
@@ -61,28 +66,34 @@ def judged(folders: Sequence[Path], sandbox: Sandbox, planted, most: int) -> Ite
             yield folder.name, bool(found.reason)
 
 
-def kept_again(folder: Path, sandbox: Sandbox, count: int) -> Iterator[tuple[str, bool]]:
-    """Yield the project and whether each kept task is solved in half of 8 unseen layouts."""
+def generated(folder: Path, sandbox: Sandbox, count: int, work: Path) -> tuple[Path, list[TriedTask]]:
+    """Return a copy of a project below `work`, and the tasks that were tried until `count` of them were kept."""
     project = Project.open(folder)
     facts = SceneFacts({}, {}, doubtful_objects(project, kit.Scene.load(folder)))
-    with tempfile.TemporaryDirectory() as out:
-        copy = Path(out) / folder.name
-        copy.mkdir()
-        for name in ("scene.json", "scene", "descriptions.json"):
+    copy = work / folder.name
+    copy.mkdir(parents=True, exist_ok=True)
+    for name in ("scene.json", "scene", "descriptions.json"):
+        if not (copy / name).exists():
             (copy / name).symlink_to(folder.resolve() / name)
-        inputs = GenerationInputs(copy, Library.open([BUILTIN_LIBRARY]), PlannerModel(), sandbox, facts)
-        steps = [step.tried for step in generate(inputs, GenerationOptions(count)) if step.tried]
-        starts = next((copy / "generated").glob("starts-*"))
-        for tried in steps:
-            print(
-                f"  {folder.name} level {tried.level} [{tried.state}] {tried.task.instruction} {tried.reason}",
-                flush=True,
-            )
-            if tried.state == KEPT:
-                found = measure_validity(tried.task, starts / tried.start, sandbox, seeds=FRESH)
-                if found.reason:
-                    print(f"    not again: {found.reason}")
-                yield folder.name, not found.reason
+    inputs = GenerationInputs(copy, Library.open([BUILTIN_LIBRARY]), PlannerModel(), sandbox, facts)
+    options = GenerationOptions(count)
+    for _ in generate(inputs, options):
+        pass
+    return copy, read_tried(copy, run_id(inputs, options))
+
+
+def kept_again(folder: Path, sandbox: Sandbox, count: int, work: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the project and whether each kept task is solved in half of 8 unseen layouts."""
+    copy, rows = generated(folder, sandbox, count, work)
+    for tried in rows:
+        print(
+            f"  {folder.name} level {tried.level} [{tried.state}] {tried.task.instruction} {tried.reason}", flush=True
+        )
+        if tried.state == KEPT:
+            found = measure_validity(tried.task, start_folder(copy, tried), sandbox, seeds=FRESH)
+            if found.reason:
+                print(f"    not again: {found.reason}")
+            yield folder.name, not found.reason
 
 
 def told_apart() -> Iterator[tuple[str, bool]]:
@@ -110,17 +121,26 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="generated_tasks")
     parser.add_argument("projects", type=Path, nargs="+")
     parser.add_argument("--planted", type=int, default=60)
+    parser.add_argument("--set", type=int, choices=SETS, default=1, help="of planted tasks")
     parser.add_argument("--kept", type=int, default=5, help="tasks of each project")
     parser.add_argument("--aside", nargs="*", default=[])
+    parser.add_argument("--work", type=Path, help="folder of the generated tasks, with which a second run goes on")
     arguments = parser.parse_args(words)
     folders, aside = arguments.projects, arguments.aside
     count("pairs of sets told apart", list(told_apart()), ())
-    with Sandbox() as sandbox:
+    planted, chosen = SETS[arguments.set]
+    with Sandbox() as sandbox, tempfile.TemporaryDirectory() as temporary:
+        work = arguments.work or Path(temporary)
         if arguments.planted:
-            count("impossible or trivial rejected", list(judged(folders, sandbox, bad_tasks, arguments.planted)), aside)
-            count("good rejected", list(judged(folders, sandbox, good_tasks, arguments.planted)), aside)
+            rejected = {
+                name: list(judged(folders, sandbox, kind, chosen, arguments.planted))
+                for name, kind in (("impossible or trivial", planted.bad_tasks), ("good", planted.good_tasks))
+            }
+            for name, rows in rejected.items():
+                count(f"{name} rejected", rows, aside)
         if arguments.kept:
-            count("kept, solved again", [row for f in folders for row in kept_again(f, sandbox, arguments.kept)], aside)
+            again = [row for f in folders for row in kept_again(f, sandbox, arguments.kept, work)]
+            count("kept, solved again", again, aside)
     return 0
 
 

@@ -26,25 +26,29 @@ class Planted:
     task: Task
 
 
-def _task(why: str, instruction: str, objects: Sequence[str], *goals: str) -> Planted:
+def planted(why: str, instruction: str, objects: Sequence[str], *goals: str) -> Planted:
+    """Return a planted task."""
     return Planted(why, Task(why.replace(" ", "_"), instruction, tuple(dict.fromkeys(objects)), goals, "planted"))
 
 
-def _width(o: kit.Object) -> float:
+def width(o: kit.Object) -> float:
+    """Return the larger extent across, in metres."""
     return float(max(o.size[:2]))
 
 
-def _narrow(o: kit.Object) -> float:
+def narrow(o: kit.Object) -> float:
+    """Return the smaller extent across, in metres."""
     return float(min(o.size[:2]))
 
 
 def bad_tasks(scene: kit.Scene) -> Iterator[Planted]:
     """Yield impossible and trivial tasks of a twin, each kind at most twice."""
-    yield from _limited(_impossible(scene))
-    yield from _limited(_trivial(scene))
+    yield from limited(_impossible(scene))
+    yield from limited(_trivial(scene))
 
 
-def _limited(cases: Iterator[Planted], most: int = 2) -> Iterator[Planted]:
+def limited(cases: Iterator[Planted], most: int = 2) -> Iterator[Planted]:
+    """Yield the first cases of each kind."""
     counts: dict[str, int] = {}
     for case in cases:
         counts[case.why] = counts.get(case.why, 0) + 1
@@ -55,56 +59,58 @@ def _limited(cases: Iterator[Planted], most: int = 2) -> Iterator[Planted]:
 def _impossible(scene: kit.Scene) -> Iterator[Planted]:
     loose = [o for o in scene.objects if not o.fixed and not o.parts]
     for a, b in permutations(loose, 2):
-        if b.container and min(sorted(a.size)[1:]) > 1.15 * _width(b) and min(a.size) > b.size[2]:
-            yield _task(
+        if b.container and min(sorted(a.size)[1:]) > 1.15 * width(b) and min(a.size) > b.size[2]:
+            yield planted(
                 "too large for it", f"Put {a.name} into {b.name}.", (a.name, b.name), f"{a.name} is inside {b.name}"
             )
         if not b.container and b.category in SOLID:
-            yield _task("not hollow", f"Put {a.name} into {b.name}.", (a.name, b.name), f"{a.name} is inside {b.name}")
+            yield planted(
+                "not hollow", f"Put {a.name} into {b.name}.", (a.name, b.name), f"{a.name} is inside {b.name}"
+            )
         if b.shape in ROUND:
-            yield _task(
+            yield planted(
                 "round on top", f"Balance {a.name} on {b.name}.", (a.name, b.name), f"{a.name} rests on {b.name}"
             )
         if a.shape in ROUND and b.category in ("cube", "bottle", "can"):
-            yield _task("rolls off", f"Put {a.name} on {b.name}.", (a.name, b.name), f"{a.name} rests on {b.name}")
+            yield planted("rolls off", f"Put {a.name} on {b.name}.", (a.name, b.name), f"{a.name} rests on {b.name}")
     for a, b in pairwise(loose):
-        yield _task(
+        yield planted(
             "each on the other", f"Put {a.name} on {b.name} and {b.name} on {a.name}.", (a.name, b.name),
             f"{a.name} rests on {b.name}", f"{b.name} rests on {a.name}",
         )  # fmt: skip
-        yield _task(
+        yield planted(
             "both sides at once", f"Put {a.name} left and right of {b.name}.", (a.name, b.name),
             f"{a.name} is left of {b.name}", f"{a.name} is right of {b.name}",
         )  # fmt: skip
-        yield _task(
+        yield planted(
             "near and far", f"Put {a.name} next to {b.name} and well away from it.", (a.name, b.name),
             f"{a.name} is next to {b.name}", f"{a.name} is well away from {b.name}",
         )  # fmt: skip
     for o in loose[:2]:
         low, high = scene.table.polygon.min(0), scene.table.polygon.max(0)
         x, y = high + 0.3 * (high - low)
-        yield _task(
+        yield planted(
             "beside the table",
             f"Move {o.name} to ({x:.3f}, {y:.3f}).",
             (o.name,),
             f"{o.name} stands at ({x:.3f}, {y:.3f})",
         )
-        yield _task("no such object", f"Put {o.name} on the unicorn.", (o.name,), f"{o.name} rests on unicorn")
+        yield planted("no such object", f"Put {o.name} on the unicorn.", (o.name,), f"{o.name} rests on unicorn")
     if len(loose) > 3:
-        names = [o.name for o in sorted(loose, key=lambda o: (o.category in SOLID, _width(o)))]
+        names = [o.name for o in sorted(loose, key=lambda o: (o.category in SOLID, width(o)))]
         words = ", ".join(names[:-1]) + " and " + names[-1]
-        yield _task("the worst tower", f"Stack {words}.", names, f"{words} are stacked, bottom first")
+        yield planted("the worst tower", f"Stack {words}.", names, f"{words} are stacked, bottom first")
 
 
 def _trivial(scene: kit.Scene) -> Iterator[Planted]:
     loose = [o for o in scene.objects if not o.fixed and not o.parts]
     for o in loose:
         if o.bottom < 0.005:
-            yield _task("on the table already", f"Put {o.name} on the table.", (o.name,), f"{o.name} is on the table")
+            yield planted("on the table already", f"Put {o.name} on the table.", (o.name,), f"{o.name} is on the table")
         if o.tilt < 0.1:
-            yield _task("upright already", f"Stand {o.name} up.", (o.name,), f"{o.name} is upright")
+            yield planted("upright already", f"Stand {o.name} up.", (o.name,), f"{o.name} is upright")
         x, y = o.position[:2]
-        yield _task(
+        yield planted(
             "stands there already",
             f"Move {o.name} to ({x:.3f}, {y:.3f}).",
             (o.name,),
@@ -112,21 +118,21 @@ def _trivial(scene: kit.Scene) -> Iterator[Planted]:
         )
     for a, b in permutations(loose, 2):
         apart = a.position[:2] - b.position[:2]
-        gap = float(np.hypot(*apart)) - (_width(a) + _width(b)) / 2
+        gap = float(np.hypot(*apart)) - (width(a) + width(b)) / 2
         right, away = float(apart @ scene.right), float(apart @ scene.away)
         if right < -0.12 and abs(away) < abs(right):
-            yield _task(
+            yield planted(
                 "left of it already",
                 f"Move {a.name} left of {b.name}.",
                 (a.name, b.name),
                 f"{a.name} is left of {b.name}",
             )
         if away > 0.12 and abs(right) < away:
-            yield _task(
+            yield planted(
                 "behind it already", f"Move {a.name} behind {b.name}.", (a.name, b.name), f"{a.name} is behind {b.name}"
             )
         if gap > 1.2 * APART_M:
-            yield _task(
+            yield planted(
                 "far already",
                 f"Move {a.name} well away from {b.name}.",
                 (a.name, b.name),
@@ -136,63 +142,63 @@ def _trivial(scene: kit.Scene) -> Iterator[Planted]:
 
 def good_tasks(scene: kit.Scene) -> Iterator[Planted]:
     """Yield tasks that a person would call sensible and possible, each kind at most twice."""
-    yield from _limited(_good(scene))
+    yield from limited(_good(scene))
 
 
 def _good(scene: kit.Scene) -> Iterator[Planted]:
     on_table = [o for o in scene.objects if not o.fixed and not o.parts and o.bottom < 0.005 and o.tilt < 0.1]
     inside = [o for o in on_table if scene.table.depth(o.outline).min() > 0]
-    easy = [o for o in inside if 0.03 < _width(o) < SMALL_M and o.size[2] < 2.5 * _narrow(o) and not o.container]
+    easy = [o for o in inside if 0.03 < width(o) < SMALL_M and o.size[2] < 2.5 * narrow(o) and not o.container]
     for o in easy:
-        yield _task(
+        yield planted(
             "to a marked zone",
             f"Move {o.name} into the zone on the left.",
             (o.name,),
             f"{o.name} is in left_zone, marked on the table",
         )
-        yield _task(
+        yield planted(
             "into a bin", f"Put {o.name} into the bin.", (o.name,), f"{o.name} is inside bin, set out on the table"
         )
     for a, b in permutations(easy, 2):
         apart = a.position[:2] - b.position[:2]
-        gap, right = float(np.hypot(*apart)) - (_width(a) + _width(b)) / 2, float(apart @ scene.right)
+        gap, right = float(np.hypot(*apart)) - (width(a) + width(b)) / 2, float(apart @ scene.right)
         if (
             b.category in SOLID
             and b.shape in ("box", "cube")
-            and _narrow(b) > 0.8 * _narrow(a)
+            and narrow(b) > 0.8 * narrow(a)
             and a.shape not in ROUND
-            and _narrow(b) > 0.04
+            and narrow(b) > 0.04
         ):
-            yield _task("on a block", f"Put {a.name} on {b.name}.", (a.name, b.name), f"{a.name} rests on {b.name}")
+            yield planted("on a block", f"Put {a.name} on {b.name}.", (a.name, b.name), f"{a.name} rests on {b.name}")
         if gap > APART_M:
-            yield _task(
+            yield planted(
                 "next to it", f"Move {a.name} next to {b.name}.", (a.name, b.name), f"{a.name} is next to {b.name}"
             )
         if gap < CLOSE_M:
-            yield _task(
+            yield planted(
                 "away from it",
                 f"Move {a.name} well away from {b.name}.",
                 (a.name, b.name),
                 f"{a.name} is well away from {b.name}",
             )
         if right > 0.1:
-            yield _task(
+            yield planted(
                 "to the other side",
                 f"Move {a.name} left of {b.name}.",
                 (a.name, b.name),
                 f"{a.name} is left of {b.name}",
             )
     for a, b in permutations(inside, 2):
-        if b.container and b.size[2] > 0.04 and not a.container and a in easy and _width(a) < 0.6 * _narrow(b):
-            yield _task(
+        if b.container and b.size[2] > 0.04 and not a.container and a in easy and width(a) < 0.6 * narrow(b):
+            yield planted(
                 "into a container", f"Put {a.name} into {b.name}.", (a.name, b.name), f"{a.name} is inside {b.name}"
             )
     for a, b in pairwise(easy):
-        yield _task(
+        yield planted(
             "two into a bin", f"Put {a.name} and {b.name} into the bin.", (a.name, b.name),
             f"{a.name} is inside bin, set out on the table", f"{b.name} is inside bin, set out on the table",
         )  # fmt: skip
-        yield _task(
+        yield planted(
             "a row of two",
             f"Put {b.name} and {a.name} into a row.",
             (a.name, b.name),
