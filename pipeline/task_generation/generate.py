@@ -12,8 +12,7 @@ from pipeline.store import digest
 from pipeline.task_generation.candidates import Candidate, SceneFacts, candidates
 from pipeline.task_generation.curriculum import WORTH, Outcome, choose, lesson, next_level
 from pipeline.task_generation.demands import LEVELS
-from pipeline.task_generation.similarity import REPEATED as REPEATED_FROM
-from pipeline.task_generation.similarity import TaskProfile, profile, similarity
+from pipeline.task_generation.similarity import TaskProfile, profile, repeats, similarity
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import (
     KEPT,
@@ -197,7 +196,7 @@ class _Generation:
 
     def _repeat(self, candidate: Candidate) -> Task | None:
         """Return a kept or solved task that a candidate repeats; None if it is new."""
-        return next((task for task, one in self._known if similarity(one, candidate.profile) >= REPEATED_FROM), None)
+        return next((task for task, one in self._known if repeats(one, candidate.profile)), None)
 
     def _measured(self, candidate: Candidate, stopped: Callable[[], bool]) -> TriedTask | None:
         """Return what is measured of a candidate; None if stopped meanwhile."""

@@ -8,7 +8,8 @@ entropy: the effective number of different tasks.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -44,21 +45,38 @@ def profile(instruction: str, goals: Sequence[str], categories: Mapping[str, str
 
 
 def _graph(goals: Sequence[PlannedGoal], categories: Mapping[str, str]) -> dict[str, float]:
-    """Return the features of a goal graph: each goal, with its objects' categories and with their names, and steps."""
+    """Return the features of a goal graph: each goal with its objects' categories and names, and the order of steps."""
     found: dict[str, float] = defaultdict(float)
-    for goal in goals:
+    steps: dict[int, list[str]] = defaultdict(list)
+    for goal in chain.from_iterable(map(_single_goals, goals)):
         where = "added" if goal.new_container else goal.along
         kinds = [categories.get(name) or name for name in goal.names]
+        named = f"{goal.kind} {where} {' '.join(goal.names)} {goal.xy or ''}"
         found[f"kind {goal.kind} {where}"] += 1.0
         found[f"kinds {goal.kind} {where} {' '.join(kinds)}"] += 1.0
-        found[f"names {goal.kind} {where} {' '.join(goal.names)} {goal.xy or ''}"] += 1.0
-    found[f"steps {len({goal.stage for goal in goals})}"] += 1.0
+        found[f"names {named}"] += 1.0
+        steps[goal.stage].append(named)
+    found[f"steps {len(steps)}"] += 1.0
+    for one, other in pairwise(sorted(steps)):
+        found[f"order {sorted(steps[one])} {sorted(steps[other])}"] += 1.0
     return found
+
+
+def _single_goals(goal: PlannedGoal) -> list[PlannedGoal]:
+    """Return a tower as its objects on each other, which is what other tasks call it; other goals as they are."""
+    if goal.kind != "stacked":
+        return [goal]
+    return [replace(goal, kind="on", names=(upper, lower)) for lower, upper in pairwise(goal.names)]
 
 
 def similarity(one: TaskProfile, other: TaskProfile) -> float:
     """Return a similarity in [0, 1]; 1 for the same goals in the same words."""
     return GRAPH_WEIGHT * _ruzicka(one.graph, other.graph) + (1 - GRAPH_WEIGHT) * _cosine(one.words, other.words)
+
+
+def repeats(one: TaskProfile, other: TaskProfile) -> bool:
+    """Return whether a task repeats another one: the same goals in whatever words, or a similarity from REPEATED on."""
+    return one.graph == other.graph or similarity(one, other) >= REPEATED
 
 
 def _ruzicka(one: Mapping[str, float], other: Mapping[str, float]) -> float:

@@ -3,15 +3,14 @@ import pytest
 
 from pipeline.task_generation.generate import profile_of
 from pipeline.task_generation.similarity import (
-    REPEATED,
     mean_distance,
     plane_positions,
-    similarity,
     similarity_matrix,
     vendi_score,
 )
 from pipeline.tasks import Task
 from tests.bench.planted_tasks import FORMS, NAMES, set_pairs
+from tests.bench.task_pairs import GROUPS
 
 
 def profiles(*goals_of_tasks):
@@ -35,13 +34,11 @@ def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count
     assert vendi_score(np.eye(count)) == pytest.approx(count)
 
 
-def test_other_words_for_the_same_goals_are_a_repeat_and_other_objects_are_not():
-    goals = ("red_cube is inside bowl",)
-    one, other = (profile_of(Task("a", words, (), goals), NAMES) for words in (
-        "Put the red cube into the bowl.", "Please put the red cube into the bowl now."))  # fmt: skip
-    assert similarity(one, other) >= REPEATED
-    another = profile_of(Task("a", "Put the blue cube into the bowl.", (), ("blue_cube is inside bowl",)), NAMES)
-    assert similarity(one, another) < REPEATED
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_same_task_in_other_words_is_a_repeat_and_a_task_of_other_goals_is_not(group):
+    same, different = GROUPS[group]
+    assert not [pair.why for pair in same if not pair.is_repeat]
+    assert not [pair.why for pair in different if pair.is_repeat]
 
 
 def test_diverse_sets_are_told_from_repetitive_ones():
