@@ -9,6 +9,7 @@ from pipeline.models import Model
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.store import digest
+from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, Budget
 from pipeline.task_generation.candidates import Candidate, SceneFacts, candidates
 from pipeline.task_generation.curriculum import WORTH, Outcome, choose, lesson, next_level
 from pipeline.task_generation.demands import LEVELS
@@ -23,7 +24,6 @@ from pipeline.task_generation.task_files import (
     append_tried,
     read_tried,
     starts_folder,
-    task_folder,
 )
 from pipeline.task_generation.validity import Sandbox, Validity, measure_validity
 from pipeline.tasks import Task
@@ -68,8 +68,8 @@ class GenerationOptions:
     level: int | None = None
     """1, 2 or 3; None to let the curriculum choose."""
     seed: int = 0
-    worth_steps: int = 0
-    """Control steps that a learner may spend on each subtask of a task; 0 to measure no worth."""
+    demonstrations: int = 0
+    """Demonstrations of the oracle that a learner imitates to measure a task's worth; 0 to measure none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def run_id(inputs: GenerationInputs, options: GenerationOptions) -> str:
     """Return a hash of all that the tried tasks depend on, but for how many are wanted."""
     scene = (Path(inputs.project_dir) / "scene.json").read_text("utf-8")
     library = inputs.library.digest if inputs.library is not None else ""
-    about = [options.level, options.seed, options.worth_steps, inputs.model.name, inputs.robot]
+    about = [options.level, options.seed, options.demonstrations, inputs.model.name, inputs.robot]
     return digest("generated tasks", scene, library, *about)[:12]
 
 
@@ -119,8 +119,10 @@ def require_usable(options: GenerationOptions) -> None:
         raise TaskGenerationError(f"there is no level {options.level}; the levels are 1, 2 and 3")
     if options.seed < 0:
         raise TaskGenerationError(f"the seed is {options.seed}; give 0 or more")
-    if options.worth_steps < 0:
-        raise TaskGenerationError(f"the learner's budget is {options.worth_steps} steps; give 0 or more")
+    if not 0 <= options.demonstrations <= MAX_DEMONSTRATIONS:
+        raise TaskGenerationError(
+            f"the learner's budget is {options.demonstrations} demonstrations; give 0 to {MAX_DEMONSTRATIONS}"
+        )
 
 
 class _Generation:
@@ -205,23 +207,23 @@ class _Generation:
         row = self._row(candidate, REJECTED if found.reason else KEPT, found.reason, found)
         if found.reason:
             return row
-        if not options.worth_steps:
+        if not options.demonstrations:
             return replace(row, worth_reason="not asked for")
-        from pipeline.task_generation.worth import Budget, learn_briefly  # needs the extra "learn"
+        from pipeline.task_generation.worth import learn_briefly  # needs the extra "learn"
 
         assert found.program is not None
-        folder = task_folder(inputs.project_dir, row.key)
-        budget = Budget(options.worth_steps, options.seed)
-        learned = learn_briefly(
-            candidate.task, found.program, candidate.start.folder, inputs.sandbox, budget, folder, stopped
-        )
+        budget = Budget(options.demonstrations, options.seed)
+        learned = learn_briefly(candidate.task, found.program, candidate.start.folder, inputs.sandbox, budget, stopped)
         if learned is None:
             return None
-        row = replace(row, worth=learned.success, worth_reason=learned.reason)
+        row = replace(
+            row, worth=learned.success, worth_reason=learned.reason, worth_layouts=learned.layouts,
+            worth_seconds=round(learned.seconds, 1),
+        )  # fmt: skip
         if learned.success is None or WORTH[0] <= learned.success <= WORTH[1]:
             return row
         what = "too hard to learn" if learned.success < WORTH[0] else "learned at once"
-        reason = f"{what}: {learned.success:.0%} after {options.worth_steps} steps of each subtask"
+        reason = f"{what}: {learned.success:.0%} of layouts after {options.demonstrations} demonstrations"
         return replace(row, state=REJECTED, reason=reason)
 
     def _row(self, candidate: Candidate, state: str, reason: str, found: Validity | None = None) -> TriedTask:

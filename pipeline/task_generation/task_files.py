@@ -52,6 +52,10 @@ class TriedTask:
     """Success of the learner after its budget; None if it was not measured."""
     worth_reason: str = ""
     """Why it was not measured."""
+    worth_layouts: int = 0
+    """New layouts that the learner was measured on."""
+    worth_seconds: float = 0.0
+    """Processor time that it took."""
     run: str = ""
     """What it was generated from."""
     novelty: float | None = None
@@ -121,8 +125,3 @@ def starts_folder(project_dir: Path, run: str) -> Path:
 def start_folder(project_dir: Path, tried: TriedTask) -> Path:
     """Return the folder of a task's start."""
     return starts_folder(project_dir, tried.run) / tried.start
-
-
-def task_folder(project_dir: Path, key: str) -> Path:
-    """Return the folder of one task: what a learner made of it."""
-    return Path(project_dir) / FOLDER / key

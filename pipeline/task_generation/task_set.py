@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.planner.goals import read_sentences
 from pipeline.simulation.goals.spec import goal_specs
+from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.demands import LEVELS
 from pipeline.task_generation.generate import GenerationOptions, profile_of
 from pipeline.task_generation.similarity import mean_distance, plane_positions, similarity_matrix, vendi_score
@@ -36,7 +37,7 @@ def report(
         "count": options.count,
         "level": options.level,
         "seed": options.seed,
-        "worth": {"steps": options.worth_steps} if options.worth_steps else {"steps": 0, "reason": "not measured"},
+        "worth": _worth(tried, options),
         "tasks": [task_row(one) | {"place": place.round(4).tolist()} for one, place in zip(kept, places, strict=True)],
         "rejected": [dropped_row(one) for one in rejected],
         "repeated": [dropped_row(one) for one in repeated],
@@ -54,6 +55,18 @@ def report(
             for one in tried if one.state != REPEATED
         ],
         "seconds": round(seconds, 1),
+    }  # fmt: skip
+
+
+def _worth(tried: Sequence[TriedTask], options: GenerationOptions) -> dict[str, Any]:
+    """Return the learner's budget, and how the tasks that it tried spread."""
+    if not options.demonstrations:
+        return {"demonstrations": 0, "reason": "not measured"}
+    found = [one.worth for one in tried if one.worth is not None]
+    return {
+        "demonstrations": options.demonstrations, "kept_between": list(WORTH), "measured": len(found),
+        "too_hard": sum(one < WORTH[0] for one in found), "learned_at_once": sum(one > WORTH[1] for one in found),
+        "seconds": round(sum(one.worth_seconds for one in tried), 1),
     }  # fmt: skip
 
 
@@ -75,6 +88,8 @@ def task_row(one: TriedTask) -> dict[str, Any]:
         },
         "worth": one.worth,
         "worth_reason": one.worth_reason,
+        "worth_layouts": one.worth_layouts,
+        "worth_seconds": one.worth_seconds,
         "difficulty": one.difficulty,
         "novelty": one.novelty,
         "nearest": one.nearest,
@@ -118,6 +133,12 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
         f"mean distance {found['mean_distance']:.2f}, Vendi score {found['vendi_score']:.1f}; "
         f"{objects['covered']} of {objects['of']} objects, {kinds['covered']} of {kinds['of']} kinds of goals",
     ]
-    if not data["worth"]["steps"]:
-        lines.append("worth was not measured: --worth STEPS lets a learner try each task")
+    worth = data["worth"]
+    if not worth["demonstrations"]:
+        lines.append("worth was not measured: --worth lets a learner try each task")
+    else:
+        lines.append(
+            f"worth of {worth['measured']} tasks measured in {worth['seconds']:.0f} s of processor time: "
+            f"{worth['too_hard']} too hard to learn, {worth['learned_at_once']} learned at once"
+        )
     return lines

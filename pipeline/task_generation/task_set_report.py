@@ -58,12 +58,12 @@ def report_html(data: Mapping[str, Any]) -> str:
 def _about_the_set(data: Mapping[str, Any]) -> str:
     found, covered = data["set"], data["set"]["coverage"]
     objects, kinds = covered["objects"], covered["goal_kinds"]
-    steps = data["worth"]["steps"]
+    worth = data["worth"]
     rows = [
         ("Kept", f"{found['kept']} of {data['count']} wanted; {found['tried']} tried"),
         ("Levels", ", ".join(f"{count} of level {level}" for level, count in found["levels"].items())),
         ("Valid", f"{found['valid']} solved by the oracle in at least half of 8 new layouts"),
-        ("Worth", f"success of a learner after {steps} steps a subtask: 20 to 80 %" if steps else "not measured"),
+        ("Worth", _about_worth(worth) if worth["demonstrations"] else "not measured"),
         ("Mean distance", f"{found['mean_distance']:.2f} of 1"),
         ("Vendi score", f"{found['vendi_score']:.1f} effectively different tasks (Friedman and Dieng 2023)"),
         ("Objects", f"{objects['covered']} of {objects['of']}; unused: {', '.join(objects['unused']) or 'none'}"),
@@ -73,14 +73,23 @@ def _about_the_set(data: Mapping[str, Any]) -> str:
     return html_table(("The set", ""), rows)
 
 
+def _about_worth(worth: Mapping[str, Any]) -> str:
+    low, high = worth["kept_between"]
+    return (
+        f"success on new layouts of policies that imitate {worth['demonstrations']} demonstrations: kept from "
+        f"{low:.0%} to {high:.0%}; of {worth['measured']} tasks {worth['too_hard']} were too hard and "
+        f"{worth['learned_at_once']} learned at once"
+    )
+
+
 def _task(one: Mapping[str, Any]) -> str:
     demanded, measured, start = one["demands"] or {}, one["validity"], one["start"]
-    worth = f"{one['worth']:.0%} of layouts" if one["worth"] is not None else f"not measured: {one['worth_reason']}"
+    worth = f"{one['worth']:.0%} of {one['worth_layouts']} new layouts" if one["worth"] is not None else ""
     facts = {
         "Goals": "; ".join(one["goals"]),
         "Oracle": f"{measured['solved']} of {measured['layouts']} new layouts, {measured['seconds']:.0f} s simulated",
         "Difficulty": f"{one['difficulty']:.2f}",
-        "Learner": worth,
+        "Learner": worth or f"not measured: {one['worth_reason']}",
         "Novelty": f"{one['novelty']:.2f}" + (f"; nearest: {one['nearest']}" if one["nearest"] else ""),
         "Demands": f"{demanded.get('carries', '?')} objects, {demanded.get('steps', '?')} steps, "
         f"{100 * demanded.get('slack', 0):.1f} cm slack, {demanded.get('bystanders', '?')} other objects",

@@ -1,39 +1,47 @@
 """The worth of a task: how far a learner comes with a small budget.
 
 A task that is mastered at once teaches nothing, and one that never succeeds gives no signal: goals of intermediate
-difficulty are worth learning (Florensa et al., ICML 2018).
+difficulty are worth learning (Florensa et al., ICML 2018). The budget is a few demonstrations of the oracle, which a
+policy for each subtask imitates; reinforcement with a budget of the same time gets no subtask beyond the first.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
+import torch
+from stable_baselines3.common.policies import ActorCriticPolicy
+
+from pipeline.learning.chain import TaskLearner
+from pipeline.learning.cloning import clone
 from pipeline.learning.decomposition import decompose
+<<<<<<< HEAD
 from pipeline.learning.judging.evaluation import evaluate
+=======
+from pipeline.learning.demonstrations import Demonstrated, demonstrate
+from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.evaluation import UNSEEN, Chain
+>>>>>>> 81dd079 (Many tasks: --worth measures what a learner makes of 12 demonstrations, in about 15 s a task)
 from pipeline.learning.layouts import Layouts, arranged_by
-from pipeline.learning.learning_files import FOLDER
-from pipeline.learning.subtask import LearningError, read_subtasks, require_usable, write_subtasks
-from pipeline.learning.training import TrainingOptions
+from pipeline.learning.policy import NETWORK, Policy
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import LearningError, Subtask, require_usable
+from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.simulation import kit
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.program import Program
+from pipeline.simulation.rollout import SOLVED
+from pipeline.task_generation.budget import Budget
 from pipeline.task_generation.validity import Sandbox
 from pipeline.tasks import Task
 
-LAYOUTS = 20
-"""Layouts, on which nothing was trained, that success is measured on."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a learner may spend on one task."""
-
-    steps: int
-    """Control steps of each subtask."""
-    seed: int = 0
+LAYOUTS, FEWEST_LAYOUTS = 20, 10
+"""Layouts, which no demonstration was given on, that success is measured on; and fewer, where time is over."""
+DRAWN = 2 * LAYOUTS
+"""Layouts that are drawn at most, where the goals of some hold at the start."""
 
 
 @dataclass(frozen=True)
@@ -44,48 +52,94 @@ class Learned:
     """Share of the layouts on which the chain of policies did the whole task; None if it could not be measured."""
     reason: str = ""
     """Why it was not measured."""
-    subtasks: tuple[tuple[str, float], ...] = ()
-    """Name and success on the validation starts of each subtask that was learned."""
+    layouts: int = 0
+    seconds: float = 0.0
+    """Processor time."""
+
+
+class _Stopped(Exception):
+    """The caller wants no result any more."""
+
+
+class _OverTime(Exception):
+    """The budget's time is spent."""
 
 
 def learn_briefly(
-    task: Task,
-    program: Program,
-    start: Path,
-    sandbox: Sandbox,
-    budget: Budget,
-    folder: Path,
+    task: Task, program: Program, start: Path, sandbox: Sandbox, budget: Budget,
     stopped: Callable[[], bool] = lambda: False,
-) -> Learned | None:
-    """Learn a task's subtasks with the budget and play the chain; None if stopped.
+) -> Learned | None:  # fmt: skip
+    """Have policies imitate a few demonstrations of a task's subtasks, and play them as a chain; None if stopped.
 
     Args:
         start: folder of the twin on which the task was proposed.
-        folder: what is learned is kept in its learning/.
 
-    Raises SandboxError, StoreError.
+    Raises SandboxError.
     """
-    reached: dict[str, float] = {}
+    torch.set_num_threads(1)  # the networks are small: more threads take longer
+    begun, solved = time.process_time(), []
+
+    def spent() -> float:
+        return time.process_time() - begun
+
+    def check() -> None:
+        if stopped():
+            raise _Stopped
+        if spent() > budget.seconds:
+            raise _OverTime
+
     try:
-        learner = _learner(task, program, start, sandbox, folder)
-        for step in learner.learn(ChainOptions(TrainingOptions(steps=budget.steps, seed=budget.seed))):
-            if isinstance(step, SubtaskLearned):
-                reached[step.subtask] = step.success
-            if stopped():
-                return None
-        played = list(evaluate(learner, LAYOUTS, budget.seed))[:LAYOUTS]
+        for one in _played(_learner(task, program, start, sandbox), budget, check):
+            solved.append(one)
+    except _Stopped:
+        return None
+    except _OverTime:
+        if len(solved) < FEWEST_LAYOUTS:
+            return Learned(None, f"the learner was not ready after {budget.seconds:.0f} s", 0, spent())
     except (LearningError, ModelError, UnstableError) as error:
-        if reached:  # a subtask ended nowhere that the next one can begin
-            return Learned(0.0, str(error), tuple(reached.items()))
-        return Learned(None, str(error))
-    return Learned(sum(one.solved for one in played) / max(len(played), 1), "", tuple(reached.items()))
+        return Learned(None, str(error), 0, spent())
+    if not solved:
+        return Learned(None, "its goals hold at the start of every layout", 0, spent())
+    return Learned(sum(solved) / len(solved), "", len(solved), spent())
 
 
-def _learner(task: Task, program: Program, start: Path, sandbox: Sandbox, folder: Path) -> TaskLearner:
+def _played(learner: TaskLearner, budget: Budget, check: Callable[[], None]) -> Iterator[bool]:
+    """Yield for each new layout whether the policies that imitate the demonstrations do the whole task."""
+    shown: dict[str, list[Demonstrated]] = {subtask.name: [] for subtask in learner.subtasks}
+    for one in demonstrate(learner.layouts, learner.subtasks, learner.settled(range(budget.demonstrations))):
+        shown[one.subtask].append(one)
+        check()
+    if missing := next((name for name, own in shown.items() if not own), None):
+        raise LearningError(f"no demonstration of the oracle solves {missing}")
+
+    def policy(subtask: Subtask, env: SubtaskEnv) -> Policy:
+        check()
+        torch.manual_seed(budget.seed)
+        networks = ActorCriticPolicy(env.observation_space, env.action_space, lambda _: 0.0, **NETWORK)
+        clone(networks, shown[subtask.name], budget.seed)
+        return Policy(networks)
+
+    chain = Chain(learner, policy)
+    for start in _unsolved_starts(learner):
+        yield chain.play(start).solved
+        check()
+
+
+def _unsolved_starts(learner: TaskLearner) -> list[StartState]:
+    """Return the first settled starts of new layouts on which the task's goals do not hold yet."""
+    found, world = [], SubtaskWorld(learner.layouts, learner.subtasks[0])
+    for start in learner.settled(range(UNSEEN, UNSEEN + DRAWN)):
+        world.begin(start)
+        control = world.control
+        control.stages, control.reached = world.layout.stages, 1
+        if control.share(control.measure()) <= SOLVED:
+            found.append(start)
+    return found[:LAYOUTS]
+
+
+def _learner(task: Task, program: Program, start: Path, sandbox: Sandbox) -> TaskLearner:
     """Return the learner of a task's subtasks, as the rules split it. Raises LearningError, ModelError."""
     layouts = Layouts(kit.Scene.load(start), arranged_by(program, start, sandbox))
-    path = folder / FOLDER / "subtasks.json"
-    subtasks = read_subtasks(path) or decompose(task, layouts, PlannerModel()).subtasks
+    subtasks = decompose(task, layouts, PlannerModel()).subtasks
     require_usable(subtasks, layouts.base.objects, list(layouts.base.zones))
-    write_subtasks(path, subtasks)
-    return TaskLearner(folder, layouts, subtasks)
+    return TaskLearner(start, layouts, subtasks)  # nothing is written there

@@ -14,10 +14,13 @@ from pathlib import Path
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
+from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.task_generation.budget import Budget
 from pipeline.task_generation.candidates import SceneFacts
+from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
 from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, TriedTask, read_tried, start_folder
@@ -26,6 +29,8 @@ from pipeline.variation import wilson
 from tests.bench import planted_tasks, second_planted_tasks
 from tests.bench.planted_tasks import NAMES, Planted, set_pairs
 
+Worths = dict[int, float | None]
+"""Success of a learner by its number of demonstrations."""
 FRESH = tuple(range(90_001, 90_009))
 """Layouts that no generated task was measured on."""
 
@@ -96,6 +101,36 @@ def kept_again(folder: Path, sandbox: Sandbox, count: int, work: Path) -> Iterat
             yield folder.name, not found.reason
 
 
+def worths(folder: Path, sandbox: Sandbox, count: int, work: Path, budgets: Sequence[int]) -> Iterator[Worths]:
+    """Yield what a learner makes of each kept task with each budget."""
+    from pipeline.task_generation.worth import learn_briefly  # needs the extra "learn"
+
+    copy, rows = generated(folder, sandbox, count, work)
+    for tried in [row for row in rows if row.state == KEPT][:count]:
+        start = start_folder(copy, tried)
+        program = write_program(tried.task, kit.Scene.load(start), PlannerModel())
+        found = {n: learn_briefly(tried.task, program, start, sandbox, Budget(n)) for n in budgets}
+        words = ", ".join(
+            f"{n}: {one.reason if one.success is None else f'{one.success:.0%}'} in {one.seconds:.0f} s"
+            for n, one in found.items() if one
+        )  # fmt: skip
+        print(f"  {folder.name} level {tried.level} {tried.task.instruction} -> {words}", flush=True)
+        yield {n: one.success for n, one in found.items() if one}
+
+
+def print_worths(rows: Sequence[Worths], budgets: Sequence[int]) -> None:
+    """Print how the tasks spread with each budget."""
+    low, high = WORTH
+    for budget in budgets:
+        known = [one for row in rows if (one := row[budget]) is not None]
+        share = wilson(sum(low <= one <= high for one in known), max(len(known), 1))
+        print(
+            f"{budget} demonstrations: of {len(known)} tasks {sum(one < low for one in known)} too hard, "
+            f"{share.successes} worth having ({share.low:.0%} to {share.high:.0%}), "
+            f"{sum(one > high for one in known)} learned at once; {len(rows) - len(known)} not measured"
+        )
+
+
 def told_apart() -> Iterator[tuple[str, bool]]:
     """Yield whether both measures of diversity tell each diverse set from its repetitive one."""
     for diverse, repetitive in set_pairs():
@@ -123,6 +158,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--planted", type=int, default=60)
     parser.add_argument("--set", type=int, choices=SETS, default=1, help="of planted tasks")
     parser.add_argument("--kept", type=int, default=5, help="tasks of each project")
+    parser.add_argument("--worth", type=int, nargs="+", default=[], help="numbers of demonstrations")
     parser.add_argument("--aside", nargs="*", default=[])
     parser.add_argument("--work", type=Path, help="folder of the generated tasks, with which a second run goes on")
     arguments = parser.parse_args(words)
@@ -141,6 +177,10 @@ def main(words: Sequence[str]) -> int:
         if arguments.kept:
             again = [row for f in folders for row in kept_again(f, sandbox, arguments.kept, work)]
             count("kept, solved again", again, aside)
+        if arguments.worth:
+            tasks = arguments.kept or 5
+            found = [row for f in folders for row in worths(f, sandbox, tasks, work, arguments.worth)]
+            print_worths(found, arguments.worth)
     return 0
 
 

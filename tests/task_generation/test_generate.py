@@ -1,7 +1,9 @@
+import itertools
 import json
 
 import pytest
 
+import pipeline.task_generation.generate as generate_module
 from pipeline.planner import PlannerModel
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation.program import Program
@@ -124,10 +126,33 @@ def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_
     assert 'src="http' not in page
 
 
+def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next_proposals_are_told(
+    inputs, measured, monkeypatch
+):
+    worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
+    told, ask = [], generate_module.candidates
+    shares = itertools.cycle([0.05, 0.5, 0.95, None])
+    monkeypatch.setattr(worth, "learn_briefly", lambda *_: worth.Learned(next(shares), "", 20, 3.0))
+    monkeypatch.setattr(generate_module, "candidates", lambda *given: told.append(given[3]) or ask(*given))
+    options = GenerationOptions(4, demonstrations=6)
+    tried = [step.tried for step in generate(inputs, options) if step.tried]
+    reasons = {one.worth: one.reason for one in tried if one.state != "repeated"}
+    assert reasons[0.05] == "too hard to learn: 5% of layouts after 6 demonstrations"
+    assert reasons[0.95] == "learned at once: 95% of layouts after 6 demonstrations"
+    assert reasons[0.5] == reasons[None] == ""
+    data = report(inputs.project_dir, tried, options, (), 1.0)
+    assert data["worth"]["measured"] == data["worth"]["too_hard"] + data["worth"]["learned_at_once"] + sum(
+        one["worth"] == 0.5 for one in data["tasks"]
+    )
+    assert "imitate 6 demonstrations" in report_html(data)
+    assert told[0] == ""
+    assert any("mean success" in one and "Wanted next" in one for one in told[1:])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [(GenerationOptions(0), "the number of tasks is 0"), (GenerationOptions(3, 9), "there is no level 9"),
-     (GenerationOptions(3, seed=-1), "the seed is -1"), (GenerationOptions(3, worth_steps=-5), "-5 steps")],
+     (GenerationOptions(3, seed=-1), "the seed is -1"), (GenerationOptions(3, demonstrations=-5), "-5 demonstrations")],
 )  # fmt: skip
 def test_options_out_of_range_are_refused_in_one_line(inputs, options, message):
     with pytest.raises(TaskGenerationError, match=message):

@@ -1,12 +1,12 @@
 """Evaluates policies and their chain on layouts that nothing was trained on, by the physics alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, finish, play, success_rate
+from pipeline.learning.episodes import Acts, Episode, finish, play, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
 from pipeline.learning.judging.shortcuts import Shortcut, find_shortcut
 from pipeline.learning.policy import Policy
@@ -41,8 +41,11 @@ class ChainEpisode:
 class Chain:
     """The policies of consecutive subtasks in one running world."""
 
-    def __init__(self, learner: TaskLearner):
-        """Raises LearningError for a subtask without a policy."""
+    def __init__(self, learner: TaskLearner, policy_of: Callable[[Subtask, SubtaskEnv], Acts] | None = None):
+        """`policy_of` returns the policy of a subtask; without it they are read from their folders.
+
+        Raises LearningError for a subtask without a policy.
+        """
         self._learner = learner
         first = SubtaskWorld(learner.layouts, learner.subtasks[0])
         self._control = first.control
@@ -53,8 +56,8 @@ class Chain:
             start = StartState(0, world.snapshot().state)
             env = SubtaskEnv(learner.layouts, subtask, (start,), rules, world)
             self._envs.append(env)
-            path = learner.folder(subtask).policy
-            self._policies.append(Policy.read(path, env))
+            kept = learner.folder(subtask).policy
+            self._policies.append(policy_of(subtask, env) if policy_of else Policy.read(kept, env))
 
     def play(self, start: StartState) -> ChainEpisode:
         """Play the subtasks in order from a settled layout."""
