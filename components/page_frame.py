@@ -18,11 +18,11 @@ class TopBar(Component):
 
 
 class ObjectList(Component):
-    """Value: {token, objects: [{id, name, words, colour, is_object, caption, mark, confidence: {score, level, about,
-    reason}}], waiting}.
+    """Value: {token, objects: [{id, name, words, colour, is_object, is_brought, caption, mark, confidence: {score,
+    level, about, reason}}], waiting}.
 
-    `name` is the object's id for the viewer, `words` what it is called. A selection is made in the browser, at once for
-    all components.
+    `name` is the object's id for the viewer, `words` what it is called; one that `is_brought` from the library is not
+    on the photograph. A selection is made in the browser, at once for all components.
     """
 
     folder = "object_list"

@@ -89,13 +89,14 @@ class TaskClarification(Component):
 
 
 class TaskMap(Component):
-    """Value: {tasks: [{id, words, text, goals, level, demands, solved, layouts, difficulty, worth, novelty, nearest,
-    brought, distractors, brings}], dropped: [{words, reason}], running: {kept, wanted, message} or null, can_start,
-    summary, fills}.
+    """Value: {tasks: [{id, words, text, goals, level, demands, solved, layouts, difficulty, worth, worth_layouts,
+    worth_reason, novelty, nearest, brought, distractors, brings}], dropped: [{words, reason}], running: {kept, wanted,
+    message} or null, can_start, can_learn, n, summary, fills}.
 
-    difficulty, novelty and worth (null if not measured) are in [0, 1]; `brings` are objects of the library that a task
+    difficulty, novelty and worth (a learner's success after `n` demonstrations, null if not measured) are in [0, 1];
+    `can_learn` says whether the packages of a learner are installed; `brings` are objects of the library that a task
     needs and that the twin does not have yet; `fills` is the selector of the text field that a used task fills with its
-    `text`. Events: `generate` {count, level or null}, `stop`, `bring` {id}.
+    `text`. Events: `generate` {count, level or null, worth}, `stop`, `bring` {id}.
     """
 
     folder, event_names = "task_map", ("generate", "stop", "bring")

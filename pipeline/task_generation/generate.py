@@ -9,7 +9,7 @@ from pipeline.models import Model
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.store import digest
-from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, Budget
+from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, Budget
 from pipeline.task_generation.candidates import Candidate, SceneFacts, candidates
 from pipeline.task_generation.curriculum import WORTH, Outcome, choose, lesson, next_level
 from pipeline.task_generation.demands import LEVELS
@@ -208,7 +208,7 @@ class _Generation:
         if found.reason:
             return row
         if not options.demonstrations:
-            return replace(row, worth_reason="not asked for")
+            return replace(row, worth_reason=NOT_ASKED)
         from pipeline.task_generation.worth import learn_briefly  # needs the extra "learn"
 
         assert found.program is not None

@@ -51,6 +51,7 @@ export default function mount({ element, trigger }) {
         {},
         chip(object),
         h("input.name", {
+          disabled: Boolean(object.is_brought),
           "data-sends": "inspector.decide",
           value: object.words,
           "aria-label": t("Name"),
@@ -69,7 +70,13 @@ export default function mount({ element, trigger }) {
             decide("display_name", { id: object.id, name: event.target.value.trim() }),
         }),
       ),
-      object.crop && h("img.crop", { src: object.crop, alt: t("The photograph of {name}", { name: object.words }) }),
+      object.crop &&
+        h("img.crop", {
+          src: object.crop,
+          alt: object.is_brought
+            ? t("Picture of {name}", { name: object.words })
+            : t("The photograph of {name}", { name: object.words }),
+        }),
       h(
         "p.caption",
         {},
@@ -122,16 +129,17 @@ export default function mount({ element, trigger }) {
           fact("depth", t("{depth_error} error", { depth_error: centimetres(object.fit.depth_error) })),
         fact("verdict", object.fit.short),
       ],
-      h(
-        "div.actions",
-        { "data-sends": "inspector.decide" },
+      !object.is_brought &&
         h(
-          "button.studio-button",
-          { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
-          object.is_object ? t("Mark as not an object") : t("Mark as object"),
+          "div.actions",
+          { "data-sends": "inspector.decide" },
+          h(
+            "button.studio-button",
+            { onclick: () => decide("not_object", { id: object.id, value: object.is_object }) },
+            object.is_object ? t("Mark as not an object") : t("Mark as object"),
+          ),
+          h("button.studio-button", { onclick: () => decide("delete_segment", { id: object.id }) }, t("Delete")),
         ),
-        h("button.studio-button", { onclick: () => decide("delete_segment", { id: object.id }) }, t("Delete")),
-      ),
     );
   };
   onSelect(element, draw);

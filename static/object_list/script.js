@@ -44,7 +44,11 @@ export default function mount({ element }) {
   const draw = () => {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));
-    const ordered = orderedObjects(value?.token, objects),
+    const brought = objects.filter((object) => object.is_brought),
+      ordered = orderedObjects(
+        value?.token,
+        objects.filter((object) => !object.is_brought),
+      ),
       others = objects.filter((object) => !object.is_object);
     const row = (object) =>
       h(
@@ -70,6 +74,8 @@ export default function mount({ element }) {
         ),
       objects.length ? null : h("div.none", {}, value?.waiting ?? t("No objects yet")),
       ordered.map(row),
+      brought.length ? h("h2.head.second", {}, t("From the library")) : null,
+      brought.map(row),
       others.length ? h("h2.head.second", {}, t("Not objects")) : null,
       others.map(row),
     );

@@ -31,7 +31,7 @@ export function fill(element, ...children) {
 }
 
 export function chip(object) {
-  return h("span.chip", { style: `--colour:${object.colour}` }, String(object.id));
+  return h("span.chip", { style: `--colour:${object.colour}` }, object.is_brought ? "+" : String(object.id));
 }
 
 // One property of an object: its name, in English, and its value.

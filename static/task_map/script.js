@@ -62,6 +62,7 @@ export default function mount({ element, trigger }) {
     chosen = "", // id of the task that is shown
     count = 6,
     level = "",
+    measuresWorth = false,
     isOpen = false,
     showsDropped = false;
 
@@ -89,6 +90,9 @@ export default function mount({ element, trigger }) {
       },
       svg("title", {}, task.words),
       mark(task.level, x, y, {}),
+      task.worth === null
+        ? ""
+        : svg("text", { x, y: y - RADIUS - 4, "text-anchor": "middle", class: "worth" }, percent(task.worth)),
     );
   }
 
@@ -135,7 +139,12 @@ export default function mount({ element, trigger }) {
       fact(t("Goals"), task.goals.join("; ")),
       fact(t("Oracle"), t("{solved} of {layouts} new layouts", task)),
       fact(t("Difficulty"), String(round(task.difficulty))),
-      fact(t("Learner"), task.worth === null ? t("Not measured") : percent(task.worth)),
+      fact(
+        t("Learner"),
+        task.worth === null
+          ? task.worth_reason || t("Not measured")
+          : t("{share} of {layouts} new layouts", { share: percent(task.worth), layouts: task.worth_layouts }),
+      ),
       fact(t("Novelty"), `${round(task.novelty)}${task.nearest ? ` (${t("nearest")}: ${task.nearest})` : ""}`),
       fact(t("Brought"), task.brought.join(", ")),
       fact(t("Distractors"), task.distractors.join(", ")),
@@ -201,12 +210,25 @@ export default function mount({ element, trigger }) {
           ].map(([key, title]) => h("option", { value: key, selected: key === level }, title)),
         ),
       ),
+      value.can_learn &&
+        h(
+          "span",
+          {
+            title: t(
+              "A learner imitates {n} demonstrations of each task, in about 15 s. Tasks of 20 to 80 % are kept.",
+              value,
+            ),
+          },
+          tickBox(t("Try with a learner"), measuresWorth, (checked) => {
+            measuresWorth = checked;
+          }),
+        ),
       h(
         "button.studio-button",
         {
           "data-sends": "task-map.generate",
           disabled: !value.can_start,
-          onclick: () => trigger("generate", { count, level: level ? Number(level) : null }),
+          onclick: () => trigger("generate", { count, level: level ? Number(level) : null, worth: measuresWorth }),
         },
         value.tasks?.length ? t("Generate more") : t("Generate tasks"),
       ),
@@ -265,6 +287,8 @@ export default function mount({ element, trigger }) {
               ),
             ),
           ),
+          tasks.some((one) => one.worth !== null) &&
+            h("div.faint", {}, t("Percentages: a learner's success on new layouts after {n} demonstrations", value)),
           h("div.map", {}, map(tasks), details(task)),
         ],
         dropped(),

@@ -67,14 +67,41 @@ def object_list(session: Session | None) -> dict[str, Any]:
     """Return ObjectList's value."""
     return {
         "token": session.token if session else "",
-        "objects": object_records(session),
+        "objects": object_records(session) + brought_records(session),
         "waiting": t("Segmenting …"),
     }
 
 
 def inspector_record(session: Session | None) -> dict[str, Any]:
     """Return Inspector's value."""
-    return {"objects": object_records(session)}
+    return {"objects": object_records(session) + brought_records(session)}
+
+
+def brought_records(session: Session | None) -> list[dict[str, Any]]:
+    """Return the record of each object of the twin that was brought from the library; the photograph has none of it."""
+    if session is None:
+        return []
+    names = {decision.data["name"] for decision in session.project.active_decisions("bring")}
+    brought = [one for one in pending_placements(session) if one.placement.name in names] if names else []
+    words = object_words(session.project)
+    return [
+        {
+            "id": one.placement.segment_id,
+            "name": one.placement.name,
+            "words": words.of(one.placement.name),
+            "caption": t("brought from the library, {size} cm", size=_size_text(one.placement)),
+            "colour": object_colour(one.placement.segment_id),
+            "is_object": True,
+            "is_brought": True,
+            "crop": _card(session, one.placement.asset_id) if one.placement.asset_id else "",
+            "placed": _placed(one.placement) | {"changed": one.changed, "can_recolour": False},
+        }
+        for one in brought
+    ]
+
+
+def _size_text(placement: Placement) -> str:
+    return " × ".join(f"{100 * extent:.1f}" for extent in placement.size)
 
 
 def object_cards(session: Session | None) -> dict[str, Any]:

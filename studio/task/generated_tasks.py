@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.run import allowed_services
+from pipeline.task_generation.budget import DEMONSTRATIONS, NOT_ASKED
 from studio.accounts.roles import Role, require
+from studio.learn.learn_record import is_installed
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
@@ -15,6 +17,7 @@ from studio.task.proposals import TASK_FIELD, goals_in_words
 from studio.texts import t, translated
 
 if TYPE_CHECKING:
+    from pipeline.task_generation.generate import GenerationOptions
     from pipeline.task_generation.task_files import TriedTask
 
 MAX_COUNT = 100
@@ -24,7 +27,8 @@ MAX_COUNT = 100
 def map_record(session: Session | None) -> dict[str, Any]:
     """Return TaskMap's value."""
     if session is None:
-        return {"tasks": [], "dropped": [], "running": None, "can_start": False, "summary": "", "fills": TASK_FIELD}
+        return {"tasks": [], "dropped": [], "running": None, "can_start": False, "can_learn": False, "summary": "",
+                "fills": TASK_FIELD}  # fmt: skip
     words, running = object_words(session.project), session.generated
     tried = session.cache.get("generated tasks", "generated/tasks.jsonl", lambda: _tried(session)) or []
     kept = [one for one in tried if one.state == "kept"]
@@ -40,6 +44,8 @@ def map_record(session: Session | None) -> dict[str, Any]:
             "kept": running.kept, "wanted": running.wanted, "message": words.in_words(running.message)
         },
         "can_start": running is None and session.project.scene() is not None,
+        "can_learn": is_installed(),
+        "n": DEMONSTRATIONS,
         "summary": t("{n} task kept|{n} tasks kept", n=len(kept)) if kept else "",
         "fills": TASK_FIELD,
     }  # fmt: skip
@@ -73,6 +79,8 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "layouts": one.layouts,
         "difficulty": one.difficulty or 0.0,
         "worth": one.worth,
+        "worth_layouts": one.worth_layouts,
+        "worth_reason": "" if one.worth_reason == NOT_ASKED else translated(one.worth_reason),
         "novelty": one.novelty or 0.0,
         "nearest": words.in_words(one.nearest),
         "brought": [name.replace("_", " ") for name in one.brought],
@@ -84,6 +92,8 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
 def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
     """Generate {count} more tasks of the {level}, or of the level that the measured success suggests.
 
+    With {worth} a learner tries each of them, and what it finds too hard or learns at once is not kept.
+
     Raises RequestError, StudioError.
     """
     require(Role.WORK)
@@ -94,11 +104,13 @@ def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
         raise RequestError("There is no such level; reload the page.")
     if session.generated is not None or not session.may_write():
         return
-    from pipeline.task_generation.generate import Generated
+    from pipeline.task_generation.generate import Generated, GenerationOptions
 
     session.generation_stop = threading.Event()
     session.generated = Generated(0, count, "")
-    session.tasks.start("generated tasks", lambda: _generate(session, count, level), session.log.report_once)
+    demonstrations = DEMONSTRATIONS if message.get("worth") is True and is_installed() else 0
+    options = GenerationOptions(count, level, demonstrations=demonstrations)
+    session.tasks.start("generated tasks", lambda: _generate(session, options), session.log.report_once)
 
 
 def bring_objects(session: Session, message: Mapping[str, Any]) -> None:
@@ -130,16 +142,15 @@ def stop_generation(session: Session) -> None:
     session.generation_stop.set()
 
 
-def _generate(session: Session, count: int, level: int | None) -> None:
+def _generate(session: Session, options: "GenerationOptions") -> None:
     from pipeline.run.generated_tasks import generation_inputs
-    from pipeline.task_generation.generate import Generated, GenerationOptions, generate, run_id
+    from pipeline.task_generation.generate import Generated, generate, run_id
     from pipeline.task_generation.task_files import KEPT, read_tried
 
-    stop = session.generation_stop
+    stop, count = session.generation_stop, options.count
     try:
         services = replace(session.services, sandbox=StoppableSandbox(session.services.sandbox, stop))  # type: ignore[arg-type]
         inputs = generation_inputs(session.project, allowed_services(session.project, services))
-        options = GenerationOptions(count, level)
         before = sum(one.state == KEPT for one in read_tried(session.project.folder, run_id(inputs, options)))
         for step in generate(inputs, replace(options, count=before + count), stop.is_set):
             session.generated = Generated(step.kept - before, count, step.message)
