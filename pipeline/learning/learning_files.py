@@ -114,7 +114,7 @@ class SubtaskFolder:
         write_bytes(self.checkpoint(now.steps), model)
         if now.success >= now.best:
             write_bytes(self.policy, model)
-        points = [one for one in read_curve(self.curve) if one["steps"] <= before.steps]
+        points = [one for one in read_curve(self.curve) if before.was_evaluated and one["steps"] <= before.steps]
         write_text(self.curve, "".join(f"{json.dumps(one)}\n" for one in [*points, point]))
         write_json(self.path / "training.json", asdict(now))
         for old in self.path.glob("checkpoint-*.zip"):

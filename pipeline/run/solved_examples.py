@@ -26,13 +26,18 @@ FOLDER = "solved"
 
 
 def solved_folder(project: Project, services: Services) -> Path | None:
-    """Return the folder of solved programs: beside a project in the workspace, else the workspace's; None without one.
+    """Return the folder of solved programs; see `shared_folder`."""
+    return shared_folder(project, services, FOLDER)
 
-    A person's own workspace is a folder in the workspace, and nobody else's programs go along there.
+
+def shared_folder(project: Project, services: Services, name: str) -> Path | None:
+    """Return a folder that projects share: beside a project in the workspace, else the workspace's; None without one.
+
+    A person's own workspace is a folder in the workspace, and nobody else's files go along there.
     """
     if services.workspace is None:
         return None
-    return (project.folder.parent if _is_in_workspace(project, services) else services.workspace) / FOLDER
+    return (project.folder.parent if is_in_workspace(project, services) else services.workspace) / name
 
 
 def scene_key(project: Project) -> str:
@@ -59,7 +64,7 @@ def keep_solution(project: Project, services: Services, solved_round: Round, sol
         return
     program = project.program_in_current_names(solved_round.program)
     folder, task = solved_folder(project, services), project.task()
-    if folder is None or task is None or not solution.solved or not _is_in_workspace(project, services):
+    if folder is None or task is None or not solution.solved or not is_in_workspace(project, services):
         return
     facts = object_facts(kit.Scene.load(project.folder))
     solved = SolvedProgram(
@@ -69,5 +74,6 @@ def keep_solution(project: Project, services: Services, solved_round: Round, sol
     keep_solved(solved, folder)
 
 
-def _is_in_workspace(project: Project, services: Services) -> bool:
+def is_in_workspace(project: Project, services: Services) -> bool:
+    """Return whether a project's folder lies in the workspace, where what it learns may be kept."""
     return services.workspace is not None and project.folder.resolve().is_relative_to(services.workspace.resolve())

@@ -56,6 +56,10 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         help="train also on N variants of the twin: mass, friction, size and pose from the kept ranges; "
         "and measure on N others",
     )  # fmt: skip
+    command.add_argument(
+        "--skills", action="store_true",
+        help="begin each subtask with the nearest policy that solved such a subtask in this workspace",
+    )  # fmt: skip
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
         "--ablation", action="store_true",
@@ -81,9 +85,14 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.learning.subtask import LearningError
     from pipeline.learning.variants import MOST, UNSEEN
     from pipeline.project import Project
+    from pipeline.run.solved_examples import is_in_workspace, shared_folder
+    from pipeline.skills.skill import FOLDER
+    from pipeline.skills.starting import keep_skills, labelled
     from studio.learn.project_learner import open_learner, variant_maker
     from studio.server.services import Settings, open_services
 
+    if arguments.skills and arguments.demonstrations:
+        raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
     if arguments.variants > MOST:
         raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
     project = Project.open(arguments.project)
@@ -91,27 +100,42 @@ def learn(arguments: argparse.Namespace) -> int:
     services = announce_sending(open_services(settings))
     with contextlib.closing(services.sandbox):
         trained_on = 0 if arguments.evaluate or arguments.ablation else arguments.variants
-        learner = open_learner(project, services, lambda line: print(line, file=sys.stderr), trained_on)
+        learner = open_learner(project, services, _report, trained_on)
         if arguments.ablation:
             _ablate(learner, arguments)
             return DONE
+        skills = shared_folder(project, services, FOLDER)
         if not arguments.evaluate:
-            _train(learner, arguments)
+            _train(learner, arguments, skills)
         if not arguments.evaluate and (missing := _not_learned(learner)):
-            print(f"not evaluated: {', '.join(missing)} not learned yet", file=sys.stderr)
+            _report(f"not evaluated: {', '.join(missing)} not learned yet")
             return DONE
         maker = variant_maker(project, services)
         variants = maker.make(learner.layouts, learner.subtasks, UNSEEN, arguments.variants)
         report = measure(learner, arguments.layouts, arguments.seed, variants, maker.program, services.sandbox)
+        report = labelled(learner, report)
         _print_report(report, arguments)
+        if skills and is_in_workspace(project, services):
+            for skill in keep_skills(learner, report, project.folder.resolve().name, skills):
+                _report(f"kept as a skill of the workspace: {skill.subtask}")
     return DONE
 
 
-def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _train(learner: "TaskLearner", arguments: argparse.Namespace, skills: Path | None) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
     from pipeline.learning.chain import ChainOptions
     from pipeline.learning.seams import tune_seams
     from pipeline.learning.training import TrainingOptions
+    from pipeline.skills.skill import read_skills
+    from pipeline.skills.starting import fitting_skills, learn_from_skills
+
+    known = read_skills(skills)
+    if not arguments.skills and not arguments.demonstrations and (fitting := fitting_skills(learner, known)):
+        _report(f"the workspace has skills for {', '.join(fitting)}: --skills starts from them")
 
     begun = time.monotonic()
     training = TrainingOptions(steps=arguments.steps, seed=arguments.seed)
@@ -119,7 +143,8 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
         training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,
     )  # fmt: skip
-    with contextlib.closing(learner.learn(options)) as steps:
+    learning = learn_from_skills(learner, options, known, _report) if arguments.skills else learner.learn(options)
+    with contextlib.closing(learning) as steps:
         _report_progress(steps, arguments)
     left = options.seconds - (time.monotonic() - begun)
     if not arguments.subtask and left > 0 and not _not_learned(learner):

@@ -167,6 +167,11 @@ def test_a_wrong_flag_is_refused_in_one_line(twin, capsys, arguments):
     assert ended.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_policy_begins_with_a_skill_or_with_demonstrations(twin, capsys):
+    line = refused(capsys, twin, "--skills", "--demonstrations", "3")
+    assert "give --skills or --demonstrations" in line
+
+
 def test_learning_without_its_packages_says_what_to_install(twin, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert 'pip install "grs-studio[learn]"' in refused(capsys, twin)
