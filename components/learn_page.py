@@ -7,12 +7,13 @@ class LearnPage(Component):
     """Value: {project, may_work}: the open project's token, "" without one.
 
     Requests are {token, kind, ...}; the answer has "error" if one failed. Kind status, and train {subtask, steps,
-    demonstrations, from_reset}, evaluate {layouts}, ablation {seeds}, stop, fix {subtask} and edit {subtask, change,
-    index, weight, row} are answered by {install, task, fault, preparing, subtasks: [{name, title, instruction, start,
-    success: [text], reward: [{text, weight}], addable_terms, addable_goals, learned, steps, seconds, validation,
-    measured, curve, checkpoints, shortcut, failures: [{layout, time, text}]}], chain, whole, ablation, job: {kind,
-    state, message, subtask, steps, limit, seconds, left}}. Kind episodes {subtask, steps} is answered by {episodes};
-    play {subtask, steps, layout, time} by {view, layout, success, reward, times, terms, misses, failed_at}.
+    demonstrations, skills, from_reset}, evaluate {layouts}, ablation {seeds}, stop, fix {subtask} and edit {subtask,
+    change, index, weight, row} are answered by {install, task, fault, preparing, subtasks: [{name, title, instruction,
+    start, success: [text], reward: [{text, weight}], addable_terms, addable_goals, learned, steps, seconds,
+    validation, measured, curve, checkpoints, shortcut, failures: [{layout, time, text}]}], chain, whole, ablation,
+    job: {kind, state, message, subtask, steps, limit, seconds, left}}. Kind episodes {subtask, steps} is answered by
+    {episodes}; play {subtask, steps, layout, time} by {view, layout, success, reward, times, terms, misses,
+    failed_at}.
     """
 
     folder = "learn"

@@ -4,7 +4,7 @@ import { AblationPlot, EpisodeTerms, TrainingCurves } from "/static/learn/curves
 import { drawReward } from "/static/learn/reward_editor.js";
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { cover } from "/static/studio/covering.js";
-import { fill, h } from "/static/studio/dom.js";
+import { fill, h, tickBox } from "/static/studio/dom.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -140,6 +140,7 @@ export default function mount({ element, server }) {
     value: "0",
     "aria-label": t("Variants"),
   });
+  let usesSkills = false;
 
   function showError(text) {
     errorElement.hidden = !text;
@@ -232,7 +233,17 @@ export default function mount({ element, server }) {
               },
             },
             h("strong", {}, one.title),
-            h("span.status", {}, one.shortcut ? `! ${t("shortcut")} · ` : "", status),
+            h(
+              "span.status",
+              {
+                title: one.curve[0]?.skill
+                  ? t("Training began with the skill {name}", { name: one.curve[0].skill })
+                  : "",
+              },
+              one.shortcut ? `! ${t("shortcut")} · ` : "",
+              status,
+              one.curve[0]?.skill ? ` · ${t("from a skill")}` : "",
+            ),
             h("span.track", {}, h("i.fill", { style: `width: ${100 * (share ?? 0)}%` })),
           ),
         ];
@@ -272,6 +283,7 @@ export default function mount({ element, server }) {
         steps: Number(stepsInput.value),
         demonstrations: Number(demonstrationsInput.value),
         variants: Number(variantsInput.value),
+        skills: usesSkills,
         ...more,
       });
     const allLearned = record.subtasks?.filter((each) => each.can_edit).every((each) => each.learned);
@@ -295,6 +307,13 @@ export default function mount({ element, server }) {
         { title: t("Twins with other masses, frictions, sizes and poses: trained on, and others measured on") },
         t("Variants"),
         variantsInput,
+      ),
+      h(
+        "span.setting",
+        { title: t("Begin with policies that solved such subtasks in this workspace, where there are any") },
+        tickBox(t("Start from skills"), usesSkills, (checked) => {
+          usesSkills = checked;
+        }),
       ),
       button("train", t("Train all"), true, { kind: "train" }, { onclick: () => train({}) }),
       one &&

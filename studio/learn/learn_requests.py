@@ -104,7 +104,7 @@ def _subtasks(session: Session) -> tuple[Subtask, ...]:
 
 
 def _train(session: Session, learning: Learning, request: dict) -> dict:
-    """Learn {subtask, steps, demonstrations, variants, from_reset}; without a subtask all that is not learned."""
+    """Learn {subtask, steps, demonstrations, skills, variants, from_reset}; without a subtask all that is not learned."""
     steps = _number(request.get("steps"), STEPS, 1024, MOST_STEPS)
     name, demonstrations = str(request.get("subtask") or ""), _number(request.get("demonstrations"), 0, 0, 200)
     options = ["--steps", str(steps)]
@@ -112,9 +112,13 @@ def _train(session: Session, learning: Learning, request: dict) -> dict:
         if folder_of(session.project.folder, _subtasks(session), name) is None:
             raise RequestError("There is no such subtask any more; choose another.")
         options += ["--subtask", name]
+    if demonstrations and request.get("skills"):
+        raise RequestError("A policy begins with skills or with demonstrations; choose one of them.")
     if demonstrations:
         options += ["--demonstrations", str(demonstrations)]
     options += _variants(request)
+    if request.get("skills"):
+        options += ["--skills"]
     if request.get("from_reset"):
         options += ["--from", "reset"]
     return _start(session, learning, "train", options, name, steps, request)
@@ -140,7 +144,8 @@ def _ablation(session: Session, learning: Learning, request: dict) -> dict:
 def _start(
     session: Session, learning: Learning, kind: JobKind, options: list[str], name: str, steps: int, request: dict
 ) -> dict:
-    learning.trainings.start(session.project.folder, kind, options, name, steps)
+    workspace = session.services.workspace
+    learning.trainings.start(session.project.folder, kind, options, name, steps, workspace)
     return _status(session, learning, request)
 
 

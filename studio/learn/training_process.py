@@ -23,8 +23,15 @@ MEMORY_BYTES = 8_000_000_000
 class TrainingProcess:
     """One run of `grs-studio learn`."""
 
-    def __init__(self, project: Path, options: Sequence[str], on_progress: Callable[[dict[str, Any]], object]):
-        """`on_progress` gets {subtask, steps, seconds}, or {message}, in the thread of `run`."""
+    def __init__(
+        self, project: Path, options: Sequence[str], on_progress: Callable[[dict[str, Any]], object],
+        workspace: Path | None = None,
+    ):  # fmt: skip
+        """`on_progress` gets {subtask, steps, seconds}, or {message}, in the thread of `run`.
+
+        `workspace` is where skills are kept; None for that of the environment.
+        """
+        self._environment = {"OMP_NUM_THREADS": "1"} | ({"GRS_WORKSPACE": str(workspace)} if workspace else {})
         self._command = [
             sys.executable, "-m", "studio.batch.bounded", str(MEMORY_BYTES), str(os.getpid()),
             "learn", str(project), "--json", *options,
@@ -35,7 +42,7 @@ class TrainingProcess:
 
     def run(self) -> str:
         """Run to the end; return why it failed in one line, empty if it did not or was stopped."""
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        environment = os.environ | self._environment
         with self._lock:
             if self._stopped:
                 return ""

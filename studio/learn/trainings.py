@@ -54,8 +54,9 @@ class Trainings:
             return self._jobs.get(project)
 
     def start(
-        self, project: Path, kind: JobKind, options: Sequence[str], subtask: str = "", limit: int = 0
-    ) -> TrainingJob:
+        self, project: Path, kind: JobKind, options: Sequence[str], subtask: str = "", limit: int = 0,
+        workspace: Path | None = None,
+    ) -> TrainingJob:  # fmt: skip
         """Start a job. Raises RequestError while another one of the project runs."""
         job = TrainingJob(kind, subtask, limit)
         with self._lock:
@@ -63,8 +64,7 @@ class Trainings:
             if known and known.is_active:
                 raise RequestError("This project is being trained; stop that first, or wait for its end.")
             self._jobs[project] = job
-        process = TrainingProcess(project, options, lambda progress: _follow(job, progress))
-
+        process = TrainingProcess(project, options, lambda progress: _follow(job, progress), workspace)
         job.task = BackgroundTask("training", lambda stop: self._run(job, process, stop), wake=process.stop).start()
         return job
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from pipeline.learning.judging.failures import failure_of
 from pipeline.learning.judging.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
 from pipeline.learning.subtask import LearningError, from_row, to_row
 from pipeline.tasks import Task
+from studio.learn import learn_requests
 from studio.learn.project_learner import keep_apart
+from studio.server.errors import RequestError
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +151,17 @@ def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
         assert row["low"] <= row["success"] <= row["high"] and row["layouts"] == 2 and row["steps"] == 32
     monkeypatch.setattr(ablation, "_measure", None)  # nothing is learned again
     assert list(ablation.ablate(tmp_path, bowl_task, bowl_subtasks[:1], options)) == lines
+
+
+def test_a_training_from_skills_knows_the_workspace_and_takes_no_demonstrations(monkeypatch, tmp_path):
+    started = []
+    monkeypatch.setattr(learn_requests, "_status", lambda *_: {})
+    session = SimpleNamespace(
+        project=SimpleNamespace(folder=tmp_path / "one"), services=SimpleNamespace(workspace=tmp_path)
+    )
+    learning = SimpleNamespace(trainings=SimpleNamespace(start=lambda *given: started.append(given)))
+    train = learn_requests.HANDLERS["train"]
+    train(session, learning, {"skills": True, "steps": 5000})
+    assert started == [(tmp_path / "one", "train", ["--steps", "5000", "--skills"], "", 5000, tmp_path)]
+    with pytest.raises(RequestError, match="with skills or with demonstrations"):
+        train(session, learning, {"skills": True, "demonstrations": 3})
