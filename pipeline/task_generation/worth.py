@@ -2,7 +2,7 @@
 
 A task that is mastered at once teaches nothing, and one that never succeeds gives no signal: goals of intermediate
 difficulty are worth learning (Florensa et al., ICML 2018). The budget is a few demonstrations of the oracle, which a
-policy for each subtask imitates; reinforcement with a budget of the same time gets no subtask beyond the first.
+policy for each subtask imitates; reinforcement takes minutes a subtask (docs/results/task_generation.md).
 """
 
 import time

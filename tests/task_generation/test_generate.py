@@ -1,5 +1,6 @@
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next
     shares = itertools.cycle([0.05, 0.5, 0.95, None])
     monkeypatch.setattr(worth, "learn_briefly", lambda *_: worth.Learned(next(shares), "", 20, 3.0))
     monkeypatch.setattr(generate_module, "candidates", lambda *given: told.append(given[3]) or ask(*given))
-    options = GenerationOptions(4, demonstrations=6)
+    options = GenerationOptions(2, demonstrations=6)
     tried = [step.tried for step in generate(inputs, options) if step.tried]
     reasons = {one.worth: one.reason for one in tried if one.state != "repeated"}
     assert reasons[0.05] == "too hard to learn: 5% of layouts after 6 demonstrations"
@@ -168,3 +169,25 @@ def test_another_level_seed_or_budget_is_another_run(inputs):
     ]
     assert len({run_id(inputs, one) for one in options}) == 4
     assert run_id(inputs, options[0]) == run_id(inputs, GenerationOptions(50))
+
+
+class Asked:
+    """A language model that proposes nothing, and remembers what it was asked."""
+
+    name = "asked"
+
+    def __init__(self):
+        self.told = []
+
+    def ask(self, question):
+        self.told.append(question.data["scene"].get("earlier_proposals"))
+        return question.answer_type.model_validate({"tasks": []})
+
+
+def test_a_language_model_is_told_how_the_tasks_before_succeeded_and_which_level_is_wanted(inputs, measured):
+    model = Asked()
+    run(replace(inputs, model=model), 6)
+    assert model.told[0] is None
+    told = model.told[-1]
+    assert told[-1].startswith("Wanted next: level ")
+    assert all(" tried, " in line and "mean success" in line for line in told[:-1])
