@@ -31,6 +31,8 @@ from tests.bench.planted_tasks import NAMES, Planted, set_pairs
 
 Worths = dict[int, float | None]
 """Success of a learner by its number of demonstrations."""
+WORTH_TASKS = 3
+"""Tasks of each project that a learner tries."""
 FRESH = tuple(range(90_001, 90_009))
 """Layouts that no generated task was measured on."""
 
@@ -178,8 +180,7 @@ def main(words: Sequence[str]) -> int:
             again = [row for f in folders for row in kept_again(f, sandbox, arguments.kept, work)]
             count("kept, solved again", again, aside)
         if arguments.worth:
-            tasks = arguments.kept or 5
-            found = [row for f in folders for row in worths(f, sandbox, tasks, work, arguments.worth)]
+            found = [row for f in folders for row in worths(f, sandbox, WORTH_TASKS, work, arguments.worth)]
             print_worths(found, arguments.worth)
     return 0
 
