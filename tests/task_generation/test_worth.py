@@ -20,7 +20,6 @@ def program(table):
 def few(monkeypatch):
     """Success is measured on two layouts only."""
     monkeypatch.setattr("pipeline.task_generation.worth.LAYOUTS", 2)
-    monkeypatch.setattr("pipeline.task_generation.worth.DRAWN", 3)
 
 
 def learned(program, table, sandbox, budget, **options):
