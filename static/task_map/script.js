@@ -56,6 +56,13 @@ function mark(level, x, y, attributes) {
   });
 }
 
+// Beside the point, on the side with room.
+function worthLabel(worth, x, y) {
+  const isRight = x < WIDTH - RIGHT - 40;
+  const at = { x: x + (isRight ? 1 : -1) * (RADIUS + 4), y: y + 4, "text-anchor": isRight ? "start" : "end" };
+  return svg("text", { ...at, class: "worth" }, percent(worth));
+}
+
 export default function mount({ element, trigger }) {
   const root = element.querySelector(".task-map");
   let value = {},
@@ -90,9 +97,7 @@ export default function mount({ element, trigger }) {
       },
       svg("title", {}, task.words),
       mark(task.level, x, y, {}),
-      task.worth === null
-        ? ""
-        : svg("text", { x, y: y - RADIUS - 4, "text-anchor": "middle", class: "worth" }, percent(task.worth)),
+      task.worth === null ? "" : worthLabel(task.worth, x, y),
     );
   }
 

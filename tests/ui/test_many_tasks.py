@@ -1,5 +1,6 @@
 """Many tasks on the Task page: the map of generated tasks, using one, and stopping the work."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ from pipeline.planner import PlannerModel
 from pipeline.simulation.program import Program
 from pipeline.task_generation import generate as generation
 from pipeline.task_generation.candidates import SceneFacts
-from pipeline.task_generation.task_files import TriedTask, read_tried
+from pipeline.task_generation.task_files import TriedTask, read_tried, tried_file
 from pipeline.task_generation.validity import Validity
 
 SCENE = "stack"
@@ -30,6 +31,9 @@ def many(project: OpenProject, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open
     )
     for _ in generation.generate(inputs, generation.GenerationOptions(6)):
         pass
+    lines = [json.loads(line) for line in tried_file(project.folder).read_text().splitlines()]
+    lines[0] |= {"worth": 0.35, "worth_layouts": 20, "worth_reason": ""}
+    tried_file(project.folder).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     project.reopen()
     open_tab(project.page, "Task")
     yield project
@@ -61,6 +65,9 @@ def test_the_map_shows_every_kept_task_and_a_click_shows_what_was_measured(many:
     expect(details).to_have_attribute("data-task", kept(many)[2].key)
     expect(details).to_contain_text(re.compile(r"Oracle\d of 8 new layouts"))
     expect(details).to_contain_text("Not measured")
+    expect(points.nth(0)).to_contain_text("35 %")
+    points.nth(0).press("Enter")
+    expect(details).to_contain_text("Learner35 % of 20 new layouts")
     screenshot(page, "many_tasks_1_map")
 
 
