@@ -37,6 +37,8 @@ def learn_from_skills(
     `report` gets a line for each. Raises LearningError, StoreError.
     """
     begun, fitting = time.monotonic(), fitting_skills(learner, skills)
+    if not fitting:
+        report("no skill of this workspace fits; every policy begins at random")
     for name in options.names or tuple(one.name for one in learner.subtasks):
         left = options.seconds - (time.monotonic() - begun)
         subtask = next((one for one in learner.subtasks if one.name == name), None)
