@@ -16,13 +16,9 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.cloning import clone
 from pipeline.learning.decomposition import decompose
-<<<<<<< HEAD
-from pipeline.learning.judging.evaluation import evaluate
-=======
 from pipeline.learning.demonstrations import Demonstrated, demonstrate
 from pipeline.learning.environment import SubtaskEnv
-from pipeline.learning.evaluation import UNSEEN, Chain
->>>>>>> 81dd079 (Many tasks: --worth measures what a learner makes of 12 demonstrations, in about 15 s a task)
+from pipeline.learning.judging.evaluation import UNSEEN, Chain
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.policy import NETWORK, Policy
 from pipeline.learning.start_states import StartState
