@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
-from pipeline.learning.environment import SubtaskEnv
-from pipeline.learning.episodes import play, success_rate
+from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.learning_files import Spent, read_curve
 from pipeline.learning.policy import Policy
@@ -62,8 +61,9 @@ def start_from(
     if record.was_evaluated:
         return None
     begun, processor = time.monotonic(), time.process_time()
-    env = SubtaskEnv(learner.layouts, subtask, starts.validation, training.rules)
-    episodes = list(play(env, Policy.read(skill.policy, env), starts.validation))
+    envs = starts.environments(subtask, learner.layouts, starts.validation, training.rules)
+    policy = Policy.read(skill.policy, next(iter(envs.values())))
+    episodes = list(play_across(envs, policy, starts.validation))
     success = success_rate(episodes)
     spent = Spent(0, time.monotonic() - begun, time.process_time() - processor)
     point = {

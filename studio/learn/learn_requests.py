@@ -104,7 +104,7 @@ def _subtasks(session: Session) -> tuple[Subtask, ...]:
 
 
 def _train(session: Session, learning: Learning, request: dict) -> dict:
-    """Learn {subtask, steps, demonstrations, skills, variants, from_reset}; without a subtask all that are left."""
+    """Learn {subtask, steps, demonstrations, skills, variants, from_reset}; without a subtask all not learned yet."""
     steps = _number(request.get("steps"), STEPS, 1024, MOST_STEPS)
     name, demonstrations = str(request.get("subtask") or ""), _number(request.get("demonstrations"), 0, 0, 200)
     options = ["--steps", str(steps)]
