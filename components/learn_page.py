@@ -13,8 +13,8 @@ class LearnPage(Component):
     validation, measured, curve, checkpoints, shortcut, failures: [{layout, time, text}]}], chain, whole, ablation,
     job: {kind, state, message, subtask, steps, limit, seconds, left}}. Kind episodes {subtask, steps} is answered by
     {episodes}; play {subtask, steps, layout, time} by {view, layout, success, reward, times, terms, misses,
-    failed_at}.
+    failed_at}. Event: `changed` after an edit.
     """
 
-    folder = "learn"
+    folder, event_names = "learn", ("changed",)
     patterns = ("fault", "form_field", "full_page", "progress", "section_title", "spinner")

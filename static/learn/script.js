@@ -14,7 +14,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 const minutes = (seconds) =>
   seconds < 90 ? t("{n} s", { n: Math.round(seconds) }) : t("{n} min", { n: Math.round(seconds / 60) });
 
-export default function mount({ element, server }) {
+export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".learn");
   let value = {},
     record = null,
@@ -40,6 +40,7 @@ export default function mount({ element, server }) {
 
   async function act(request) {
     take(await ask(request));
+    if (["edit", "fix"].includes(request.kind)) trigger("changed"); // a decision, which Undo names
   }
 
   function take(answer) {

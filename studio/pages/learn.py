@@ -17,3 +17,4 @@ def build(shell: Shell, learning: Learning) -> None:
         return {"project": session.token, "may_work": may_work, "decided": len(session.project.decisions)}
 
     shell.show(page, value, Role.LOOK)
+    shell.refresh_on(page.changed)
