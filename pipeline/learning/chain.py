@@ -93,14 +93,15 @@ class TaskLearner:
         Raises LearningError, StoreError.
         """
         begun = time.monotonic()
-        demonstrated = self.demonstrated(options.demonstrations)
-        for subtask in self._chosen(options.names):
+        chosen = self._chosen(options.names)
+        demonstrated = self.demonstrated(options.demonstrations, chosen)
+        for subtask in chosen:
             left = options.seconds - (time.monotonic() - begun)
             if left <= 0:
                 return
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
             shown = tuple(one for one in demonstrated if one.subtask == subtask.name)
-            if demonstrated and not shown:
+            if options.demonstrations and not shown:
                 raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
             starts = replace(starts, demonstrated=shown)
             training = self._options_for(subtask, options.training)
@@ -155,11 +156,20 @@ class TaskLearner:
         own = next(one for one in variant.subtasks if one.name == subtask.name)
         return replace(own, start=subtask.start)
 
-    def demonstrated(self, count: int) -> tuple[Demonstrated, ...]:
-        """Return what the oracle demonstrates on the first layouts, for all subtasks."""
+    def demonstrated(self, count: int, subtasks: Sequence[Subtask]) -> tuple[Demonstrated, ...]:
+        """Return what the oracle demonstrates of these subtasks on the first layouts.
+
+        It goes through all parts of the task, and once through the task as a whole if that is among them.
+        """
         if not count:
             return ()
-        return tuple(demonstrate(self.layouts, self.subtasks, self.settled(TRAINING_LAYOUTS)[:count]))
+        starts = self.settled(TRAINING_LAYOUTS)[:count]
+        parts = [one for one in subtasks if one.name != WHOLE]
+        found = list(demonstrate(self.layouts, self.subtasks, starts)) if parts else []
+        for whole in (one for one in subtasks if one.name == WHOLE):
+            rules = EpisodeRules(steps=EpisodeRules().steps * len(self.subtasks))
+            found += demonstrate(self.layouts, (whole,), starts, rules)
+        return tuple(found)
 
     def settled(self, seeds: range) -> tuple[StartState, ...]:
         """Return the settled states of some layouts, without those whose physics is unstable."""

@@ -54,11 +54,13 @@ def oracle_path(layouts: Layouts, subtask: Subtask, start: StartState) -> np.nda
     return path
 
 
-def demonstrate(layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[StartState]) -> Iterator[Demonstrated]:
+def demonstrate(
+    layouts: Layouts, subtasks: Sequence[Subtask], starts: Sequence[StartState], rules: EpisodeRules | None = None
+) -> Iterator[Demonstrated]:
     """Yield what is demonstrated from each settled start, subtask by subtask, up to the first that is not solved."""
     first = SubtaskWorld(layouts, subtasks[0])
     worlds = [first, *(SubtaskWorld(layouts, subtask, first.control) for subtask in subtasks[1:])]
-    envs = [SubtaskEnv(layouts, one.subtask, starts, world=one) for one in worlds]
+    envs = [SubtaskEnv(layouts, one.subtask, starts, rules or EpisodeRules(), one) for one in worlds]
     for index, start in enumerate(starts):
         (layout,) = layouts.get([start.layout])
         oracle = _Oracle(layouts)

@@ -16,7 +16,7 @@ from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
 from pipeline.learning.start_states import StartState, read_states, write_states
-from pipeline.learning.subtask import LearningError
+from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 
@@ -66,12 +66,21 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
 
 def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    shown = learner.demonstrated(2)
+    shown = learner.demonstrated(2, bowl_subtasks)
     assert [one.subtask for one in shown] == 2 * [one.name for one in bowl_subtasks]
     assert all(np.abs(one.actions).max() <= 1 and len(one.actions) == len(one.observations) for one in shown)
     list(learner.learn(ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)))
     first, *others = read_curve(learner.folder(bowl_subtasks[0]).curve)
     assert first["steps"] == 0 and first["cloned"] == 2 and all("cloned" not in one for one in others)
+
+
+def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
+    parts, whole = learner.demonstrated(1, bowl_subtasks), learner.demonstrated(1, [learner.whole])
+    assert [one.subtask for one in whole] == [WHOLE]
+    assert len(whole[0].actions) > max(len(one.actions) for one in parts)
+    list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
+    assert read_curve(learner.folder(learner.whole).curve)[0]["cloned"] == 2
 
 
 def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):
