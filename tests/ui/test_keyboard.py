@@ -12,6 +12,7 @@ from app_page import (
     open_tab,
     screenshot,
     tab,
+    undo_button,
     wait_until_idle,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -149,7 +150,7 @@ def test_a_crosshair_clicks_drags_a_box_and_names_what_it_is_on(project: OpenPro
     screenshot(page, "keyboard_box")
     page.keyboard.press("Enter")
     expect(hint(page)).to_contain_text("accepted by you")
-    wait_until_idle(page)
+    expect(undo_button(page)).to_be_enabled()  # the page shows an accepted mask before it is saved
     assert [(one["kind"], one["data"]["id"]) for one in project.decisions] == [("mask", 8)]
 
 
