@@ -33,7 +33,7 @@ def solved_folder(project: Project, services: Services) -> Path | None:
 def shared_folder(project: Project, services: Services, name: str) -> Path | None:
     """Return a folder that projects share: beside a project in the workspace, else the workspace's; None without one.
 
-    A person's own workspace is a folder in the workspace, and nobody else's files go along there.
+    With logins each person has a folder of their own in the workspace; it holds files of that person only.
     """
     if services.workspace is None:
         return None

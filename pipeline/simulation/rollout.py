@@ -156,7 +156,7 @@ def observed_run(
         stages: goals of the task.
         times: simulated seconds, of shape (T,), rising.
         qpos: at these times, of shape (T, nq).
-        grasps: when it took hold of which object.
+        grasps: time in seconds of each grasp, and the name of its object.
 
     Raises ValueError for coordinates of another world.
     """

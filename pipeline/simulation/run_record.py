@@ -63,7 +63,7 @@ class Observed:
     qpos: np.ndarray
     """Of shape (T, nq)."""
     grasps: tuple[tuple[float, str], ...] = ()
-    """When it took hold of which object."""
+    """Time in seconds at which the robot grasped an object, and the object's name."""
 
     def to_json(self) -> dict:
         """Return the values as JSON."""

@@ -1,4 +1,4 @@
-"""A skill: the policy of a solved subtask, with what tells which other subtasks it fits.
+"""A skill: the policy of a solved subtask, kept with the kinds and sizes of its objects.
 
 A policy fits a subtask that observes objects of other names in the same roles: "pick up object 0, from which the hand
 is away". Files: <workspace>/skills/<key>/skill.json and policy.zip, which holds tensors alone.

@@ -6,7 +6,7 @@ DEMONSTRATIONS, MAX_DEMONSTRATIONS = 12, 96
 """Where none are asked for: with as many, tasks of one object lie between 0 and 100 % (docs/results)."""
 
 NOT_ASKED = "not asked for"
-"""Why the worth of a task was not measured, where nobody wanted it."""
+"""Reason shown for a task whose worth nobody asked to measure."""
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,18 @@ def _trivial(scene: kit.Scene) -> Iterator[Planted]:
 
 def _good(scene: kit.Scene) -> Iterator[Planted]:
     easy = _easy(scene)
+    yield from _good_of_one(scene, easy)
+    yield from _good_of_two(scene, easy)
+    for three in combinations(easy, 3):
+        names = [o.name for o in three]
+        if all(len(_places(scene, o)) > 30 for o in three) and sum(map(width, three)) < 0.25:
+            yield planted(
+                "three into a bin", f"Put {names[0]}, {names[1]} and {names[2]} into the bin.", names,
+                *(f"{name} is inside bin, set out on the table" for name in names),
+            )  # fmt: skip
+
+
+def _good_of_one(scene: kit.Scene, easy: list[kit.Object]) -> Iterator[Planted]:
     for o in easy:
         places = _places(scene, o)
         if len(places):
@@ -187,6 +199,9 @@ def _good(scene: kit.Scene) -> Iterator[Planted]:
                 "out of a zone", f"Clear the zone in the middle of {o.name}.", (o.name,),
                 f"{o.name} is outside middle_zone, marked on the table",
             )  # fmt: skip
+
+
+def _good_of_two(scene: kit.Scene, easy: list[kit.Object]) -> Iterator[Planted]:
     for a, b in permutations(easy, 2):
         right, away = float(_apart(a, b) @ scene.right), float(_apart(a, b) @ scene.away)
         roomy = len(_places(scene, a)) > 20
@@ -231,13 +246,6 @@ def _good(scene: kit.Scene) -> Iterator[Planted]:
                 "takes its place", f"Put {b.name} into the zone on the left, then {a.name} where {b.name} was.",
                 (b.name, a.name), f"{b.name} is in left_zone, marked on the table",
                 f"then {a.name} stands where {b.name} stood",
-            )  # fmt: skip
-    for three in combinations(easy, 3):
-        names = [o.name for o in three]
-        if all(len(_places(scene, o)) > 30 for o in three) and sum(map(width, three)) < 0.25:
-            yield planted(
-                "three into a bin", f"Put {names[0]}, {names[1]} and {names[2]} into the bin.", names,
-                *(f"{name} is inside bin, set out on the table" for name in names),
             )  # fmt: skip
 
 

@@ -188,10 +188,8 @@ def pull_half(env):
     return pull(env, 0.4, lets_go=False)
 
 
-def sweep_then_pick(env):
-    """Push the other cube away, then pick the right one up."""
-    other = env.moment.state["blue_cube"] if "blue_cube" in env.world.names else None
-    start = env.world.data.body("blue_cube").xpos.copy() if other is None else other.position
+def sweep(env, start):
+    """Push what stands at world position `start` (3,) away, and lift the hand."""
     while np.linalg.norm(tip(env)[:2] - start[:2]) > 0.07 or tip(env)[2] > 0.03:
         over = np.linalg.norm(tip(env)[:2] - (start[:2] - [0, 0.06])) > 0.02
         yield towards(env, np.array([start[0], start[1] - 0.06, 0.09 if over else 0.02]), OFF, speed=1.0)
@@ -199,6 +197,13 @@ def sweep_then_pick(env):
         yield np.array([0, 0.7, 0, 0, OFF])
     while tip(env)[2] < 0.1:
         yield np.array([0, 0, 1, 0, OFF])
+
+
+def sweep_then_pick(env):
+    """Push the other cube away, then pick the right one up."""
+    other = env.moment.state["blue_cube"] if "blue_cube" in env.world.names else None
+    start = env.world.data.body("blue_cube").xpos.copy() if other is None else other.position
+    yield from sweep(env, start)
     yield from lift(env)
 
 

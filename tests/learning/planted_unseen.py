@@ -20,7 +20,7 @@ from planted_policies import (
     push_along,
     stand_still,
     stay,
-    tip,
+    sweep,
     top,
     towards,
     wander,
@@ -78,14 +78,7 @@ def grip_again_and_again(env):
 
 def sweep_then_reach(env):
     """Push the other cube away on the way to the right one."""
-    start = env.world.data.body("blue_cube").xpos.copy()
-    while np.linalg.norm(tip(env)[:2] - start[:2]) > 0.07 or tip(env)[2] > 0.03:
-        over = np.linalg.norm(tip(env)[:2] - (start[:2] - [0, 0.06])) > 0.02
-        yield towards(env, np.array([start[0], start[1] - 0.06, 0.09 if over else 0.02]), OFF, speed=1.0)
-    for _ in range(4):
-        yield np.array([0, 0.7, 0, 0, OFF])
-    while tip(env)[2] < 0.1:
-        yield np.array([0, 0, 1, 0, OFF])
+    yield from sweep(env, env.world.data.body("blue_cube").xpos.copy())
     yield from expert(env)
 
 

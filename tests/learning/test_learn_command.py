@@ -32,10 +32,8 @@ def build(scene, seed):
 """
 
 
-@pytest.fixture(scope="module")
-def twin(tmp_path_factory):
-    """A project with a twin and no task."""
-    folder = tmp_path_factory.mktemp("learn") / "twin"
+def write_twin(folder):
+    """Write a project with the cabinet's twin and no task."""
     (folder.parent / "made").mkdir()
     scene = cabinet.scene(folder.parent / "made")
     frame, _, segments = make.photograph(scene)
@@ -43,6 +41,13 @@ def twin(tmp_path_factory):
     project.save_segments(segments)
     write_scene(scene, folder)
     project.close()
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    """A project with a twin and no task."""
+    folder = tmp_path_factory.mktemp("learn") / "twin"
+    write_twin(folder)
     return folder
 
 
@@ -68,13 +73,7 @@ def refused(capsys, *arguments) -> str:
 def stacking(tmp_path_factory):
     """A project with a twin, the task to stack two cubes, and its subtasks."""
     folder = tmp_path_factory.mktemp("stacking") / "twin"
-    (folder.parent / "made").mkdir()
-    scene = cabinet.scene(folder.parent / "made")
-    frame, _, segments = make.photograph(scene)
-    project = Project.create(folder, frame)
-    project.save_segments(segments)
-    write_scene(scene, folder)
-    project.close()
+    write_twin(folder)
     names = ("red_cube", "blue_cube")
     task = Task("stack", "Put the red cube on the blue one.", names, ("red_cube rests on blue_cube",))
     write_json(folder / "task.json", task_to_json(task))
