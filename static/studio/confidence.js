@@ -35,6 +35,6 @@ export function matchConfidence({ score, level }, first) {
         { first, percent },
       ),
     },
-    `${glyph} ${t("Kind: {percent} % certain", { percent })}`,
+    `${glyph} ${t("{first} or its kind: {percent} %", { first, percent })}`,
   );
 }

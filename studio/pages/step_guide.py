@@ -73,7 +73,7 @@ def _scene_note(records: list[dict[str, Any]]) -> str:
     compared = [record["fit"] for record in records if record.get("fit")]
     off = [record["words"] for record in records if record.get("fit") and not record["fit"].get("ok", True)]
     if len(off) == 1:
-        return t("{object} does not fit the photograph well.", object=off[0])
+        return t("Does not fit the photograph well: {object}", object=off[0])
     if off:
         return t(
             "{n} object does not fit the photograph well.|{n} objects do not fit the photograph well.",

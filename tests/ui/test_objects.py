@@ -111,7 +111,7 @@ def test_keys_go_through_objects_and_candidates_and_choose(objects: OpenProject)
 
 def test_the_card_says_how_certain_the_kind_is_and_that_an_asset_is_recoloured(objects: OpenProject):
     page, recolour = objects.page, objects.page.locator(".inspector button.recolour")
-    expect(cards(page).locator(".match-confidence")).to_contain_text("% certain")
+    expect(cards(page).locator(".match-confidence")).to_contain_text(re.compile(r"or its kind: \d+ %"))
     for id in numbers(page):
         page.locator(f".object-list .row[data-id='{id}']").click()
         expect(page.locator(".inspector .title .chip")).to_have_text(str(id))
