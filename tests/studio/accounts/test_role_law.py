@@ -23,6 +23,7 @@ BELOW_WORK = {
     ("", "load"), ("steps", "select"), ("top-bar", "home"), ("top-bar", "refresh"), ("gallery", "open"),
     ("review-queue", "home"),
     ("mask-canvas", "changed"), ("library", "changed"), ("models-panel", "changed"), ("trace-view", "changed"),
+    ("learn", "changed"),
     ("round-timeline", "play"), ("round-timeline", "close_replay"), ("round-timeline", "compare"),
     ("condition-table", "watch"), ("round-timeline", "autoplay"),
     ("round-timeline", "chart"), ("round-timeline", "edit"), ("", "click"),
