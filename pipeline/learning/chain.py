@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from pipeline.learning.demonstrations import Demonstrated, demonstrate
 from pipeline.learning.environment import EpisodeRules
 from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.layouts import Layouts
@@ -51,7 +50,7 @@ class ChainOptions:
     from_reset: bool = False
     """Whether every subtask begins on the task's layouts, instead of the former's end states."""
     demonstrations: int = 0
-    """Layouts on which the oracle is imitated first."""
+    """Starts of each subtask from which the oracle is imitated first."""
 
 
 class TaskLearner:
@@ -94,16 +93,12 @@ class TaskLearner:
         """
         begun = time.monotonic()
         chosen = self._chosen(options.names)
-        demonstrated = self.demonstrated(options.demonstrations, chosen)
         for subtask in chosen:
             left = options.seconds - (time.monotonic() - begun)
             if left <= 0:
                 return
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
-            shown = tuple(one for one in demonstrated if one.subtask == subtask.name)
-            if options.demonstrations and not shown:
-                raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
-            starts = replace(starts, demonstrated=shown)
+            starts = replace(starts, demonstrations=options.demonstrations)
             training = self._options_for(subtask, options.training)
             training = replace(training, seconds=min(left, training.seconds))
             folder = self.folder(subtask)
@@ -155,21 +150,6 @@ class TaskLearner:
             return whole_task(variant.subtasks, [goal for _, goals in variant.layouts.base.stages for goal in goals])
         own = next(one for one in variant.subtasks if one.name == subtask.name)
         return replace(own, start=subtask.start)
-
-    def demonstrated(self, count: int, subtasks: Sequence[Subtask]) -> tuple[Demonstrated, ...]:
-        """Return what the oracle demonstrates of these subtasks on the first layouts.
-
-        It goes through all parts of the task, and once through the task as a whole if that is among them.
-        """
-        if not count:
-            return ()
-        starts = self.settled(TRAINING_LAYOUTS)[:count]
-        parts = [one for one in subtasks if one.name != WHOLE]
-        found = list(demonstrate(self.layouts, self.subtasks, starts)) if parts else []
-        for whole in (one for one in subtasks if one.name == WHOLE):
-            rules = EpisodeRules(steps=EpisodeRules().steps * len(self.subtasks))
-            found += demonstrate(self.layouts, (whole,), starts, rules)
-        return tuple(found)
 
     def settled(self, seeds: range) -> tuple[StartState, ...]:
         """Return the settled states of some layouts, without those whose physics is unstable."""

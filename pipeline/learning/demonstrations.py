@@ -5,12 +5,12 @@ one control step allows, and stops where the suction is switched.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, finish
+from pipeline.learning.episodes import Acts, Episode, finish
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
@@ -24,6 +24,11 @@ CARRIED_M, HIGHER_M = 0.05, 0.02
 """What is held higher than this above the grasp is carried higher still: subtasks lift higher than the oracle does."""
 PAUSE, ARRIVE = 4, 2
 """Control steps that the hand stands still where the suction is switched, and how many of them come before."""
+AHEAD = 12
+"""Commands of the path, 0.4 s, by which the suction is on before it is needed: what a policy does at a place depends on
+the place alone, not on how long it has waited there."""
+NOISE = 0.3
+"""Standard deviation of what disturbs every second demonstration, as a share of the largest motion."""
 HEIGHT, SUCTION = 2, 4
 """Indices of height and suction among the floating gripper's commands x, y, z, yaw, suction."""
 
@@ -44,10 +49,12 @@ def oracle_path(layouts: Layouts, subtask: Subtask, start: StartState) -> np.nda
     (layout,) = layouts.get([start.layout])
     world = SubtaskWorld(layouts, subtask)
     world.begin(start)
+    world.data.ctrl[SUCTION] = float(bool(world.control.held))
     world.physics.record_instant()
+    first = world.data.ctrl.copy()
     for _ in act(world.physics, layout.stages):
         pass
-    path = np.array(world.physics.log.actions)
+    path = np.array([first, *world.physics.log.actions[1:]])
     held = path[:, SUCTION] > 0.5
     lowest = path[held, HEIGHT].min(initial=np.inf)
     path[held & (path[:, HEIGHT] > lowest + CARRIED_M), HEIGHT] += HIGHER_M
@@ -73,6 +80,65 @@ def demonstrate(
             if found is None:
                 break
             yield found
+
+
+def demonstrate_subtask(
+    env: SubtaskEnv, starts: Sequence[StartState], random: np.random.Generator
+) -> list[Demonstrated]:
+    """Return what the oracle shows from each start that it solves.
+
+    Every second time its motions are disturbed, so that it also shows how to come back (DART: Laskey et al. 2017); the
+    actions that it meant are what is kept.
+    """
+    shown = []
+    for number in range(len(starts)):
+        observation = _reset(env, starts, number)
+        noise = random.normal(0, NOISE, (env.rules.steps, SUCTION)) if number % 2 else None
+        shown.append(_follow(env, _Oracle(env.world.layouts), observation, noise))
+    return [one for one in shown if one]
+
+
+def correct(
+    env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], random: np.random.Generator
+) -> Iterator[Demonstrated]:
+    """Yield what the oracle does where a policy has got to by itself (DAgger: Ross et al. 2011).
+
+    A push is decided from the present state alone, so the oracle says at each step of an episode what it would do.
+    Elsewhere it plans a path, and takes over at a random moment (Kelly et al. 2019).
+    """
+    for number in range(len(starts)):
+        observation = _reset(env, starts, number)
+        if is_push(env.world.subtask):
+            yield _judged(env, policy, observation)
+            continue
+        ended = cut_off = False
+        for _ in range(random.integers(env.rules.steps)):
+            observation, _, ended, cut_off, _ = env.step(policy.act(observation))
+            if ended or cut_off:
+                break
+        if not (ended or cut_off) and (shown := _follow(env, _Oracle(env.world.layouts), observation)):
+            yield shown
+
+
+def patient(rules: EpisodeRules) -> EpisodeRules:
+    """Return rules by which an episode goes on as long again, for the oracle to finish what a policy began."""
+    return replace(rules, steps=2 * rules.steps)
+
+
+def _reset(env: SubtaskEnv, starts: Sequence[StartState], number: int) -> np.ndarray:
+    """Begin an episode at a start, and return the observation."""
+    env.starts = tuple(starts)
+    return env.reset(options={"start": number})[0]
+
+
+def _judged(env: SubtaskEnv, policy: Acts, observation: np.ndarray) -> Demonstrated:
+    """Return a policy's episode with the actions that the oracle would have chosen in it."""
+    observations, actions, ended, cut_off = [], [], False, False
+    while not (ended or cut_off):
+        observations.append(observation)
+        actions.append(push_action(env))
+        observation, _, ended, cut_off, _ = env.step(policy.act(observation))
+    return Demonstrated(env.world.subtask.name, np.array(observations), np.array(actions))
 
 
 def oracle_episodes(
@@ -136,6 +202,8 @@ class _Follower:
         control, path = env.world.control, self._path
         ctrl = control.data.ctrl
         self._pause = max(0, self._pause - 1)
+        if control.held and path[self._at][SUCTION] > 0.5:
+            self._pause = 0  # it has taken hold, and can go on
         while not self._pause and self._at + 1 < len(path) and self._is_near(env, path[self._at + 1]):
             self._at += 1
             if path[self._at][SUCTION] != path[self._at - 1][SUCTION]:
@@ -145,8 +213,9 @@ class _Follower:
             return None
         wanted = path[self._at].copy()
         action = control.action(np.where(np.arange(len(wanted)) == SUCTION, ctrl, wanted))
-        switched = path[self._at - 1] if self._pause > PAUSE - ARRIVE else wanted
-        action[SUCTION] = 1.0 if switched[SUCTION] > 0.5 else -1.0
+        is_on = path[self._at : self._at + AHEAD, SUCTION].max() > 0.5
+        is_leaving = wanted[SUCTION] < 0.5 and self._pause > PAUSE - ARRIVE
+        action[SUCTION] = 1.0 if is_on or is_leaving else -1.0
         return action
 
     def _is_near(self, env: SubtaskEnv, command: np.ndarray) -> bool:
@@ -155,13 +224,18 @@ class _Follower:
         return bool((change[:3] <= rate.slide_m).all() and change[3] <= rate.turn_rad)
 
 
-def _follow(env: SubtaskEnv, oracle: _Oracle, observation: np.ndarray) -> Demonstrated | None:
-    """Return one subtask as followed; None if it was not solved."""
+def _follow(
+    env: SubtaskEnv, oracle: _Oracle, observation: np.ndarray, noise: np.ndarray | None = None
+) -> Demonstrated | None:
+    """Return one subtask as followed, disturbed by `noise` (T, 4); None if it was not solved."""
     observations, actions = [], []
     while (action := oracle.action(env)) is not None:
         observations.append(observation)
         actions.append(action)
-        observation, _, ended, cut_off, info = env.step(action)
+        done = action.copy()
+        if noise is not None:
+            done[:SUCTION] = np.clip(done[:SUCTION] + noise[len(actions) - 1], -1, 1)
+        observation, _, ended, cut_off, info = env.step(done)
         if info["success"]:
             return Demonstrated(env.world.subtask.name, np.array(observations), np.array(actions))
         if ended or cut_off:

@@ -4,10 +4,11 @@ Every segment of training begins with fresh episodes and a seed that depends on 
 was killed and resumed from its checkpoint learns exactly what an uninterrupted one does.
 """
 
+import copy
 import io
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,16 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from pipeline.learning.cloning import clone
-from pipeline.learning.demonstrations import Demonstrated
+from pipeline.learning.cloning import imitate
+from pipeline.learning.demonstrations import patient
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Episode, play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.layouts import Layouts
-from pipeline.learning.learning_files import Spent, SubtaskFolder
+from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
 from pipeline.learning.policy import NETWORK, Policy, read_parameters
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import Subtask, to_row
+from pipeline.learning.subtask import LearningError, Subtask, to_row
 from pipeline.store import digest
 
 ROLLOUT = 128
@@ -35,6 +36,10 @@ SEGMENT = 4
 """Updates between two evaluations."""
 RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
+CHECKED = 20
+"""Training starts on which nothing is demonstrated: a policy that imitates has to reach the target on them, too."""
+CLONED_STD = 0.15
+"""Standard deviation of the actions with which a policy that imitates goes on exploring."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,8 @@ class TrainingStarts:
     training: Sequence[StartState]
     validation: Sequence[StartState]
     """On layouts that no training episode begins on."""
-    demonstrated: Sequence[Demonstrated] = ()
-    """What the policy imitates first; none for reinforcement alone."""
+    demonstrations: int = 0
+    """Starts from which the oracle is imitated first; 0 for reinforcement alone."""
     policy: Path | None = None
     """The policy that goes on learning; None for a new one."""
     variants: Sequence[tuple[Layouts, Subtask]] = ()
@@ -99,8 +104,8 @@ def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOpti
     """Return a hash of all that a trained policy depends on, except for how long it was trained."""
     states = np.array([one.state for one in (*starts.training, *starts.validation)])
     row = to_row(subtask) | {"source": "", "instruction": ""}
-    shown = [array for one in starts.demonstrated for array in (one.observations, one.actions)]
-    return digest([row, asdict(options.rules), options.seed, options.environments, NETWORK], states, *shown)
+    about = [row, asdict(options.rules), options.seed, options.environments, NETWORK, starts.demonstrations]
+    return digest(about, states)
 
 
 def train(
@@ -108,7 +113,8 @@ def train(
 ) -> Generator[TrainingProgress]:
     """Train a policy, or go on with it, and yield after each update; the best one so far is kept in the folder.
 
-    Raises LearningError, StoreError. A folder that was learned with other starts or rewards is begun again.
+    Raises LearningError, StoreError, also where the oracle solves none of the starts that it is imitated from. A folder
+    that was learned with other starts or rewards is begun again.
     """
     torch.set_num_threads(1)  # the networks are small: more threads take longer
     record = folder.training(training_key(subtask, starts, options))
@@ -128,12 +134,15 @@ def train(
         episodes = learner.evaluate()
         success, mean_return, terms = _summary(episodes)
         now = record.after(spent(), success, options.target)
+        is_cloned = bool(starts.demonstrations) and not now.steps
+        if is_cloned and now.reached and learner.succeeds_unshown():
+            now = replace(now, reached=CONFIRMED)
         terms = tuple(round(one, 4) for one in terms)
         point = {
             "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
             "success": success, "return": round(mean_return, 4), "terms": terms,
         }  # fmt: skip
-        point |= {"cloned": len(starts.demonstrated)} if starts.demonstrated and not now.steps else {}
+        point |= {"cloned": learner.shown} if is_cloned else {}
         write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
         folder.save(record, now, point, learner.saved())
         record = now
@@ -142,14 +151,15 @@ def train(
 
     if record.was_evaluated:
         learner.resume(folder.checkpoint(record.steps), record.steps)
-    elif starts.demonstrated:
-        clone(learner.model.policy, starts.demonstrated, options.seed)
+    elif starts.demonstrations:
+        for _ in learner.imitate(until=start + options.seconds):
+            yield TrainingProgress(subtask.name, 0, spent().seconds)
         yield evaluated()
     elif starts.policy:
         learner.resume(starts.policy, 0)
         yield evaluated()
     while not record.is_finished(options.steps):
-        learner.set_rate(1.0 if starts.policy else record.best)
+        learner.set_rate(1.0 if starts.policy or starts.demonstrations else record.best)
         for _ in range(SEGMENT):
             learner.update()
             yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
@@ -175,6 +185,9 @@ class _Learner:
             device="cpu",
         )  # fmt: skip
         self._updates = 0
+        self._rehearsal = (subtask, layouts)
+        self.shown = 0
+        """Episodes of the oracle that the policy has imitated: shown from the start, or corrections."""
 
     @property
     def steps(self) -> int:
@@ -207,6 +220,31 @@ class _Learner:
             self.model._last_obs = None  # begin with new episodes
         self._updates += 1
         self.model.learn(ROLLOUT * self._options.environments, reset_num_timesteps=False)
+
+    def imitate(self, until: float) -> Iterator[None]:
+        """Imitate the oracle in rounds until the target or a moment is reached; keep the best. Raises LearningError."""
+        (subtask, layouts), options, policy = self._rehearsal, self._options, self.model.policy
+        starts = [one for one in self._starts.training[:-CHECKED] if not one.variant] or self._starts.training
+        env = SubtaskEnv(layouts, subtask, starts, patient(options.rules))
+        best, kept = -1.0, {}
+        for shown in imitate(policy, env, starts, self._starts.demonstrations, options.seed):
+            success = success_rate(self.evaluate())
+            if success > best or (success == best and success >= options.target):
+                best, kept, self.shown = success, copy.deepcopy(policy.state_dict()), len(shown)
+            yield
+            if time.monotonic() > until or (success >= options.target and self.succeeds_unshown()):
+                break
+        if not kept:
+            raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
+        policy.load_state_dict(kept)
+        torch.nn.init.constant_(policy.log_std, float(np.log(CLONED_STD)))
+
+    def succeeds_unshown(self) -> bool:
+        """Whether the policy reaches the target on training starts that nothing was demonstrated on."""
+        policy: Any = self.model.policy
+        starts = self._starts.training[-CHECKED:]
+        envs = {number: env for number, env in self._test_envs.items() if any(one.variant == number for one in starts)}
+        return success_rate(list(play_across(envs, Policy(policy), starts))) >= self._options.target
 
     def evaluate(self) -> list[Episode]:
         """Return an episode from every validation start, without exploring."""

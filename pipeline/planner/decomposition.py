@@ -64,7 +64,7 @@ def _pick(goal: Goal, assets: Mapping[str, Any]) -> Row:
     """Return the subtask to lift the goal's object, higher than what it will be put on or in."""
     a = goal.carried[0]
     above = float(assets[goal.objects[-1]]["top"]) if goal.rests else 0.0
-    height = round(float(assets[a]["bottom"]) + LIFT + above, 3)
+    height = round(max(float(assets[a]["bottom"]), above) + LIFT, 3)
     reward = [
         _term("hand_distance", 0.5, a=a), _term("held", 1.0, a=a), _term("lifted", 1.0, a=a, height=height),
     ]  # fmt: skip

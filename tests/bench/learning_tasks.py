@@ -1,6 +1,7 @@
 """Learns tasks as a person does by the command line, and prints success, chain and processor time of each.
 
-    PYTHONPATH=tests python -m tests.bench.learning_tasks --out DIR [--seed N] [--layouts N] [--whole] [NAME ...]
+    PYTHONPATH=tests python -m tests.bench.learning_tasks --out DIR [--seed N] [--layouts N] [--whole]
+                                                          [--demonstrations N] [NAME ...]
 
 A task that is already learned in DIR is only printed. Run it with `nice`, on one thread.
 """
@@ -112,15 +113,16 @@ def _pick_and_place(project: Path) -> list[str]:
     return [row["instruction"] for row in proposed if row["kind"] in PICK_AND_PLACE and len(row["goals"]) == 1]
 
 
-def measure(name: str, project: Path, seed: int, layouts: int, whole: bool) -> dict:
+def measure(name: str, project: Path, seed: int, layouts: int, whole: bool, demonstrations: int) -> dict:
     """Learn a task and evaluate it; return report.json with the processor time of the whole command."""
     kept = project / "learning" / f"bench_{seed}.json"
     if (found := read_json(kept)) is not None:
         return found
     print(f"{name}: learning", file=sys.stderr)
-    seconds = run("learn", project, "--seed", seed)
+    shown = ["--demonstrations", demonstrations] if demonstrations else []
+    seconds = run("learn", project, "--seed", seed, *shown)
     if whole:
-        run("learn", project, "--subtask", "whole", "--seed", seed)
+        run("learn", project, "--subtask", "whole", "--seed", seed, *shown)
     run("learn", project, "--evaluate", "--layouts", layouts, "--seed", seed)
     report = json.loads((project / "learning" / "report.json").read_text()) | {"command_processor": seconds}
     for number, one in enumerate(report["subtasks"]):
@@ -150,13 +152,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--layouts", type=int, default=30)
     parser.add_argument("--whole", action="store_true", help="also learn each task by one policy of the same budget")
+    parser.add_argument("--demonstrations", type=int, default=0, help="starts from which the oracle is imitated first")
     arguments = parser.parse_args()
     print("| task | subtasks: success of unseen layouts | chain | one policy | processor time |", flush=True)
     for name in arguments.names:
         project = arguments.out / name
         try:
             prepare(name, TASKS[name], project)
-            report = measure(name, project, arguments.seed, arguments.layouts, arguments.whole)
+            report = measure(name, project, arguments.seed, arguments.layouts, arguments.whole, arguments.demonstrations)
         except (subprocess.CalledProcessError, StopIteration) as error:
             print(f"| {name} | failed: {error} | | | |", flush=True)
             continue

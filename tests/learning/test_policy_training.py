@@ -9,9 +9,11 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, training
+from pipeline.learning import chain, cloning, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
-from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
@@ -29,6 +31,9 @@ def small(monkeypatch):
     """Updates of few steps on few layouts."""
     monkeypatch.setattr(training, "ROLLOUT", 16)
     monkeypatch.setattr(training, "SEGMENT", 1)
+    monkeypatch.setattr(cloning, "ROUNDS", 1)
+    monkeypatch.setattr(cloning, "STEPS", 60)
+    monkeypatch.setattr(training, "CHECKED", 1)
     monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(3))
     monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
     monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
@@ -66,21 +71,59 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
 
 def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    shown = learner.demonstrated(2, bowl_subtasks)
-    assert [one.subtask for one in shown] == 2 * [one.name for one in bowl_subtasks]
-    assert all(np.abs(one.actions).max() <= 1 and len(one.actions) == len(one.observations) for one in shown)
     list(learner.learn(ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)))
     first, *others = read_curve(learner.folder(bowl_subtasks[0]).curve)
-    assert first["steps"] == 0 and first["cloned"] == 2 and all("cloned" not in one for one in others)
+    assert first["steps"] == 0 and first["cloned"] >= 2 and all("cloned" not in one for one in others)
+
+
+def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subtasks):
+    reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    held = finish(env, _Shown(demonstrate_subtask(env, env.starts, np.random.default_rng(0))[0]), env.reset()[0])
+    assert held.success and pick.control.held == "red_cube"
+    placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), patient(EpisodeRules()), place)
+    random = np.random.default_rng(0)
+    (shown,) = demonstrate_subtask(placing, [held.end], random)
+    assert shown.actions[0][4] == 1, "what is held is not let go first"
+    (taken_over,) = correct(placing, _Still(), [held.end], random)
+    assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
+
+
+class _Still:
+    """A policy that holds still, and on to what it holds."""
+
+    def act(self, observation, explore=False):
+        return np.array([0, 0, 0, 0, 1.0])
+
+
+class _Shown:
+    """Repeats what was shown."""
+
+    def __init__(self, shown):
+        self._left = list(shown.actions)
+
+    def act(self, observation, explore=False):
+        return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
+
+
+def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was_shown(
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
+    options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
+    monkeypatch.setattr(training._Learner, "evaluate", lambda _: [])
+    monkeypatch.setattr(training, "success_rate", lambda _: 1.0)
+    monkeypatch.setattr(training, "_summary", lambda _: (1.0, 0.0, ()))
+    for name, succeeds, steps in (("there", True, [0]), ("not there", False, [0, 32])):
+        learner = TaskLearner(tmp_path / name, bowl_task, bowl_subtasks)
+        monkeypatch.setattr(training._Learner, "succeeds_unshown", lambda _, succeeds=succeeds: succeeds)
+        list(learner.learn(options))
+        assert [one["steps"] for one in read_curve(learner.folder(bowl_subtasks[0]).curve)] == steps
 
 
 def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    parts, whole = learner.demonstrated(1, bowl_subtasks), learner.demonstrated(1, [learner.whole])
-    assert [one.subtask for one in whole] == [WHOLE]
-    assert len(whole[0].actions) > max(len(one.actions) for one in parts)
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
-    assert read_curve(learner.folder(learner.whole).curve)[0]["cloned"] == 2
+    assert read_curve(learner.folder(learner.whole).curve)[0]["cloned"] >= 2
 
 
 def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):

@@ -28,6 +28,7 @@ def move_part(hand: SuctionGripper, motion: PartMotion, ceiling: float) -> str:
     """
     name, part = motion.object, motion.part
     physics = hand.physics
+    hand.release()
     now = physics.state()[name].part(part)
     if not now.upright:
         return f"{part} of {name} turns about a level hinge, and this gripper turns things about the vertical only"

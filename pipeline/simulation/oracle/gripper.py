@@ -65,12 +65,19 @@ def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, bodies: Mapping[str, str]
         weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
 
 
+def _held(physics: Physics) -> str | None:
+    """Return what an active weld holds: a policy may hand over to the oracle with something in its hand."""
+    model = physics.model
+    names = [model.equality(number).name for number in np.flatnonzero(physics.data.eq_active)]
+    return next((name.removeprefix("grip ") for name in names if name.startswith("grip ")), None)
+
+
 class SuctionGripper:
     """The hand in a running world; each motion steps the physics until it is done."""
 
     def __init__(self, physics: Physics):
         self.physics, self.home = physics, physics.world.home
-        self.holding: str | None = None
+        self.holding: str | None = _held(physics)
         """Name of what it holds."""
 
     @property

@@ -24,6 +24,8 @@ CARRY_CLEARANCE = 0.04
 """Kept between the carried object and everything below, in metres."""
 MAX_OPEN_ERROR = 0.15
 """Share of its travel by which a part may be off after it was opened or shut."""
+OVER_PLACE = 0.01
+"""Metres beside its place from which a held object is only lowered."""
 TIME_LIMIT = 120.0
 """Simulated seconds before the oracle gives up."""
 MAX_PLACE_ERROR = 0.015
@@ -165,9 +167,13 @@ def _carry(hand: Hand, planner: MovePlanner, move: Move) -> Iterator[Event]:
 def pick(hand: SuctionGripper, name: str, attempt: int = 0, covers: dict[str, str] | None = None) -> str:
     """Pick an object up from above. Return why it failed; empty on success.
 
-    What lies over it is written to `covers`. Each `attempt` begins with another contact point.
+    What lies over it is written to `covers`. Each `attempt` begins with another contact point. What the hand holds
+    already stays in it.
     """
     physics = hand.physics
+    if hand.holding == name:
+        return ""
+    hand.release()
     reach = suction_grasp.reachable_contacts(physics, physics.state()[name])
     if not len(reach.contacts):
         if covers is not None and reach.covered_by:
@@ -192,11 +198,12 @@ def place(hand: SuctionGripper, move: Move) -> None:
     physics, name = hand.physics, move.object
     held = physics.state()[name]
     length = hand.tip[2] - held.bottom
-    high = max(_highest_top(hand, name) + CARRY_CLEARANCE + length, hand.tip[2] + 0.03)
-    hand.go(np.array([*hand.tip[:2], high]))
     turn = 0.0 if move.yaw is None else _shortest(move.yaw - held.yaw)
-    hand.go(*_tip_for(hand, name, move.xy, turn, high))
-    hand.go(*_tip_for(hand, name, move.xy, 0.0, high))
+    if turn or np.linalg.norm(held.position[:2] - move.xy) > OVER_PLACE:
+        high = max(_highest_top(hand, name) + CARRY_CLEARANCE + length, hand.tip[2] + 0.03)
+        hand.go(np.array([*hand.tip[:2], high]))
+        hand.go(*_tip_for(hand, name, move.xy, turn, high))
+        hand.go(*_tip_for(hand, name, move.xy, 0.0, high))
     held = physics.state()[name]
     top, low = placement.surface_heights(physics, held, move.xy)
     length = hand.tip[2] - held.bottom
