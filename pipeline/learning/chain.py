@@ -118,7 +118,8 @@ class TaskLearner:
         folders = [self.folder(one) for one in self.subtasks]
         spent = sum(one.training().steps + one.seam.training().steps for one in folders)
         rules = replace(options.rules, steps=options.rules.steps * len(self.subtasks))
-        return replace(options, rules=rules, steps=spent or options.steps)
+        were_learned = all(one.training().was_evaluated for one in folders)  # by imitation alone, in no steps at all
+        return replace(options, rules=rules, steps=spent if were_learned else options.steps)
 
     def _chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
         known = [*(one.name for one in self.subtasks), WHOLE]

@@ -113,17 +113,18 @@ def _pick_and_place(project: Path) -> list[str]:
     return [row["instruction"] for row in proposed if row["kind"] in PICK_AND_PLACE and len(row["goals"]) == 1]
 
 
-def measure(name: str, project: Path, seed: int, layouts: int, whole: bool, demonstrations: int) -> dict:
+def measure(name: str, project: Path, options: argparse.Namespace) -> dict:
     """Learn a task and evaluate it; return report.json with the processor time of the whole command."""
+    seed = options.seed
     kept = project / "learning" / f"bench_{seed}.json"
     if (found := read_json(kept)) is not None:
         return found
     print(f"{name}: learning", file=sys.stderr)
-    shown = ["--demonstrations", demonstrations] if demonstrations else []
+    shown = ["--demonstrations", options.demonstrations] if options.demonstrations else []
     seconds = run("learn", project, "--seed", seed, *shown)
-    if whole:
+    if options.whole:
         run("learn", project, "--subtask", "whole", "--seed", seed, *shown)
-    run("learn", project, "--evaluate", "--layouts", layouts, "--seed", seed)
+    run("learn", project, "--evaluate", "--layouts", options.layouts, "--seed", seed)
     report = json.loads((project / "learning" / "report.json").read_text()) | {"command_processor": seconds}
     for number, one in enumerate(report["subtasks"]):
         training = project / "learning" / f"{number}_{one['name']}" / "training.json"
@@ -159,7 +160,7 @@ def main() -> None:
         project = arguments.out / name
         try:
             prepare(name, TASKS[name], project)
-            report = measure(name, project, arguments.seed, arguments.layouts, arguments.whole, arguments.demonstrations)
+            report = measure(name, project, arguments)
         except (subprocess.CalledProcessError, StopIteration) as error:
             print(f"| {name} | failed: {error} | | | |", flush=True)
             continue
