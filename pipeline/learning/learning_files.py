@@ -89,6 +89,10 @@ class SubtaskFolder:
             return None
         return {name: row.get(name) for name in ("before", "after", "layouts", "steps")}
 
+    def imitated(self) -> int:
+        """Return how many episodes of the oracle the policy imitated before it learned; 0 for none."""
+        return next((int(one.get("cloned", 0)) for one in read_curve(self.curve)), 0)
+
     def training(self, key: str = "") -> TrainingRecord:
         """Return the record of the training with that key; an empty one where another or none was trained."""
         try:

@@ -70,6 +70,8 @@ class TrainingProgress:
     mean_return: float | None = None
     terms: tuple[float, ...] = ()
     """Mean weighted potential of each term at the end of the validation episodes."""
+    imitated: int = 0
+    """Demonstrations and corrections of the oracle that were imitated so far, while no step was learned yet."""
     finished: bool = False
     """Whether this training will not go on: the target is reached, or its steps are used."""
 
@@ -119,7 +121,7 @@ def train(
     torch.set_num_threads(1)  # the networks are small: more threads take longer
     record = folder.training(training_key(subtask, starts, options))
     if record.is_finished(options.steps):
-        yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, None, (), True)
+        yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, finished=True)
         return
     learner = _Learner(subtask, layouts, starts, options)
     start, start_processor, before = time.monotonic(), time.process_time(), record
@@ -147,13 +149,13 @@ def train(
         folder.save(record, now, point, learner.saved())
         record = now
         finished = record.is_finished(options.steps)
-        return TrainingProgress(subtask.name, now.steps, now.seconds, success, mean_return, terms, finished)
+        return TrainingProgress(subtask.name, now.steps, now.seconds, success, mean_return, terms, finished=finished)
 
     if record.was_evaluated:
         learner.resume(folder.checkpoint(record.steps), record.steps)
     elif starts.demonstrations:
         for _ in learner.imitate(until=start + options.seconds):
-            yield TrainingProgress(subtask.name, 0, spent().seconds)
+            yield TrainingProgress(subtask.name, 0, spent().seconds, imitated=learner.shown)
         yield evaluated()
     elif starts.policy:
         learner.resume(starts.policy, 0)

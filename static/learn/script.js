@@ -130,7 +130,7 @@ export default function mount({ element, trigger, server }) {
     type: "number",
     min: "0",
     max: "200",
-    value: "0",
+    value: "40",
     "aria-label": t("Demonstrations"),
   });
 
@@ -142,6 +142,21 @@ export default function mount({ element, trigger, server }) {
     "aria-label": t("Variants"),
   });
   let usesSkills = false;
+
+  /** What a policy began with, as its first evaluation says: a skill, the oracle's demonstrations, or nothing. */
+  function beginning(first) {
+    if (first?.skill)
+      return {
+        label: ` · ${t("from a skill")}`,
+        hint: t("Training began with the skill {name}", { name: first.skill }),
+      };
+    if (first?.cloned)
+      return {
+        label: ` · ${t("imitates the oracle")}`,
+        hint: t("Training began by imitating {n} demonstrations and corrections of the oracle", { n: first.cloned }),
+      };
+    return { label: "", hint: "" };
+  }
 
   function showError(text) {
     errorElement.hidden = !text;
@@ -237,13 +252,11 @@ export default function mount({ element, trigger, server }) {
             h(
               "span.status",
               {
-                title: one.curve[0]?.skill
-                  ? t("Training began with the skill {name}", { name: one.curve[0].skill })
-                  : "",
+                title: beginning(one.curve[0]).hint,
               },
               one.shortcut ? `! ${t("shortcut")} · ` : "",
               status,
-              one.curve[0]?.skill ? ` · ${t("from a skill")}` : "",
+              beginning(one.curve[0]).label,
             ),
             h("span.track", {}, h("i.fill", { style: `width: ${100 * (share ?? 0)}%` })),
           ),
@@ -255,17 +268,20 @@ export default function mount({ element, trigger, server }) {
   function drawControls(one) {
     const { job, install } = record;
     if (running()) {
-      const { kind, steps, limit, left, message } = job;
+      const { kind, steps, limit, left, message, imitated } = job;
+      const title = record.subtasks.find((each) => each.name === job.subtask)?.title ?? "";
       const text =
         job.state === "waiting"
           ? t("Waiting for another training")
           : kind === "train" && steps
             ? t("{title}: {steps} of at most {limit} steps", {
-                title: record.subtasks.find((each) => each.name === job.subtask)?.title ?? "",
+                title,
                 steps: steps.toLocaleString(),
                 limit: limit.toLocaleString(),
               })
-            : message || t("Starting");
+            : imitated
+              ? t("{title}: {n} demonstrations and corrections imitated", { title, n: imitated })
+              : message || t("Starting");
       return fill(
         controls,
         h("i.spin"),
@@ -282,7 +298,7 @@ export default function mount({ element, trigger, server }) {
       act({
         kind: "train",
         steps: Number(stepsInput.value),
-        demonstrations: Number(demonstrationsInput.value),
+        demonstrations: usesSkills ? 0 : Number(demonstrationsInput.value), // a policy begins with one of them
         variants: Number(variantsInput.value),
         skills: usesSkills,
         ...more,
@@ -299,7 +315,7 @@ export default function mount({ element, trigger, server }) {
       h("label.setting", {}, t("Steps"), stepsInput),
       h(
         "label.setting",
-        { title: t("Layouts on which the oracle is imitated first") },
+        { title: t("Starts from which the oracle is imitated first; 0 to learn by trial and error alone") },
         t("Demonstrations"),
         demonstrationsInput,
       ),

@@ -168,7 +168,10 @@ def _report_progress(
                 f"of {step.layouts} states"
             )
         else:
-            _send_progress(arguments, {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds})
+            _send_progress(
+                arguments,
+                {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds, "imitated": step.imitated},
+            )
             if step.success is None:
                 continue
             line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"

@@ -31,6 +31,7 @@ def test_a_training_is_started_and_stopped_and_an_edit_of_the_reward_is_undone(l
     names = [one.get_attribute("data-subtask") for one in learn.locator("[data-subtask]").all()]
     assert len(names) >= 2 and str(names[0]).startswith("reach")
     expect(learn.locator("[data-subtask]").first).to_contain_text("not learned")
+    learn.get_by_label("Demonstrations").fill("0")
     learn.get_by_role("button", name="Train this subtask").click()
     stop = learn.get_by_role("button", name="■ Stop")
     expect(stop).to_be_visible()

@@ -137,12 +137,16 @@ def report(
             "steps": trained.steps, "seconds": round(trained.seconds, 1),
             "shortcut": found.text if found else None,
         })  # fmt: skip
+        if cloned := learner.folder(subtask).imitated():
+            rows[-1]["cloned"] = cloned
         if tuned := learner.folder(subtask).tuned():
             rows[-1]["tuned"] = tuned
     played = results[:layouts]
     solved = sum(one.solved for one in played) / max(len(played), 1)
     chain = {"success": round(solved, 4), "layouts": len(played)}
     alone = {"success": round(success_rate(whole), 4), "layouts": len(whole)} if whole else None
+    if alone and (cloned := learner.folder(learner.whole).imitated()):
+        alone["cloned"] = cloned
     return {"subtasks": rows, "chain": chain, "whole": alone}
 
 
