@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.matching.similarity import Similarity
+from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE, SIZE_TOLERANCE, Similarity
 
 WEIGHTS = {"size": 0.72, "outline": 1.46, "relief": 4.17, "colour": 1.29, "appearance": 3.41, "rest": 6.39}
 EMBEDDING_WEIGHT = 8.19
 """Weight of the encoder's cosine."""
 ACCEPT_LOG_ODDS = {"plain": -0.39, "printed": -0.66, "hollow": 0.78}
-"""Log odds that an asset of each kind must reach. Prints tell products apart, plain shapes carry less evidence."""
+"""Log odds at which the score is one half, by kind of asset. Prints tell products apart, plain shapes say less."""
 MIN_VARIANT_COLOUR = 0.05
 """Lower bound of the histogram overlap among hollow assets of one category: all of them share the light."""
 CONFIDENCE = {"odds": 1.17, "rivals": -0.54, "bias": -0.96}
@@ -65,12 +65,15 @@ def probability(similarity: Similarity, cosine: np.ndarray, priors: ViewPriors) 
 def variant_log_odds(terms: Mapping[str, float], rest: float) -> float:
     """Return the log odds of one view in which colours count in full. Ranks hollow assets of one category.
 
-    `rest` is how likely the asset rests in this pose, in (0, 1].
+    `rest` is how likely the asset rests in this pose, in (0, 1]. An asset that the twin cannot scale to the measured
+    size loses one for each SIZE_TOLERANCE that is left, so that colour does not make up for it.
     """
+    factor = max(terms["scale"], 1e-3)
+    uncorrected = abs(np.log(np.clip(factor, MIN_SCALE, MAX_SCALE) / factor))
     least = {"outline": 1e-3, "relief": 1e-3, "colour": MIN_VARIANT_COLOUR, "appearance": 1e-3}
     odds = sum(WEIGHTS[name] * np.log(max(terms[name], low)) for name, low in least.items())
     odds += float(size_log_odds(np.array(terms["scale"]))) + WEIGHTS["rest"] * np.log(rest)
-    return float(odds + EMBEDDING_WEIGHT * terms["picture"])
+    return float(odds + EMBEDDING_WEIGHT * terms["picture"] - uncorrected / SIZE_TOLERANCE)
 
 
 def match_confidence(odds: float, rival_odds: float) -> float:
@@ -89,7 +92,7 @@ def size_log_odds(scale: np.ndarray, weight: float = WEIGHTS["size"]) -> np.ndar
 
     The penalty has heavy tails, because depth bleeds over edges and toys are scaled.
     """
-    return -weight * np.log1p((np.log(np.maximum(scale, 1e-3)) / 0.2) ** 2)
+    return -weight * np.log1p((np.log(np.maximum(scale, 1e-3)) / SIZE_TOLERANCE) ** 2)
 
 
 def score_without_encoder(similarity: Similarity, priors: ViewPriors, contradicted: np.ndarray) -> np.ndarray:

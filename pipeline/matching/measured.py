@@ -23,7 +23,10 @@ from pipeline.segmentation import Segment
 MAX_CANDIDATES = 8
 """Candidates kept for a match."""
 MIN_PROBABILITY = 0.5
-"""Probability from which the best candidate is accepted."""
+"""Score from which a candidate is more likely than no asset of the library."""
+MIN_CONFIDENCE = 0.4
+"""Confidence from which the first candidate is accepted. F1 is largest with a threshold of half that F1 (Lipton et al.
+2014, "Optimal thresholding of classifiers to maximize F1 measure"), and F1 is about 0.8 here."""
 MIN_COSINE = 0.66
 """Cosine from which the matcher "embedding" accepts the best candidate."""
 MIN_SCORE_WITHOUT_ENCODER = 0.7
@@ -95,14 +98,13 @@ def match(
     if encoder is None:
         return _decide_without_encoder(segment_id, candidates, proved, indexed.library)
     if matcher == "embedding":
-        return _decide(segment_id, candidates, proved, MIN_COSINE)
+        return _decide(segment_id, candidates, proved, candidates[0].score >= MIN_COSINE)
     features = indexed.features
     printed = {asset_id for asset_id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
     probability = category_probability(candidates, indexed.library, printed)
-    if probability >= MIN_PROBABILITY:
-        proved |= {candidates[0].asset_id}
     confidence = _confidence(candidates, indexed.library, probability, candidates[0].asset_id in printed)
-    return replace(_decide(segment_id, candidates, proved, MIN_PROBABILITY), confidence=round(confidence, 4))
+    decided = _decide(segment_id, candidates, proved, confidence >= MIN_CONFIDENCE)
+    return replace(decided, confidence=round(confidence, 4))
 
 
 def _confidence(candidates: Sequence[Candidate], library: Library, probability: float, is_printed: bool) -> float:
@@ -217,10 +219,10 @@ def category_probability(candidates: Sequence[Candidate], library: Library, prin
     return odds / (1 + odds)
 
 
-def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], min_score: float) -> Match:
-    """Accept the first candidate if its score is high enough or its print proves it."""
+def _decide(segment_id: int, candidates: tuple[Candidate, ...], proved: Collection[str], accepted: bool) -> Match:
+    """Return a match with the first candidate if it is `accepted` or its print proves it, else with none."""
     first = candidates[0]
-    if first.score >= min_score or first.asset_id in proved:
+    if accepted or first.asset_id in proved:
         return Match(segment_id, first.asset_id, first.scale, first.reason, candidates)
     nearest = f"closest (rejected): {first.asset_id.replace('_', ' ')}, {first.reason}"
     return Match(segment_id, None, 1.0, f"no match; {nearest}", candidates)
@@ -237,5 +239,5 @@ def _decide_without_encoder(
     group = {c.asset_id: k if (k := library[c.asset_id].category) in HOLLOW else c.asset_id for c in candidates}
     rivals = [c.score for c in candidates if group[c.asset_id] != group[first.asset_id]]
     lead = min(first.score - max(rivals, default=0), 0.15)
-    accepted = proved if first.score > 0.5 else ()
-    return _decide(segment_id, candidates, accepted, MIN_SCORE_WITHOUT_ENCODER - 0.4 * lead)
+    accepted = first.score >= MIN_SCORE_WITHOUT_ENCODER - 0.4 * lead
+    return _decide(segment_id, candidates, proved if first.score > 0.5 else (), accepted)

@@ -11,6 +11,8 @@ from pipeline.matching.query import QueryView
 
 MIN_SCALE, MAX_SCALE = 0.8, 1.25
 """Limits of the uniform factor that an asset may be scaled by; beyond them it is another object."""
+SIZE_TOLERANCE = 0.2
+"""Difference of the logarithm of sizes that counts as one: depth bleeds over edges and toys are scaled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ def compare(query: ViewDescriptors, views: ViewDescriptors) -> Similarity:
     outline = both / np.maximum(np.bitwise_count(flat | one).sum(axis=1, dtype=np.int64), 1)
     colour = views.histogram.astype(np.float32) @ query.histogram[0].astype(np.float32)
     return Similarity(
-        np.exp(-0.5 * (np.log(scale) / 0.2) ** 2), outline, relief_similarity(query, views, scale), colour,
+        np.exp(-0.5 * (np.log(scale) / SIZE_TOLERANCE) ** 2), outline, relief_similarity(query, views, scale), colour,
         spatial_colour_similarity(query, views), scale
     )  # fmt: skip
 

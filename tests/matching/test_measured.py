@@ -26,6 +26,7 @@ from pipeline.matching import (
     to_json,
     write_matches,
 )
+from pipeline.matching.measured import MIN_CONFIDENCE
 from pipeline.segmentation import Segment
 from pipeline.segmentation.coco import decode_rle
 
@@ -156,6 +157,8 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     assert np.mean([m.asset_id == t["asset_id"] for m, t in zip(found, labels, strict=True)]) >= 0.8
     assert all(0 <= c.scores["picture"] <= 1 for m in found for c in m.candidates)
     assert all(m.confidence is not None and 0 < m.confidence < 1 for m in found)
+    unproved = [m for m in found if "of the print agree" not in m.reason]
+    assert all((m.asset_id is not None) == (m.confidence >= MIN_CONFIDENCE) for m in unproved)
     assert [m.confidence for m in from_json(to_json(found))] == [m.confidence for m in found]
     assert override_match(found[0], None).confidence is None
     alone = match(Query(observation, segments[0], descriptions[0]), indexed, "embedding")
