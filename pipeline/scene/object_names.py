@@ -31,7 +31,8 @@ def name_objects(
 ) -> Scene:
     """Return the scene with a unique name for every object; `decisions` are those of DECISION_KINDS, in order.
 
-    Names from a person or a model stay, and so does the measured name of a reconstructed object. No object gets the
+    Names from a person or a model stay, and so does the measured name of a reconstructed object, unless that is a bowl
+    and the reconstruction is solid. No object gets the
     measured name of another, so that every name, earlier ones included, refers to one object. `former` are the names
     that the objects had, by segment id: a name made of the same words keeps its number, whatever becomes of the others.
     """
@@ -94,12 +95,20 @@ def _words(text: str) -> list[str]:
 
 def _asset_name(description: Description, match: Match | None, p: Placement, library: Library) -> str | None:
     """Return the name that an object gets from its asset; None if it keeps the name of its description."""
+    if _is_misnamed_bowl(description, p):
+        return f"{description.attributes.colour}_{'object' if p.category == 'thing' else p.category}"
     if p.asset_id is None or p.asset_id not in library or description.source not in ("measured", "human"):
         return None
     score = next((c.score for c in match.candidates if c.asset_id == p.asset_id), 1.0) if match else 1.0
     # a poor score is sure of the kind, not of the asset
     only_kind = match is not None and match.source == "measured" and score < MIN_PROBABILITY
     return colour_and_kind(description.attributes.colour, library[p.asset_id], only_kind)
+
+
+def _is_misnamed_bowl(description: Description, p: Placement) -> bool:
+    """Whether an object that measures as a bowl is a reconstruction without a hollow, such as a warped notebook."""
+    is_reconstruction = p.asset_id is None and bool(p.category) and not p.container
+    return is_reconstruction and description.source == "measured" and description.attributes.shape == "bowl"
 
 
 def _earlier_names(

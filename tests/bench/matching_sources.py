@@ -9,7 +9,7 @@ calibration error (Guo et al. 2017, 10 bins) with bootstrap intervals by source.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -18,8 +18,10 @@ from scipy.optimize import minimize
 
 from pipeline.assets import Library
 from pipeline.assets.appearance.encoder import load_encoder
+from pipeline.evaluation.match_scores import MatchOutcome, score
 from pipeline.evaluation.significance import grouped_interval
 from pipeline.matching.calibration import CONFIDENCE, variant_log_odds
+from pipeline.matching.measured import MIN_CONFIDENCE, MIN_PRINT_MATCHES, MIN_PROBABILITY
 from pipeline.matching.retrieval import rest_prior
 from tests.bench.matching_tables import MatchQuestion, collect, from_json, to_json
 
@@ -41,6 +43,10 @@ class Judged:
     """Whether it is the same product; None if the library lacks that."""
     colour: bool
     """Whether it differs from its like in colour only."""
+    outcome: MatchOutcome
+    """With the first candidate as the chosen one."""
+    proved: bool
+    """Whether the first candidate's print proves it."""
 
 
 def main() -> int:
@@ -61,6 +67,7 @@ def main() -> int:
         weights = fit([one for one in judged if one.source != source])
         held_out[own] = confidences(judged, weights)[own]
     print(*table(judged, held_out, sources), sep="\n")
+    print(*acceptance(judged, held_out), sep="\n")
     print("fitted on all sources:", np.round(fit(judged), 2), "shipped:", CONFIDENCE)
     if arguments.picture:
         before = np.array([one.probability for one in judged])
@@ -100,8 +107,13 @@ def judge(question: MatchQuestion) -> Judged | None:
     rivals = sum(value for value, same in zip(odds, alike, strict=True) if not same)
     right = {*question.exact, *question.category}
     exact = first["id"] in question.exact if question.exact else None
+    answers = (frozenset(ids) for ids in (question.exact, question.category, question.either))
+    outcome = MatchOutcome(question.source, *answers, first["id"], tuple(one["id"] for one in ranked))
+    proved = first["inliers"] >= MIN_PRINT_MATCHES
     terms = (float(np.log(np.clip(own, 1e-4, 1e4))), float(np.log1p(rivals)), 1.0)
-    return Judged(question.source, terms, own / (1 + own), first["id"] in right, exact, first["hollow"])
+    return Judged(
+        question.source, terms, own / (1 + own), first["id"] in right, exact, first["hollow"], outcome, proved
+    )
 
 
 def _by_colour(ranked: list[dict]) -> list[dict]:
@@ -168,6 +180,24 @@ def table(judged: Sequence[Judged], held_out: np.ndarray, sources: Sequence[str]
                   for own in rows.values()]  # fmt: skip
         low, high = grouped_interval(groups)
         lines.append(f"right first, {name}: {np.mean(np.concatenate(groups)):.3f} ({low:.3f} to {high:.3f})")
+    return lines
+
+
+def acceptance(judged: Sequence[Judged], held_out: np.ndarray) -> list[str]:
+    """Return a line for each rule of acceptance: F1 with its interval by source, and verdicts."""
+    before = np.array([one.probability for one in judged])
+    lines = []
+    for name, values, least in (
+        ("score", before, MIN_PROBABILITY), ("confidence", held_out, MIN_CONFIDENCE), ("confidence", held_out, 0.5)
+    ):  # fmt: skip
+        accepted = [p >= least or one.proved for p, one in zip(values, judged, strict=True)]
+        outcomes = [
+            one.outcome if keep else replace(one.outcome, chosen=None)
+            for keep, one in zip(accepted, judged, strict=True)
+        ]
+        f1 = [score(outcomes, criterion) for criterion in ("exact", "category")]
+        numbers = ", ".join(f"{one.f1:.3f} ({one.low:.3f} to {one.high:.3f})" for one in f1)
+        lines.append(f"accepted by {name} >= {least}: exact and category F1 {numbers}; none kept {f1[0].null_kept:.2f}")
     return lines
 
 

@@ -1,5 +1,6 @@
 """Object names: from colour and asset, unique; every earlier name still refers to the same object."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,25 @@ def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name
 def test_a_reconstruction_keeps_its_measured_name():
     (p,) = named_placements([description(1, "white_cube", "white")], [None])
     assert (p.name, p.aliases) == ("white_cube", ())
+
+
+@pytest.mark.parametrize(
+    ("category", "container", "source", "name"),
+    [
+        ("box", False, "measured", "blue_box"),
+        ("thing", False, "measured", "blue_object"),
+        ("bowl", True, "measured", "blue_bowl"),
+        ("box", False, "human", "blue_bowl"),
+    ],
+)
+def test_a_solid_reconstruction_is_not_called_a_bowl(category, container, source, name):
+    bowl = description(1, "blue_bowl", "blue", source)
+    bowl = replace(bowl, attributes=replace(bowl.attributes, shape="bowl"))
+    (placed,) = named_placements([bowl], [None])
+    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (replace(placed, category=category, container=container),))
+    (p,) = name_objects(scene, [bowl], [Match(1, None, 1.0, "", ())], LIBRARY).placements
+    assert p.name == name
+    assert ("blue_bowl" in p.aliases) == (name != "blue_bowl")
 
 
 def test_a_name_uses_the_category_alone_if_only_that_is_certain():
