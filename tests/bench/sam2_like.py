@@ -98,7 +98,7 @@ def _imperfect(mask: np.ndarray, random: np.random.Generator) -> np.ndarray:
     for _ in range(int(random.random() < 0.25) * int(random.integers(1, 4))):
         y, x = (int(random.integers(side)) for side in own.shape)
         radius = max(2, int(0.08 * np.sqrt(own.sum())))
-        disc = cv2.circle(np.zeros_like(own), (x, y), radius, 1, -1) > 0
+        disc = cv2.circle(np.zeros(own.shape, np.uint8), (x, y), radius, 1, -1) > 0
         changed = changed & ~disc if random.random() < 0.6 else changed | disc & (distance > -6)
     result = np.zeros_like(mask)
     result[window.slices] = changed

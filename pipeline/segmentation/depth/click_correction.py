@@ -1,10 +1,13 @@
-"""Correct a mask with a click: the mask changes only near the click, where it was wrong."""
+"""Correct a mask with a click: colour and the network propose, click_choice.py chooses."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import cv2
 import numpy as np
 
+from pipeline.segmentation.depth.affinity import objectness
+from pipeline.segmentation.depth.click_choice import ChoiceEvidence, choose, measure_proposals
 from pipeline.segmentation.depth.click_network import FrameNetworks
 from pipeline.segmentation.depth.grabcut import grab_cut, upsample_mask
 from pipeline.segmentation.depth.height_map import HeightMap
@@ -24,6 +27,10 @@ MAX_REMOVED_SHARE = 0.6
 """Share of the mask that a minus click can remove at once."""
 MIN_AGREEING_SHARE = 0.75
 """Share of an object or part that the network must agree with before a plus click adds all of it."""
+NEAR_FACTOR = 1.5
+"""The smaller of two coloured regions reaches this many times the click's distance from the mask's edge."""
+SURE_LOG_ODDS = 1.5
+"""Log odds above which the network is sure of a pixel."""
 OPPOSITE_CLICK_SHARE = 0.6
 """Share of the distance to the nearest click of the other label within which a click may change pixels."""
 
@@ -45,22 +52,77 @@ class ClickCorrection:
         """Smoothed colour of the frame in 8-bit CIELAB, of shape (H, W, 3)."""
 
     def correct(self, mask: np.ndarray, clicks: list[Click]) -> np.ndarray:
-        """Return the mask (H, W) after the last of the clicks, which changes only its own region."""
+        """Return the mask (H, W) after the last of the clicks."""
         x, y, label = clicks[-1]
         if bool(mask[y, x]) == bool(label):
             return mask
+        proposals, terms = self.propose(mask, clicks)
+        return proposals[choose(terms)]
+
+    def propose(self, mask: np.ndarray, clicks: list[Click]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the corrected masks (H, W) that the last click may mean, by SOURCES, and their terms.
+
+        Each has the clicked pixel as its label says, and keeps the surroundings of clicks of the other label.
+        """
+        x, y, label = clicks[-1]
         wrong = mask != bool(label)
         radius = DISC_RADIUS * self._view.step
         for px, py, _ in (click for click in clicks[:-1] if bool(click[2]) != bool(label)):
             wrong[max(0, py - radius) : py + radius + 1, max(0, px - radius) : px + radius + 1] = False
-        region = self._whole_region(mask, wrong, clicks)
+        log_odds = self._predict(mask, clicks)
+        regions = {"colour": self._coloured_region(mask, wrong, clicks, log_odds)}
+        regions |= self._limited_regions(mask, regions["colour"], clicks[-1])
+        predicted = self._predicted_regions(log_odds, bool(label))
+        proposals: dict[str, np.ndarray] = {}
+        for source, region in (regions | predicted).items():
+            allowed = region & wrong
+            allowed[y, x] = True
+            if source in predicted:
+                allowed = part_at_pixel(allowed, x, y)
+            proposals[source] = mask | allowed if label else mask & ~allowed
+        step, (h, w) = self._view.step, self._view.depth.shape
+        small = {source: self.at_working_size(one) for source, one in proposals.items()}
+        click = min(x // step, w - 1), min(y // step, h - 1), label
+        before = self.at_working_size(mask)
+        return proposals, measure_proposals(self._evidence, before, click, len(clicks), log_odds, small)
+
+    @cached_property
+    def _evidence(self) -> ChoiceEvidence:
+        affinities = self._networks.affinities
+        shape, lab = self._view.depth.shape, np.ascontiguousarray(self.at_working_size(self.lab))
+        objects = [self.at_working_size(one) for one in self._objects]
+        return ChoiceEvidence(self._view, lab, affinities, objectness(affinities, shape), objects)
+
+    def _coloured_region(
+        self, mask: np.ndarray, wrong: np.ndarray, clicks: list[Click], log_odds: np.ndarray
+    ) -> np.ndarray:
+        """Return the whole object or part that the last click selects, or the pixels near it of its colour."""
+        region = self._whole_region(mask, wrong, clicks, log_odds)
         if region is None:
+            x, y, _ = clicks[-1]
             region = np.zeros_like(mask)
             window = window_around(x, y, REACH_RANGE[1] * self._view.step + 2)
             region[window] = self._nearby_region(mask, wrong, clicks, window)
-        region &= wrong
-        region[y, x] = True
-        return mask | region if label else mask & ~region
+        return region & wrong
+
+    def _limited_regions(self, mask: np.ndarray, coloured: np.ndarray, click: Click) -> dict[str, np.ndarray]:
+        """Return smaller regions: the coloured one close to the click, and a disc that reaches almost to the edge."""
+        x, y, label = click
+        inner = np.pad(mask != bool(label), 1).astype(np.uint8)
+        gap, step = float(cv2.distanceTransform(inner, cv2.DIST_L2, 5)[y + 1, x + 1]), self._view.step
+        near = coloured & disc(mask.shape, x, y, round(NEAR_FACTOR * gap + 2 * step))
+        regions = {"disc": disc(mask.shape, x, y, max(2 * step, round(0.9 * gap)))}
+        return regions | ({"near": near} if near.sum() < 0.9 * coloured.sum() else {})
+
+    def _predicted_regions(self, log_odds: np.ndarray, add: bool) -> dict[str, np.ndarray]:
+        """Return where the network sees the clicked label, at three levels of confidence."""
+        h, w = self._shape
+        step, signed = self._view.step, log_odds if add else -log_odds
+        if step > 1:
+            signed = cv2.resize(signed, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)[:h, :w]
+            signed = np.pad(signed, ((0, h - signed.shape[0]), (0, w - signed.shape[1])), "edge")
+        limits = {"network": 0.0, "sure network": SURE_LOG_ODDS, "wide network": -SURE_LOG_ODDS}
+        return {source: signed > limit for source, limit in limits.items()}
 
     def object_at(self, x: int, y: int) -> np.ndarray | None:
         """Return the object (H, W) at a pixel; None if there is none."""
@@ -88,13 +150,14 @@ class ClickCorrection:
         h, w = self._view.depth.shape
         return mask[:: self._view.step, :: self._view.step][:h, :w]
 
-    def _whole_region(self, mask: np.ndarray, wrong: np.ndarray, clicks: list[Click]) -> np.ndarray | None:
+    def _whole_region(
+        self, mask: np.ndarray, wrong: np.ndarray, clicks: list[Click], log_odds: np.ndarray
+    ) -> np.ndarray | None:
         """Return the object or part that the last click selects as a whole; None if it selects only its surroundings.
 
         The click must be near the centre of the object or part, most of which must be wrong in the mask.
         """
         x, y, label = clicks[-1]
-        log_odds = None
         for region, min_wrong_share in ((self.object_at(x, y), 0.7), (self.fine_part_at(x, y), 0.9)):
             if region is None or np.count_nonzero(region & wrong) <= min_wrong_share * np.count_nonzero(region):
                 continue
@@ -107,7 +170,6 @@ class ClickCorrection:
                 continue
             if not label:
                 return region
-            log_odds = self._predict(mask, clicks) if log_odds is None else log_odds
             added = self.at_working_size(region & wrong)
             if added.any() and (log_odds[added] > 0).mean() > MIN_AGREEING_SHARE:
                 return region

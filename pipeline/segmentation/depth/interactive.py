@@ -34,7 +34,7 @@ class InteractiveSegmentation:
         """`objects` are masks of shape (H, W); `fine_parts` are parts of them at working size (h, w)."""
         self._view, self._objects, self._networks = view, tuple(objects), networks
         self._shape = view.full_rgb.shape[:2]
-        self._correction = ClickCorrection(view, objects, networks, fine_parts)
+        self.correction = ClickCorrection(view, objects, networks, fine_parts)
         self._answers: dict[bytes, list[np.ndarray]] = {}
 
     def prepare(self) -> None:
@@ -49,7 +49,7 @@ class InteractiveSegmentation:
         if prompt.mask is not None:
             mask = prompt.mask
             for i in range(len(clicks)):
-                mask = self._correction.correct(mask, clicks[: i + 1])
+                mask = self.correction.correct(mask, clicks[: i + 1])
             return (Segment(0, mask),)
         used = 1 if prompt.box is None else 0
         readings = self._cached(_key(prompt.box, clicks[:used]), lambda: self._first_readings(prompt.box, clicks))
@@ -57,7 +57,7 @@ class InteractiveSegmentation:
             before, so_far = readings[0], clicks[: i + 1]
             readings = self._cached(
                 _key(prompt.box, so_far),
-                lambda before=before, so_far=so_far: [self._correction.correct(before, so_far)],
+                lambda before=before, so_far=so_far: [self.correction.correct(before, so_far)],
             )
         return tuple(Segment(0, mask, 1 - 0.15 * i) for i, mask in enumerate(readings))
 
@@ -68,10 +68,10 @@ class InteractiveSegmentation:
         x, y, label = clicks[0]
         if label != 1:
             raise SegmentationError("The first click must add (label 1); click the object first, then what is not it.")
-        found = self._correction.object_at(x, y)
+        found = self.correction.object_at(x, y)
         if found is None:
             found = self._region_without_object(x, y)
-        elif self._is_undivided(found, self._correction.fine_part_at(x, y)):
+        elif self._is_undivided(found, self.correction.fine_part_at(x, y)):
             return self._distinct_readings(found, found)
         predicted, agrees = self._predict_mask(x, y, found)
         return self._distinct_readings(found if agrees else predicted, predicted if agrees else found)
@@ -96,7 +96,7 @@ class InteractiveSegmentation:
         rough = part_at_pixel(odds > 0, min(x // step, w - 1), min(y // step, h - 1))
         large = np.count_nonzero(rough) > MIN_PIXELS
         mask = refine_mask(self._view, rough, np.zeros(self._shape, bool)) if large else self._at_full_size(rough)
-        agrees = network_agrees(odds, self._correction.at_working_size(found), rough)
+        agrees = network_agrees(odds, self.correction.at_working_size(found), rough)
         return mask | disc(self._shape, x, y, step), agrees
 
     def _at_full_size(self, mask: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class InteractiveSegmentation:
             close = np.linalg.norm(view.points - view.points[y, x], axis=-1) < 0.25
             rough = part_at_pixel(view.above & ~view.flying & close & near, x, y)
         else:
-            lab = np.ascontiguousarray(self._correction.lab[::step, ::step]).astype(np.float32)
+            lab = np.ascontiguousarray(self.correction.lab[::step, ::step]).astype(np.float32)
             patch = lab[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].reshape(-1, 3)
             alike = np.linalg.norm(lab - np.median(patch, 0), axis=-1) < SAME_COLOUR
             rough = part_at_pixel(alike & near & ~view.above, x, y)
@@ -143,7 +143,7 @@ class InteractiveSegmentation:
     def _predict_in_box(self, inside: np.ndarray) -> np.ndarray:
         """Return the network's mask for a box, given to it as the mask to correct."""
         rows, cols = padded_window(inside, 0)
-        step, small = self._view.step, self._correction.at_working_size(inside)
+        step, small = self._view.step, self.correction.at_working_size(inside)
         centre = ((cols.start + cols.stop) / 2 / step, (rows.start + rows.stop) / 2 / step, 1)
         rough = (self._networks.predict([centre], small) > 0) & small
         return (

@@ -1,0 +1,63 @@
+"""Corrections that a later click may mean: what each keeps, how they are measured, which one is chosen."""
+
+import numpy as np
+import pytest
+
+from pipeline.segmentation import DepthSegmenter
+from pipeline.segmentation.depth.click_choice import SOURCES, TERMS, choose, predicted_gains
+from tests.frame.rendered import render
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return render(width=640)
+
+
+@pytest.fixture(scope="module")
+def correction(scene):
+    return DepthSegmenter().open(scene.frame)._interactive.correction
+
+
+def corrections(scene):
+    """Yield a mask and clicks: half of an object with a plus click on the rest, and two objects with a minus click."""
+    first, second = list(scene.labels.values())[:2]
+    rows, cols = np.nonzero(first)
+    middle = int(np.median(cols))
+    half = first & (np.arange(first.shape[1]) < middle)
+    yield half, [(middle - 6, int(np.median(rows)), 1), (middle + 6, int(np.median(rows)), 1)]
+    other_rows, other_cols = np.nonzero(second)
+    yield (
+        first | second,
+        [(middle, int(np.median(rows)), 1), (int(np.median(other_cols)), int(np.median(other_rows)), 0)],
+    )
+
+
+def test_every_proposal_obeys_all_clicks_and_changes_only_what_the_newest_click_says_is_wrong(scene, correction):
+    for mask, clicks in corrections(scene):
+        proposals, terms = correction.propose(mask, clicks)
+        assert set(proposals) == set(terms) <= set(SOURCES) and "colour" in proposals
+        for source, one in proposals.items():
+            assert all(one[y, x] == bool(label) for x, y, label in clicks), source
+            assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
+
+
+def test_terms_are_finite_numbers_of_a_fixed_count(scene, correction):
+    for mask, clicks in corrections(scene):
+        for terms in correction.propose(mask, clicks)[1].values():
+            assert terms.shape == (len(TERMS) + len(SOURCES),) and np.isfinite(terms).all()
+
+
+def test_the_correction_is_the_proposal_with_the_highest_predicted_gain(scene, correction):
+    for mask, clicks in corrections(scene):
+        proposals, terms = correction.propose(mask, clicks)
+        best = max(terms, key=lambda source: predicted_gains(terms[source][None])[0])
+        assert choose(terms) == best
+        assert np.array_equal(correction.correct(mask, clicks), proposals[best])
+
+
+def test_a_click_brings_the_mask_closer_to_the_object(scene, correction):
+    first, second = list(scene.labels.values())[:2]
+    for (mask, clicks), truth in zip(corrections(scene), (first, first), strict=True):
+        after = correction.correct(mask, clicks)
+        assert np.count_nonzero(after ^ truth) < 0.5 * np.count_nonzero(mask ^ truth)
+    assert not (correction.correct(first | second, clicks) & second).sum() > 0.5 * second.sum()
