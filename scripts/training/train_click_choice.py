@@ -2,8 +2,9 @@
 
     python -m scripts.training.train_click_choice OUT.npz FOLDER ...
 
-FOLDERs are written by varied_tables and make_clutter. Every object gets five clicks, half of them not in the
-middle of the largest error; colour's, the best or a random proposal goes on. No real photograph is used.
+FOLDERs are written by varied_tables. Every object gets five clicks, half of them not in the middle of the largest
+error; colour's, the best or a random proposal goes on. Half of the corrections know the newest click only, as the mask
+editor sends it. No real photograph is used.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,15 +65,16 @@ def choice_examples(
             if len(clicks) == 1:
                 mask = opened.segment(Prompt(np.array([[x, y]], float), np.array([1])))[0].mask
                 continue
-            proposals, terms = opened.correction.propose(mask, clicks)
+            known = clicks if random.random() < 0.5 else clicks[-1:]  # the mask editor sends the newest click only
+            proposals, terms = opened.correction.propose(mask, known)
             sources, before = tuple(proposals), iou(mask, target)
             gains = np.array([iou(proposals[source], target) - before for source in sources])
             yield ChoiceExample(scene, np.stack([terms[source] for source in sources]), gains, sources)
-            index = int(random.choice([sources.index("colour"), gains.argmax(), random.integers(len(sources))]))
+            index = random.choice([sources.index("colour"), int(gains.argmax()), int(random.integers(len(sources)))])
             mask = proposals[sources[index if gains[index] > -LARGEST_LOSS else int(gains.argmax())]]
 
 
-def train(examples: Sequence[ChoiceExample], seed: int = 0) -> dict[str, np.ndarray]:
+def train(examples: Sequence[ChoiceExample], seed: int = 0) -> dict[str, Any]:
     """Return the weights of the perceptron, by the names in click_choice.npz."""
     every = np.concatenate([one.terms for one in examples])
     mean, deviation = every.mean(0), every.std(0) + 0.05
@@ -94,7 +97,7 @@ def train(examples: Sequence[ChoiceExample], seed: int = 0) -> dict[str, np.ndar
         optimiser.zero_grad()
         value.backward()
         optimiser.step()
-    weights = {"mean": mean, "deviation": deviation}
+    weights: dict[str, Any] = {"mean": mean, "deviation": deviation}
     for i, layer in enumerate(layers):
         weights |= {f"w{i}": layer.weight.detach().numpy().T.copy(), f"b{i}": layer.bias.detach().numpy()}
     return weights

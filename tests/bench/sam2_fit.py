@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from pipeline.evaluation import read_labelled
+from pipeline.frame import FrameError
 from pipeline.segmentation.sam2.mask_evidence import SceneDepth, border_terms, object_terms
 from pipeline.segmentation.sam2.mask_filter import scene_mask, splits
 from tests.bench.sam2_like import draw_masks
@@ -33,7 +34,10 @@ def main() -> int:
     borders: Examples = []
     names: dict[str, list[str]] = {}
     for number, path in enumerate(sorted(p.parents[1] for p in folder.glob("*/truth/masks.png"))):
-        labelled = read_labelled(path)
+        try:
+            labelled = read_labelled(path)
+        except FrameError:  # drawn without any depth
+            continue
         source = "_".join(path.name.split("_")[:2])
         scene = SceneDepth.from_frame(labelled.frame)
         truth = [scene_mask(scene, mask) for mask in labelled.truth.values()]
