@@ -102,7 +102,8 @@ def _tuned(learner: TaskLearner, seam: Seam, options: TrainingOptions) -> Genera
     validation = seam.starts[::3][:VALIDATED]
     training = [one for one in seam.starts if one not in validation]
     usual = learner.starts(seam.subtask)
-    starts = TrainingStarts([*usual.training, *_repeated(training, len(usual.training))], validation, (), folder.policy)
+    both = [*usual.training, *_repeated(training, len(usual.training))]
+    starts = TrainingStarts(both, validation, policy=folder.policy)
     options = replace(options, steps=min(options.steps, STEPS))
     yield from train(seam.subtask, learner.layouts, starts, inner, options)
     record = inner.training()

@@ -21,13 +21,16 @@ export class MaskEdit {
     return this.steps.length > this.initialSteps || this.isWaiting;
   }
 
-  // The clicks since the last step and the mask they correct. A new box starts over.
+  // All clicks and the mask that the newest correct, so that a correction keeps what earlier clicks said. Of the answered
+  // ones those that the mask still agrees with: it may have been painted over since. A new box starts over.
   prompt() {
     const box = this.box !== (this.last?.box ?? null) ? this.box : null,
-      newClicks = this.clicks.slice(this.last?.clicks.length ?? 0);
+      answered = this.last?.clicks.length ?? 0,
+      isHeld = ([x, y, label]) => !box && this.mask && Boolean(this.mask.at(x, y)) === Boolean(label),
+      clicks = this.clicks.filter((click, index) => index >= answered || isHeld(click));
     return {
-      points: newClicks.map(([x, y]) => [x, y]),
-      labels: newClicks.map((click) => click[2]),
+      points: clicks.map(([x, y]) => [x, y]),
+      labels: clicks.map((click) => click[2]),
       box,
       rle: box || !this.mask ? null : this.mask.encode(),
     };
