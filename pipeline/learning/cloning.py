@@ -9,14 +9,15 @@ import torch
 from pipeline.learning.demonstrations import Demonstrated, correct, demonstrate_subtask
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.policy import Policy
+from pipeline.learning.pushing import is_push
 from pipeline.learning.start_states import StartState
 
 EPOCHS, RATE = 400, 2e-3
 """Gradient steps on all demonstrated actions at once, and their learning rate."""
 STEPS, BATCH = 1500, 512
 """Gradient steps of a round of imitation, and the actions that each sees."""
-ROUNDS = 6
-"""Times at most that the oracle corrects the policy."""
+ROUNDS, PUSH_ROUNDS = 6, 12
+"""Times at most that the oracle corrects the policy; a push, which every small error spoils, needs more of them."""
 
 
 def clone(policy: Any, demonstrated: Sequence[Demonstrated], seed: int) -> float:
@@ -39,7 +40,7 @@ def imitate(
     """
     random = np.random.default_rng(seed)
     shown = demonstrate_subtask(env, _some(starts, count, random), random)
-    for number in range(ROUNDS + 1):
+    for number in range(1 + (PUSH_ROUNDS if is_push(env.world.subtask) else ROUNDS)):
         if not shown:
             return
         _fit(policy, shown, seed + number)
