@@ -152,7 +152,7 @@ export default function mount({ element, trigger, server }) {
       };
     if (first?.cloned)
       return {
-        label: ` · ${t("imitates the oracle")}`,
+        label: ` · ${t("demonstrated")}`,
         hint: t("Training began by imitating {n} demonstrations and corrections of the oracle", { n: first.cloned }),
       };
     return { label: "", hint: "" };
@@ -175,12 +175,19 @@ export default function mount({ element, trigger, server }) {
     const key = JSON.stringify([one, mayChange()]);
     if (key === shownKey) return;
     shownKey = key;
-    const hasCurve = one.curve.length > 0;
+    const [first] = one.curve;
+    const hasCurve = one.curve.length > 1 || (Boolean(first) && !first.cloned);
     curves.element.hidden = !hasCurve;
     curveEmpty.hidden = hasCurve;
-    curveEmpty.textContent = t(
-      "Not learned yet. The curve appears after the first evaluation, about half a minute in.",
-    );
+    curveEmpty.textContent = first?.cloned
+      ? t(
+          "{share} of the validation layouts after {n} demonstrations and corrections of the oracle. No step by reward.",
+          {
+            share: percent(first.success),
+            n: first.cloned,
+          },
+        )
+      : t("Not learned yet. The curve appears after the first evaluation, about half a minute in.");
     if (hasCurve) curves.show(one).catch((error) => showError(error.message));
     tuned.hidden = !one.tuned;
     if (one.tuned)
