@@ -67,6 +67,27 @@ def test_shift_click_selects_more_and_a_button_undoes_the_merge(editor: OpenProj
     assert editor.kinds == ["merge_segments", "undo"]
 
 
+CLICKS_SENT = """async () => {
+  const { MaskEdit } = await import("/static/mask_canvas/mask_edit.js");
+  const { Mask } = await import("/static/mask_canvas/mask.js");
+  const square = (left) => Mask.empty(40, 40).withStroke([left, 20], [left, 20], 8, 1);
+  const edit = new MaskEdit(1, "#fff", square(10)), sent = () => edit.prompt().points.map(([x]) => x);
+  edit.clicks.push([12, 20, 1], [30, 20, 0]);
+  edit.addStep([{ mask: square(10) }]);
+  edit.clicks.push([14, 20, 1]);
+  const both = sent();
+  edit.addStep([{ mask: square(30) }]);
+  edit.clicks.push([16, 20, 1]);
+  return [both, sent()];
+}"""
+
+
+def test_a_correction_knows_the_earlier_clicks_that_the_mask_still_agrees_with(editor: OpenProject):
+    both, painted_over = editor.page.evaluate(CLICKS_SENT)
+    assert both == [12, 30, 14]
+    assert painted_over == [16], "another mask was painted, which none of the earlier clicks agrees with"
+
+
 def test_right_click_removes_pixels_and_enter_accepts_the_rest(editor: OpenProject):
     page = editor.page
     id, mask = largest(editor.masks)
