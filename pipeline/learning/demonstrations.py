@@ -101,7 +101,7 @@ def demonstrate_subtask(
 def correct(
     env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], random: np.random.Generator
 ) -> Iterator[Demonstrated]:
-    """Yield what the oracle does where a policy has got to by itself (DAgger: Ross et al. 2011).
+    """Yield what the oracle does from states that a policy has reached (DAgger: Ross et al. 2011).
 
     A push is decided from the present state alone, so the oracle says at each step of an episode what it would do.
     Elsewhere it plans a path, and takes over at a random moment (Kelly et al. 2019).
