@@ -97,9 +97,10 @@ class TaskLearner:
             left = options.seconds - (time.monotonic() - begun)
             if left <= 0:
                 return
+            yield TrainingProgress(subtask.name, 0, 0.0)  # to draw its layouts takes a while
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
             starts = replace(starts, demonstrations=options.demonstrations)
-            training = self._options_for(subtask, options.training)
+            training = self._options_for(subtask, options)
             training = replace(training, seconds=min(left, training.seconds))
             folder = self.folder(subtask)
             finished = False
@@ -111,15 +112,20 @@ class TaskLearner:
             if subtask.name != WHOLE:
                 yield self.keep_end_states(subtask, starts)
 
-    def _options_for(self, subtask: Subtask, options: TrainingOptions) -> TrainingOptions:
-        """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together."""
+    def _options_for(self, subtask: Subtask, chosen: ChainOptions) -> TrainingOptions:
+        """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together.
+
+        Subtasks that learned by imitation alone took no steps: then it imitates alone as well, or, where nothing is
+        demonstrated, it gets the steps of one subtask.
+        """
+        options = chosen.training
         if subtask.name != WHOLE:
             return options
         folders = [self.folder(one) for one in self.subtasks]
         spent = sum(one.training().steps + one.seam.training().steps for one in folders)
         rules = replace(options.rules, steps=options.rules.steps * len(self.subtasks))
-        were_learned = all(one.training().was_evaluated for one in folders)  # by imitation alone, in no steps at all
-        return replace(options, rules=rules, steps=spent if were_learned else options.steps)
+        has_budget = all(one.training().was_evaluated for one in folders) and (spent or chosen.demonstrations)
+        return replace(options, rules=rules, steps=spent if has_budget else options.steps)
 
     def _chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
         known = [*(one.name for one in self.subtasks), WHOLE]

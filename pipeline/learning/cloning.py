@@ -1,6 +1,7 @@
 """Warm start: a policy imitates the oracle before it learns by reinforcement."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,21 +32,33 @@ def clone(policy: Any, demonstrated: Sequence[Demonstrated], seed: int) -> float
     return float(loss.detach())
 
 
-def imitate(
-    policy: Any, env: SubtaskEnv, starts: Sequence[StartState], count: int, seed: int
-) -> Iterator[Sequence[Demonstrated]]:
+@dataclass(frozen=True)
+class Imitated:
+    """State of an imitation."""
+
+    shown: int
+    """Episodes that the oracle has shown so far, corrections included."""
+    is_fitted: bool
+    """Whether the policy has just been fitted to all of them."""
+
+
+def imitate(policy: Any, env: SubtaskEnv, starts: Sequence[StartState], count: int, seed: int) -> Iterator[Imitated]:
     """Fit a stable-baselines3 policy to what the oracle shows from `count` starts, then to its corrections as well.
 
-    Yield all that was shown after each fit; nothing where the oracle solves no start. Close it when the policy is good.
+    Yield after each episode that is shown and after each fit, of which there is none where the oracle solves no start.
+    Close it when the policy is good.
     """
-    random = np.random.default_rng(seed)
-    shown = demonstrate_subtask(env, _some(starts, count, random), random)
+    random, shown = np.random.default_rng(seed), list[Demonstrated]()
+    episodes = demonstrate_subtask(env, _some(starts, count, random), random)
     for number in range(1 + (PUSH_ROUNDS if is_push(env.world.subtask) else ROUNDS)):
+        for one in episodes:
+            shown.append(one)
+            yield Imitated(len(shown), is_fitted=False)
         if not shown:
             return
         _fit(policy, shown, seed + number)
-        yield shown
-        shown += correct(env, Policy(policy), _some(starts, count, random), random)
+        yield Imitated(len(shown), is_fitted=True)
+        episodes = correct(env, Policy(policy), _some(starts, count, random), random)
 
 
 def _fit(policy: Any, shown: Sequence[Demonstrated], seed: int) -> None:

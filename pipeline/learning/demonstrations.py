@@ -84,18 +84,17 @@ def demonstrate(
 
 def demonstrate_subtask(
     env: SubtaskEnv, starts: Sequence[StartState], random: np.random.Generator
-) -> list[Demonstrated]:
-    """Return what the oracle shows from each start that it solves.
+) -> Iterator[Demonstrated]:
+    """Yield what the oracle shows from each start that it solves.
 
     Every second time its motions are disturbed, so that it also shows how to come back (DART: Laskey et al. 2017); the
     actions that it meant are what is kept.
     """
-    shown = []
     for number in range(len(starts)):
         observation = _reset(env, starts, number)
         noise = random.normal(0, NOISE, (env.rules.steps, SUCTION)) if number % 2 else None
-        shown.append(_follow(env, _Oracle(env.world.layouts), observation, noise))
-    return [one for one in shown if one]
+        if shown := _follow(env, _Oracle(env.world.layouts), observation, noise):
+            yield shown
 
 
 def correct(

@@ -58,7 +58,7 @@ class TrainingRecord:
 
     def is_finished(self, steps: int) -> bool:
         """Whether the target is reached, twice in a row so that it is not by chance, or the steps are used."""
-        return self.reached >= CONFIRMED or self.steps >= steps
+        return self.reached >= CONFIRMED or (self.was_evaluated and self.steps >= steps)
 
 
 class SubtaskFolder:

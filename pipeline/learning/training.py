@@ -224,21 +224,28 @@ class _Learner:
         self.model.learn(ROLLOUT * self._options.environments, reset_num_timesteps=False)
 
     def imitate(self, until: float) -> Iterator[None]:
-        """Imitate the oracle in rounds until the target or a moment is reached; keep the best. Raises LearningError."""
+        """Imitate the oracle in rounds until the target or a moment is reached; keep the best.
+
+        Yield after each episode that it shows and each fit. Raises LearningError.
+        """
         (subtask, layouts), options, policy = self._rehearsal, self._options, self.model.policy
         starts = [one for one in self._starts.training[:-CHECKED] if not one.variant] or self._starts.training
         env = SubtaskEnv(layouts, subtask, starts, patient(options.rules))
-        best, kept = -1.0, {}
-        for shown in imitate(policy, env, starts, self._starts.demonstrations, options.seed):
+        best, kept, kept_shown = -1.0, {}, 0
+        for step in imitate(policy, env, starts, self._starts.demonstrations, options.seed):
+            self.shown = step.shown
+            yield
+            if not step.is_fitted:
+                continue
             success = success_rate(self.evaluate())
             if success > best or (success == best and success >= options.target):
-                best, kept, self.shown = success, copy.deepcopy(policy.state_dict()), len(shown)
-            yield
+                best, kept, kept_shown = success, copy.deepcopy(policy.state_dict()), step.shown
             if time.monotonic() > until or (success >= options.target and self.succeeds_unshown()):
                 break
         if not kept:
             raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
         policy.load_state_dict(kept)
+        self.shown = kept_shown
         torch.nn.init.constant_(policy.log_std, float(np.log(CLONED_STD)))
 
     def succeeds_unshown(self) -> bool:

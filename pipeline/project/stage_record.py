@@ -70,7 +70,10 @@ class StageRecord:
         """Raise ProjectError if the folder is not a project."""
         path = folder / "project.json"
         if not path.exists():
-            raise ProjectError(f"{folder} is not a project: it has no project.json")
+            raise ProjectError(
+                f"{folder} is not a project: it has no project.json; name a folder that grs-studio run FRAME --out "
+                "FOLDER has made"
+            )
         if not (folder / "frame").is_dir() and _is_damaged(path):
             raise ProjectError(f"{path} is damaged and there is no frame; restore it or start a new project")
 

@@ -1,6 +1,7 @@
 // The Learn page: policies for the subtasks of a task, trained, measured and played. See components/learn_page.py.
 import { closeLearn, learnOpen, onLearn } from "/static/learn/learn_state.js";
 import { AblationPlot, EpisodeTerms, TrainingCurves } from "/static/learn/curves.js";
+import { progressText } from "/static/learn/progress.js";
 import { drawReward } from "/static/learn/reward_editor.js";
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { cover } from "/static/studio/covering.js";
@@ -275,20 +276,9 @@ export default function mount({ element, trigger, server }) {
   function drawControls(one) {
     const { job, install } = record;
     if (running()) {
-      const { kind, steps, limit, left, message, imitated } = job;
-      const title = record.subtasks.find((each) => each.name === job.subtask)?.title ?? "";
-      const text =
-        job.state === "waiting"
-          ? t("Waiting for another training")
-          : kind === "train" && steps
-            ? t("{title}: {steps} of at most {limit} steps", {
-                title,
-                steps: steps.toLocaleString(),
-                limit: limit.toLocaleString(),
-              })
-            : imitated
-              ? t("{title}: {n} demonstrations and corrections imitated", { title, n: imitated })
-              : message || t("Starting");
+      const { left } = job;
+      const title = record.subtasks.find((each) => each.name === job.subtask)?.title ?? t("Whole task, one policy");
+      const text = progressText(job, title);
       return fill(
         controls,
         h("i.spin"),

@@ -110,6 +110,7 @@ def learn(arguments: argparse.Namespace) -> int:
         if not arguments.evaluate and (missing := _not_learned(learner)):
             _report(f"not evaluated: {', '.join(missing)} not learned yet")
             return DONE
+        _send_progress(arguments, {"doing": "measure"})
         maker = variant_maker(project, services)
         variants = maker.make(learner.layouts, learner.subtasks, UNSEEN, arguments.variants)
         report = measure(learner, arguments.layouts, arguments.seed, variants, maker.program, services.sandbox)
@@ -148,6 +149,7 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace, skills: Path |
         _report_progress(steps, arguments)
     left = options.seconds - (time.monotonic() - begun)
     if not arguments.subtask and left > 0 and not _not_learned(learner):
+        _send_progress(arguments, {"doing": "seams"})
         with contextlib.closing(tune_seams(learner, replace(training, seconds=left))) as steps:
             _report_progress(steps, arguments)
 
@@ -168,10 +170,8 @@ def _report_progress(
                 f"of {step.layouts} states"
             )
         else:
-            _send_progress(
-                arguments,
-                {"subtask": step.subtask, "steps": step.steps, "seconds": step.seconds, "imitated": step.imitated},
-            )
+            names = ("subtask", "steps", "seconds", "imitated", "finished")
+            _send_progress(arguments, {name: getattr(step, name) for name in names})
             if step.success is None:
                 continue
             line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"

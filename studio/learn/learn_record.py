@@ -61,14 +61,14 @@ def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | N
 
 
 def job_record(job: TrainingJob | None, words: ObjectWords) -> dict[str, Any] | None:
-    """Return {kind, state, message, subtask, steps, limit, seconds, left, imitated} of a job."""
+    """Return {kind, state, message, subtask, steps, limit, left, imitated, finished, doing} of a job."""
     if job is None:
         return None
     return {
         "kind": job.kind, "state": job.state, "message": words.in_words(translated(job.message)),
         "subtask": job.progress.get("subtask", job.subtask), "steps": job.progress.get("steps", 0), "limit": job.limit,
-        "seconds": job.progress.get("seconds", 0.0), "left": job.seconds_left,
-        "imitated": job.progress.get("imitated", 0),
+        "left": job.seconds_left, "imitated": job.progress.get("imitated", 0),
+        "finished": job.progress.get("finished", False), "doing": job.progress.get("doing", ""),
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class TrainingProcess:
         self, project: Path, options: Sequence[str], on_progress: Callable[[dict[str, Any]], object],
         workspace: Path | None = None,
     ):  # fmt: skip
-        """`on_progress` gets {subtask, steps, seconds}, or {message}, in the thread of `run`.
+        """`on_progress` gets what `TrainingJob.progress` holds, or {message}, in the thread of `run`.
 
         `workspace` is where skills are kept; None for that of the environment.
         """

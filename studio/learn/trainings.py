@@ -27,7 +27,7 @@ class TrainingJob:
     message: str = ""
     """The newest line of progress, or why it failed."""
     progress: dict[str, Any] = field(default_factory=dict)
-    """{subtask, steps, seconds} of what is learned now."""
+    """{subtask, steps, seconds, imitated, finished} of what is learned now, or {doing}: "seams" or "measure"."""
     task: BackgroundTask | None = None
 
     @property
@@ -94,5 +94,5 @@ class Trainings:
 def _follow(job: TrainingJob, progress: Mapping[str, Any]) -> None:
     if "message" in progress:
         job.message = str(progress["message"])
-    elif "steps" in progress:
+    else:
         job.progress = dict(progress)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subta
 def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subtasks):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
     env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
-    held = finish(env, _Shown(demonstrate_subtask(env, env.starts, np.random.default_rng(0))[0]), env.reset()[0])
+    held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
     assert held.success and pick.control.held == "red_cube"
     placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), patient(EpisodeRules()), place)
     random = np.random.default_rng(0)
@@ -126,9 +127,17 @@ def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_tas
     assert read_curve(learner.folder(learner.whole).curve)[0]["cloned"] >= 2
 
 
-def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):
-    from dataclasses import replace
+def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    monkeypatch.setattr(training._Learner, "succeeds_unshown", lambda _: True)
+    list(learner.learn(ChainOptions(replace(FEW, target=0.0), demonstrations=2)))
+    assert learner.folder(bowl_subtasks[0]).training().steps == 0
+    list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
+    assert [one["steps"] for one in read_curve(learner.folder(learner.whole).curve)] == [0]
+    assert learner.folder(learner.whole).policy.is_file()
 
+
+def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):
     folder, reach = SubtaskFolder(tmp_path), bowl_subtasks[0]
     list(train(reach, bowl_task, starts, folder, FEW))
     assert [one.finished for one in train(reach, bowl_task, starts, folder, FEW)] == [True]
