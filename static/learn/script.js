@@ -47,8 +47,11 @@ export default function mount({ element, trigger, server }) {
   function take(answer) {
     if (answer.error) return showError(answer.error);
     showError(answer.job?.state === "failed" ? answer.job.message : answer.fault);
+    const hasEnded = running() && answer.job?.state === "done" && answer.job.kind !== "ablation";
     record = answer;
+    if (hasEnded) checkpoint = null; // of the evaluation, where there is one
     draw();
+    if (hasEnded) loadEpisodes().then(playFirst);
   }
 
   async function loadEpisodes() {
@@ -57,6 +60,10 @@ export default function mount({ element, trigger, server }) {
     const answer = await ask({ kind: "episodes", subtask: one.name, steps: checkpoint });
     episodes = answer.episodes ?? [];
     drawEpisodes();
+  }
+
+  function playFirst() {
+    if (episodes.length) play(episodes[0].layout);
   }
 
   async function play(layout, time = 0, oracle = false) {
@@ -440,7 +447,7 @@ export default function mount({ element, trigger, server }) {
   function choose(steps) {
     if (!subtask()?.checkpoints.includes(steps)) return;
     checkpoint = steps;
-    loadEpisodes().then(() => episodes.length && play(episodes[0].layout));
+    loadEpisodes().then(playFirst);
   }
 
   function drawEpisodes() {

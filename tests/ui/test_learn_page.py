@@ -53,3 +53,25 @@ def test_a_training_is_started_and_stopped_and_an_edit_of_the_reward_is_undone(l
         assert not findings(project.page), theme
     undo_button(project.page).click()
     expect(weight).to_have_value(before)
+
+
+def test_a_training_tells_in_sentences_what_it_does_and_ends_with_its_policy_at_work(
+    learn: Locator, project: OpenProject
+):
+    learn.get_by_label("Most steps").fill("4096")
+    learn.get_by_label("Demonstrations").fill("12")
+    learn.get_by_role("button", name="Train this subtask").click()
+    progress, told = learn.locator(".progress-text"), set[str]()
+    expect(progress).to_be_visible()
+    watched = learn.locator("figure.pane iframe")
+    for _ in range(600):
+        told |= {re.sub(r"\d+", "N", one) for one in progress.all_inner_texts()}
+        if watched.is_visible():
+            break
+        project.page.wait_for_timeout(250)
+    expect(watched).to_be_visible()
+    title = learn.locator("[data-subtask] strong").first.inner_text()
+    assert any(one.startswith(f"{title}: imitates the oracle") for one in told), told
+    assert not any("_" in one or "success" in one for one in told), told
+    expect(learn.get_by_label("Checkpoint")).to_contain_text("After 0 steps")
+    screenshot(project.page, "learn_imitated")
