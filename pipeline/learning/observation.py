@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pipeline.learning.pushing import is_push, push_line
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.terms.term import Moment
 from pipeline.simulation.goals.hand import hand_of
@@ -10,7 +11,9 @@ SCALE = 10.0
 """Metres are observed in decimetres: about one for the distances of a table."""
 BOUND = 10.0
 """Largest absolute value."""
-AT_HAND, PER_OBJECT, PER_PART, PER_PLACE = 8, 9, 4, 2
+VERSION = 2
+"""Changes with what is observed, so that policies are learned again."""
+AT_HAND, PER_OBJECT, PER_PART, PER_PLACE, PER_PUSH = 8, 9, 4, 2, 6
 
 
 class Observer:
@@ -20,9 +23,10 @@ class Observer:
         self._world = world
         self._parts = world.subtask.joints
         self._places = tuple(goal for goal in world.subtask.goals if goal.fixed_place is not None or goal.zones)
+        self._is_push = is_push(world.subtask)
         self.length = (
             AT_HAND + PER_OBJECT * len(world.names) + PER_PART * len(self._parts) + PER_PLACE * len(self._places)
-            + len(world.subtask.success)
+            + len(world.subtask.success) + PER_PUSH * self._is_push
         )  # fmt: skip
 
     def observe(self, moment: Moment) -> np.ndarray:
@@ -48,5 +52,8 @@ class Observer:
             goal = world.bound.get(named, named)
             place = np.array(goal.fixed_place) if goal.fixed_place is not None else state.zones[goal.zones[0]].xy
             values.append((place - hand.tip[:2]) * SCALE)
+        if self._is_push:
+            line = push_line(state, world.subtask.success[-1], hand.tip)
+            values += [line.unit, line.off_line * SCALE, (line.behind - hand.tip[:2]) * SCALE]
         values.append(moment.misses * SCALE)
         return np.clip(np.concatenate(values), -BOUND, BOUND).astype(np.float32)

@@ -4,17 +4,23 @@ A push by one point is unstable: the hand steers back to the line through the ob
 slows down where it has left it (Lynch and Mason 1996, "Stable pushing").
 """
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE
+from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import hand_of
-from pipeline.simulation.objects import Object
+from pipeline.simulation.state import State
 
-SPEED, SLOWDOWN = 0.4, 5.0
+if TYPE_CHECKING:
+    from pipeline.learning.environment import SubtaskEnv
+
+SPEED, SLOWDOWN = 0.8, 8.0
 """Share of the largest change that it pushes with, and 1/s at which it slows down before the zone's middle."""
-OFF_LINE_M, LOST_M = 0.01, 0.03
+OFF_LINE_M, LOST_M = 0.015, 0.03
 """Metres beside the line from which it stops pushing until it is back, and from which it lifts and begins again."""
 ABOVE_M, ARRIVED_M = 0.03, 0.015
 """It moves this high above the object, until it is so near to the place behind it."""
@@ -28,33 +34,50 @@ def is_push(subtask: Subtask) -> bool:
     return subtask.name.startswith("push") and subtask.success[-1].fills_zone
 
 
-def push_action(env: SubtaskEnv) -> np.ndarray:
+def push_action(env: "SubtaskEnv") -> np.ndarray:
     """Return the next action (5,) of a subtask for which `is_push` holds."""
     assert env.moment is not None
     state, goal = env.moment.state, env.world.subtask.success[-1]
-    a, target, tip = state[goal.objects[0]], state.zones[goal.holder].xy, hand_of(state).tip
+    a, tip = state[goal.objects[0]], hand_of(state).tip
     height = max(LOWEST_M, a.bottom + 0.25 * a.height)
     if env.moment.misses.max() <= 0:
         return STILL
+    line = push_line(state, goal, tip)
+    off_line = float(np.linalg.norm(line.off_line))
+    is_high = tip[2] > a.bottom + 0.75 * a.height
+    if is_high or line.is_past or off_line > LOST_M:  # not behind it yet, or not any more
+        return _towards_side(line.behind, a.top, height, tip)
+    forward = min(SPEED, SLOWDOWN * line.distance) * max(0.0, 1 - off_line / OFF_LINE_M)
+    return np.array([*np.clip(line.unit * forward - line.off_line / RATE.slide_m, -1, 1), 0.0, 0.0, -1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class PushLine:
+    """The line along which an object is pushed, and where the hand is beside it; on the ground, in metres."""
+
+    unit: np.ndarray
+    """Its direction (2,), from the object's middle to the zone's."""
+    distance: float
+    """From middle to middle."""
+    off_line: np.ndarray
+    """From the line to the hand (2,), at a right angle."""
+    is_past: bool
+    """Whether the hand is past the object's middle."""
+    behind: np.ndarray
+    """Place (2,) from which the push begins."""
+
+
+def push_line(state: State, goal: Goal, tip: np.ndarray) -> PushLine:
+    """Return the line of a push whose goal is a zone, for a hand at `tip` (3,)."""
+    a, target = state[goal.objects[0]], state.zones[goal.holder].xy
     way = target - a.position[:2]
     distance = float(np.linalg.norm(way))
-    unit = way / max(distance, 1e-6)
+    unit = way / distance if distance > 1e-6 else np.array([1.0, 0.0])
     from_object = tip[:2] - a.position[:2]
-    off_line = from_object - unit * (from_object @ unit)
-    is_high = tip[2] > a.bottom + 0.75 * a.height
-    if is_high or from_object @ unit > 0 or np.linalg.norm(off_line) > LOST_M:  # not behind it yet, or not any more
-        return _towards_side(behind(a, target), a.top, height, tip)
-    forward = min(SPEED, SLOWDOWN * distance) * max(0.0, 1 - float(np.linalg.norm(off_line)) / OFF_LINE_M)
-    return np.array([*np.clip(unit * forward - off_line / RATE.slide_m, -1, 1), 0.0, 0.0, -1.0])
-
-
-def behind(a: Object, target: np.ndarray) -> np.ndarray:
-    """Return the ground point (2,) beside an object's outline that is opposite to a target (2,)."""
-    way = target - a.position[:2]
-    length = float(np.linalg.norm(way))
-    unit = way / length if length > 1e-6 else np.array([1.0, 0.0])
+    along = float(from_object @ unit)
     extent = float(((a.outline - a.position[:2]) @ -unit).max())
-    return a.position[:2] - unit * (extent + BESIDE_M)
+    behind = a.position[:2] - unit * (extent + BESIDE_M)
+    return PushLine(unit, distance, from_object - unit * along, along > 0, behind)
 
 
 def _towards_side(place: np.ndarray, top: float, height: float, tip: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from pipeline.learning.episodes import Episode, play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
+from pipeline.learning.observation import VERSION
 from pipeline.learning.policy import NETWORK, Policy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
@@ -106,7 +107,7 @@ def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOpti
     """Return a hash of all that a trained policy depends on, except for how long it was trained."""
     states = np.array([one.state for one in (*starts.training, *starts.validation)])
     row = to_row(subtask) | {"source": "", "instruction": ""}
-    about = [row, asdict(options.rules), options.seed, options.environments, NETWORK, starts.demonstrations]
+    about = [row, asdict(options.rules), options.seed, options.environments, NETWORK, starts.demonstrations, VERSION]
     return digest(about, states)
 
 

@@ -17,6 +17,7 @@ import torch
 from pipeline.errors import StudioError
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.policy import PARAMETERS, read_parameters
+from pipeline.learning.pushing import is_push
 from pipeline.learning.subtask import Subtask
 from pipeline.simulation.goals.goal import Goal
 from pipeline.store import digest, read_json, write_bytes, write_json
@@ -85,6 +86,7 @@ def skill_objects(subtask: Subtask, layouts: Layouts) -> SkillObjects:
         ]  # fmt: skip
 
     found = [len(objects), [of(goal) for goal in subtask.success], [of(goal) for goal in subtask.goals]]
+    found += ["push"] if is_push(subtask) else []  # its policy also observes the line of the push
     sizes = tuple((float(x), float(y), float(z)) for x, y, z in (one.size for one in objects))
     return SkillObjects(digest(found), tuple(one.category for one in objects), sizes)
 

@@ -10,6 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish, play, success_rate
+from pipeline.learning.pushing import push_line
 from pipeline.learning.start_states import read_states, write_states
 from pipeline.learning.subtask import LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -245,3 +246,19 @@ def test_a_subtask_goes_on_in_the_world_of_the_one_before(bowl_task, bowl_subtas
         env.world.layout = first.layout
         outcomes.append(finish(env, ScriptedPolicy(env), env.resume()).success)
     assert outcomes == [True, True, True]
+
+
+def test_a_push_observes_its_line_from_both_sides(table):
+    """Mirror the hand at the line: its way back to the line turns round, and the line itself does not."""
+    pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
+    env = SubtaskEnv(pushing, small_task.subtasks(pushing, "Push it.")[1])
+    env.reset(seed=0)
+    state, goal = env.moment.state, env.world.subtask.success[-1]
+    cube = state["red_cube"].position
+    line = push_line(state, goal, np.array([0.0, 0.0, 0.1]))
+    across = np.array([-line.unit[1], line.unit[0]])
+    left, right = (push_line(state, goal, np.array([*(cube[:2] + side * 0.04 * across), 0.02])) for side in (1, -1))
+    assert np.allclose(left.off_line, 0.04 * across) and np.allclose(left.off_line, -right.off_line)
+    assert np.allclose(left.unit, right.unit) and np.isclose(np.linalg.norm(line.unit), 1)
+    past = push_line(state, goal, np.array([*(cube[:2] + 0.05 * line.unit), 0.02]))
+    assert past.is_past and not push_line(state, goal, np.array([*line.behind, 0.02])).is_past
