@@ -203,7 +203,9 @@ class _Follower:
         self._pause = max(0, self._pause - 1)
         if control.held and path[self._at][SUCTION] > 0.5:
             self._pause = 0  # it has taken hold, and can go on
-        while not self._pause and self._at + 1 < len(path) and self._is_near(env, path[self._at + 1]):
+        while not self._pause and self._at + 1 < len(path):
+            if not self._is_near(env, path[self._at + 1]) and not self._is_there(env, path[self._at]):
+                break
             self._at += 1
             if path[self._at][SUCTION] != path[self._at - 1][SUCTION]:
                 self._pause = PAUSE
@@ -216,6 +218,10 @@ class _Follower:
         is_leaving = wanted[SUCTION] < 0.5 and self._pause > PAUSE - ARRIVE
         action[SUCTION] = 1.0 if is_on or is_leaving else -1.0
         return action
+
+    def _is_there(self, env: SubtaskEnv, command: np.ndarray) -> bool:
+        """Whether a command is carried out; what follows it may be more than one control step away."""
+        return bool(np.allclose(env.world.data.ctrl[:SUCTION], command[:SUCTION], atol=1e-4))
 
     def _is_near(self, env: SubtaskEnv, command: np.ndarray) -> bool:
         """Whether one control step gets to a command."""

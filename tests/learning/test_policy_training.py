@@ -90,6 +90,13 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subta
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
 
 
+def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
+    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
+    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
+
+
 class _Still:
     """A policy that holds still, and on to what it holds."""
 
