@@ -15,7 +15,7 @@ from pipeline.learning.layouts import Layouts
 from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
-from pipeline.learning.subtask_world import SubtaskWorld
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.simulation.oracle.oracle import act
 
 SETTLED_STEPS = 15
@@ -29,6 +29,8 @@ AHEAD = 12
 the place alone, not on how long it has waited there."""
 NOISE = 0.3
 """Standard deviation of what disturbs every second demonstration, as a share of the largest motion."""
+BACK_M = 0.01
+"""Nearest distance on the ground at which the path has come back to where the hand is."""
 HEIGHT, SUCTION = 2, 4
 """Indices of height and suction among the floating gripper's commands x, y, z, yaw, suction."""
 
@@ -189,11 +191,24 @@ class _Oracle:
         return self._follower.action(env)
 
 
+def _detour(path: np.ndarray) -> int:
+    """Return how many of the first commands only go up and come back to where the hand is, before the suction is on.
+
+    The oracle approaches from above. To see it go up from just above an object would teach a policy, which does not
+    remember what it has done, to go up from there each time.
+    """
+    off = path[: int(np.argmax(path[:, SUCTION] > 0.5))]
+    change = np.abs(off[:, :SUCTION] - path[0, :SUCTION])
+    is_back = (change[:, :HEIGHT] < BACK_M).all(axis=1) & (change[:, HEIGHT] < RATE.slide_m)
+    is_back &= change[:, HEIGHT + 1] < RATE.turn_rad
+    return int(np.flatnonzero(is_back)[-1]) if is_back.any() else 0
+
+
 class _Follower:
     """Goes along a path of commands."""
 
     def __init__(self, path: np.ndarray):
-        self._path, self._at = path, 0
+        self._path, self._at = path, _detour(path)
         self._waited = self._pause = 0
 
     def action(self, env: SubtaskEnv) -> np.ndarray | None:

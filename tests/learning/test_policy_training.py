@@ -90,6 +90,18 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subta
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
 
 
+def test_a_hand_just_above_an_object_goes_down_to_it_and_not_up_first(bowl_task, bowl_subtasks):
+    """A policy does not remember that it has been up already, and would go up again and again."""
+    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), reach)
+    (reached,) = demonstrate_subtask(env, env.starts, np.random.default_rng(0))
+    above = finish(env, _Shown(reached), env.reset()[0]).end
+    picking = SubtaskEnv(bowl_task, pick.subtask, (above,), patient(EpisodeRules()), pick)
+    (picked,) = demonstrate_subtask(picking, [above], np.random.default_rng(0))
+    up = picked.actions[:, 2]
+    assert up[0] < 0 and np.count_nonzero(np.diff(up > 0)) == 1, "down, then up with it"
+
+
 def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
     monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
     reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
