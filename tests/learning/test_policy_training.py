@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, cloning, training
+from pipeline.learning import chain, cloning, demonstrations, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
@@ -90,16 +90,27 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subta
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
 
 
-def test_a_hand_just_above_an_object_goes_down_to_it_and_not_up_first(bowl_task, bowl_subtasks):
+def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bowl_subtasks, monkeypatch):
     """A policy does not remember that it has been up already, and would go up again and again."""
+
+    plan = demonstrations.oracle_path
+
+    def with_detour(*arguments):
+        path = plan(*arguments)
+        up = np.tile(path[0] * [1, 1, 1, 1, 0], (20, 1))
+        up[:, 2] += 0.12 * np.sin(np.linspace(0, np.pi, 20))
+        return np.concatenate([up, path])
+
     reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
     env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), reach)
     (reached,) = demonstrate_subtask(env, env.starts, np.random.default_rng(0))
-    above = finish(env, _Shown(reached), env.reset()[0]).end
-    picking = SubtaskEnv(bowl_task, pick.subtask, (above,), patient(EpisodeRules()), pick)
+    finish(env, _Shown(reached), env.reset()[0])
+    env.step(np.array([0.0, 0.0, 0.8, 0.0, -1.0]))
+    picking = SubtaskEnv(bowl_task, pick.subtask, (above := reach.snapshot(),), patient(EpisodeRules()), pick)
+    monkeypatch.setattr(demonstrations, "oracle_path", with_detour)
     (picked,) = demonstrate_subtask(picking, [above], np.random.default_rng(0))
-    up = picked.actions[:, 2]
-    assert up[0] < 0 and np.count_nonzero(np.diff(up > 0)) == 1, "down, then up with it"
+    is_up = picked.actions[:, 2] > 0
+    assert not is_up[0] and np.count_nonzero(np.diff(is_up)) == 1, "down, then up with it"
 
 
 def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
