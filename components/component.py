@@ -33,7 +33,10 @@ class Component(gr.HTML):
     patterns: ClassVar[tuple[str, ...]] = ()
     """Style sheets of static/patterns/ that it shares with other components. Its own rules come after theirs."""
     event_names: ClassVar[tuple[str, ...]] = ()
-    """Events that the script triggers; `studio.server.gradio_internals.event_data` returns what it sends along."""
+    """Events that the script triggers; `studio.server.gradio_internals.event_data` returns what it sends along.
+
+    Each is numbered, over all components of the page, so that the server can act in their order.
+    """
 
     def __init__(self, value: Any = None, answer: Callable[[dict], dict] | None = None, **settings: Any):
         """
@@ -88,8 +91,13 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
 _LOAD = """
 const events = {events};
+const send = (name, data) => {{
+  const before = window.studioSent ?? {{ number: 0, at: 0 }}, at = performance.now(), number = before.number + 1;
+  window.studioSent = {{ number, at }};
+  trigger(name, {{ ...data, sent: {{ number, seconds_after: (at - before.at) / 1000 }} }});
+}};
 import(new URL({address}, document.baseURI)).then((script) => {{
-  const draw = script.default({{ element, props, trigger, server, upload }});
+  const draw = script.default({{ element, props, trigger: send, server, upload }});
   const drawValue = () => draw(JSON.parse(props.value));
   drawValue();
   watch("value", drawValue);

@@ -19,9 +19,10 @@ from pipeline.object_words import object_words
 from studio.accounts.links import Links
 from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role, current_role
+from studio.pages.event_order import EventOrder
 from studio.pages.page_streams import VALUE_THREADS, LatestValues, PageStreams
 from studio.server.current_user import current_user
-from studio.server.gradio_internals import event_data, is_listening
+from studio.server.gradio_internals import event_data, event_order, is_listening
 from studio.server.notices import error_message, show_notice, with_notices
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
@@ -54,6 +55,8 @@ class SentEvent:
     """Of the session that the page shows; empty in the gallery."""
     values: tuple[Any, ...]
     """Of the event's inputs."""
+    order: Any
+    """The event's number on the page as the page wrote it, see EventOrder.turn."""
 
 
 class Shell:
@@ -72,7 +75,7 @@ class Shell:
         self._views: list[tuple[Any, View]] = []
         self._opening_views: list[tuple[Any, View]] = []
         self._connections: list[Callable[[], Any]] = []
-        self._streams = PageStreams()
+        self._streams, self._order = PageStreams(), EventOrder()
         self._reporter: Any = None
         self._latest: WeakKeyDictionary[Session, dict[tuple[str, bool], LatestValues]] = WeakKeyDictionary()
         """By language, and by whether it is for those who came by a link."""
@@ -210,7 +213,7 @@ class Shell:
         async def handle(
             request: gr.Request, event: gr.EventData, token: str, *values: Any
         ) -> AsyncIterator[list[Any]]:
-            sent = SentEvent(request, event_data(event), token, values)
+            sent = SentEvent(request, event_data(event), token, values, event_order(event))
             async with aclosing(self._updates(sent, begin, opens)) as updates:
                 async for update in updates:
                     yield update
@@ -232,9 +235,11 @@ class Shell:
     ) -> AsyncGenerator[list[Any]]:
         """Yield the values of the event's outputs now, and again whenever something changes while work goes on."""
         _speak_for(sent.request)
-        async with self._streams.open(sent.request.session_hash or "") as stream:
+        page = sent.request.session_hash or ""
+        async with self._streams.open(page) as stream:
             try:
-                session = await run_sync(begin, sent, limiter=self._action_threads)
+                async with self._order.turn(page, sent.order):
+                    session = await run_sync(begin, sent, limiter=self._action_threads)
                 left = self._find(sent.token) if opens else None
                 if left is not None and left is not session:
                     left.leave()

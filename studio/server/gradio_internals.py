@@ -35,7 +35,12 @@ ICON = '<link rel="icon" href="static/studio/icon.svg">'
 
 def event_data(event: gr.EventData) -> dict[str, Any]:
     """Return the data that a component's script sent along with an event."""
-    return dict(event._data or {})
+    return {key: value for key, value in (event._data or {}).items() if key != "sent"}
+
+
+def event_order(event: gr.EventData) -> Any:
+    """Return what the page wrote of when it sent the event, `studio.pages.event_order` says what."""
+    return (event._data or {}).get("sent")
 
 
 def is_listening(request: gr.Request) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app_page import open_masks, screenshot
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Request, expect
 from studio_process import Studio
 
 from tests.ui.test_accessibility import findings
@@ -65,6 +65,36 @@ def test_ten_frames_are_reviewed_by_keyboard_alone(studio: Studio, ready_project
     scores = json.loads((first / "confidence.json").read_text())["scores"]
     shown = [scores[str(one["id"])] for one in by_object]
     assert shown == sorted(shown), "the least sure object comes first"
+
+
+def test_quick_verdicts_are_sent_with_their_order_and_recorded_in_it(studio: Studio, ready_project: Path, page: Page):
+    folder = studio.workspace / "quick"
+    shutil.copytree(ready_project, folder)
+    orders: list[dict[str, Any]] = []
+
+    def note_order(request: Request) -> None:
+        body = json.loads(request.post_data or "{}") if "queue/join" in request.url else {}
+        if (body.get("event_data") or {}).get("verdict"):
+            orders.append(body["event_data"])
+
+    page.goto(studio.address)
+    page.get_by_label("Search projects").focus()
+    page.keyboard.type("quick")
+    expect(page.locator(".board .project")).to_have_count(1)
+    page.on("request", note_order)
+    page.get_by_role("button", name="Review lowest confidence first").focus()
+    page.keyboard.press("Enter")
+    bar = page.locator(".review-queue")
+    expect(bar.get_by_role("button", name=re.compile("^Accept"))).to_be_enabled()
+    accepted: list[int] = []
+    while "frame as a whole" not in bar.inner_text():
+        accepted.append(int(bar.locator(".chip").inner_text()))
+        page.keyboard.press("a")
+    expect(bar).to_contain_text(f"{len(accepted)} of {len(accepted)} objects accepted")
+    page.remove_listener("request", note_order)
+    assert [one["id"] for one in sorted(orders, key=lambda one: one["sent"]["number"])] == accepted
+    assert all(one["sent"]["seconds_after"] < 60 for one in orders)
+    assert [one["id"] for one in reviews(folder)] == accepted
 
 
 def review_first_frame(page: Page, bar: Locator) -> set[int]:

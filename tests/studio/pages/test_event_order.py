@@ -1,0 +1,119 @@
+"""Events of a page act in the order in which the page sent them."""
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from offline_studio import offline_services
+from page_client import connect, open_page
+from served_studio import served
+
+from pipeline.assets.library import Library
+from pipeline.frame import Frame, Intrinsics
+from pipeline.project import Project
+from studio.pages import event_order
+from studio.pages.event_order import EventOrder
+
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
+
+
+def run(order: EventOrder, arrivals: list[tuple[float, str, object]]) -> list[object]:
+    """Return what was sent in the order of acting; `arrivals` are (when it comes, page, what it says of its order)."""
+    acted: list[object] = []
+
+    async def event(delay: float, page: str, sent: object) -> None:
+        await asyncio.sleep(delay)
+        async with order.turn(page, sent):
+            await asyncio.sleep(random.uniform(0, 0.003))
+            acted.append(sent)
+
+    async def all_events() -> None:
+        await asyncio.gather(*(event(*each) for each in arrivals))
+
+    asyncio.run(all_events())
+    return acted
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_events_that_arrive_in_any_order_act_in_the_order_they_were_sent(seed: int):
+    rng = random.Random(seed)
+    sent = [{"number": number, "seconds_after": 0.01} for number in range(1, 9)]
+    assert run(EventOrder(), [(rng.uniform(0, 0.1), "page", each) for each in sent]) == sent
+
+
+def test_pages_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 60.0)
+    first, second = ({"number": number, "seconds_after": 0.01} for number in (1, 2))
+    began = time.monotonic()
+    assert run(EventOrder(), [(0, "one", first), (0, "two", first), (0, "two", second), (0, "one", second)])
+    assert time.monotonic() - began < 60
+
+
+def test_an_event_waits_for_a_lost_one_no_longer_than_two_seconds_after_it_was_sent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 0.2)
+    assert run(EventOrder(), [(0, "page", {"number": 7, "seconds_after": 0.1})])
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+    assert run(EventOrder(), [(0, "page", {"number": 7, "seconds_after": 1e6})]), "a person's next click never waits"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [None, 3, "x", [], {}, {"number": -1, "seconds_after": 0}, {"number": 2.5, "seconds_after": 0}]
+    + [{"number": 2, "seconds_after": each} for each in (float("nan"), float("inf"), None, "1", True)],
+)
+def test_an_event_without_a_readable_number_acts_at_once(sent: object, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+    order = EventOrder()
+    assert run(order, [(0, "page", sent)]) == [sent]
+    assert len(order) == 0
+
+
+def test_an_event_that_fails_lets_the_next_one_act(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+
+    async def both() -> None:
+        order = EventOrder()
+        with pytest.raises(ValueError):
+            async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
+                raise ValueError
+        async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
+            pass
+
+    asyncio.run(both())
+
+
+def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(event_order, "KEEP_SECONDS", 0.05)
+
+    async def act() -> int:
+        order = EventOrder()
+        for number in range(1, 5):
+            async with order.turn("page", {"number": number, "seconds_after": 0.01}):
+                pass
+        assert len(order) == 4
+        await asyncio.sleep(0.2)
+        return len(order)
+
+    assert asyncio.run(act()) == 0
+
+
+def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_arrive_in_another(tmp_path: Path):
+    project = Project.create(tmp_path / "one", FRAME, "one")
+
+    async def send(address: str) -> None:
+        async with connect(address) as http, open_page(http, "one") as page:
+            events = []
+            for number in (1, 3, 2, 5, 4):
+                message = {"project": "one", "id": None, "verdict": "skipped", "key_presses": number}
+                message["sent"] = {"number": number, "seconds_after": 0.01}
+                events.append(await page.send("review-queue", "review", message))
+            await page.wait(lambda: page.completed >= set(events))
+
+    with served(offline_services(Library(())), tmp_path) as studio:
+        asyncio.run(send(studio.address))
+    recorded = [each.data for each in Project.open(project.folder).active_decisions("review")]
+    assert [each["key_presses"] for each in recorded] == [1, 2, 3, 4, 5]
+    assert all("sent" not in each for each in recorded)
