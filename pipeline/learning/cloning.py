@@ -40,6 +40,8 @@ class Imitated:
     """Episodes that the oracle has shown so far, corrections included."""
     is_fitted: bool
     """Whether the policy has just been fitted to all of them."""
+    corrections: int
+    """Rounds of corrections so far."""
 
 
 def imitate(policy: Any, env: SubtaskEnv, starts: Sequence[StartState], count: int, seed: int) -> Iterator[Imitated]:
@@ -53,11 +55,11 @@ def imitate(policy: Any, env: SubtaskEnv, starts: Sequence[StartState], count: i
     for number in range(1 + (PUSH_ROUNDS if is_push(env.world.subtask) else ROUNDS)):
         for one in episodes:
             shown.append(one)
-            yield Imitated(len(shown), is_fitted=False)
+            yield Imitated(len(shown), False, number)
         if not shown:
             return
         _fit(policy, shown, seed + number)
-        yield Imitated(len(shown), is_fitted=True)
+        yield Imitated(len(shown), True, number)
         episodes = correct(env, Policy(policy), _some(starts, count, random), random)
 
 

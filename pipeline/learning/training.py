@@ -39,6 +39,9 @@ RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
 CHECKED = 20
 """Training starts on which nothing is demonstrated: a policy that imitates has to reach the target on them, too."""
+STRICT_ROUNDS = 3
+"""Rounds of corrections before which imitation only ends if no start at all fails; then the target is enough. A policy
+with a success of 0.93 passes 0.95 of 20 starts in six of ten cases, and a chain has all of its policies' failures."""
 CLONED_STD = 0.15
 """Standard deviation of the actions with which a policy that imitates goes on exploring."""
 
@@ -138,7 +141,7 @@ def train(
         success, mean_return, terms = _summary(episodes)
         now = record.after(spent(), success, options.target)
         is_cloned = bool(starts.demonstrations) and not now.steps
-        if is_cloned and now.reached and learner.succeeds_unshown():
+        if is_cloned and now.reached and learner.unshown_success() >= options.target:
             now = replace(now, reached=CONFIRMED)
         terms = tuple(round(one, 4) for one in terms)
         point = {
@@ -238,10 +241,11 @@ class _Learner:
             yield
             if not step.is_fitted:
                 continue
-            success = success_rate(self.evaluate())
-            if success > best or (success == best and success >= options.target):
-                best, kept, kept_shown = success, copy.deepcopy(policy.state_dict()), step.shown
-            if time.monotonic() > until or (success >= options.target and self.succeeds_unshown()):
+            found = success_rate(self.evaluate()), self.unshown_success()
+            if sum(found) >= best:
+                best, kept, kept_shown = sum(found), copy.deepcopy(policy.state_dict()), step.shown
+            wanted = options.target if step.corrections >= STRICT_ROUNDS else 1.0
+            if time.monotonic() > until or min(found) >= wanted:
                 break
         if not kept:
             raise LearningError(f"the oracle's path never solves {subtask.name}; learn it without demonstrations")
@@ -249,12 +253,12 @@ class _Learner:
         self.shown = kept_shown
         torch.nn.init.constant_(policy.log_std, float(np.log(CLONED_STD)))
 
-    def succeeds_unshown(self) -> bool:
-        """Whether the policy reaches the target on training starts that nothing was demonstrated on."""
+    def unshown_success(self) -> float:
+        """Return the policy's success on training starts that nothing was demonstrated on."""
         policy: Any = self.model.policy
         starts = self._starts.training[-CHECKED:]
         envs = {number: env for number, env in self._test_envs.items() if any(one.variant == number for one in starts)}
-        return success_rate(list(play_across(envs, Policy(policy), starts))) >= self._options.target
+        return success_rate(list(play_across(envs, Policy(policy), starts)))
 
     def evaluate(self) -> list[Episode]:
         """Return an episode from every validation start, without exploring."""

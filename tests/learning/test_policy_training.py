@@ -10,8 +10,11 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
+import torch
+
 from pipeline.learning import chain, cloning, demonstrations, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
+from pipeline.learning.cloning import Imitated
 from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
@@ -146,9 +149,43 @@ def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was
     monkeypatch.setattr(training, "_summary", lambda _: (1.0, 0.0, ()))
     for name, succeeds, steps in (("there", True, [0]), ("not there", False, [0, 32])):
         learner = TaskLearner(tmp_path / name, bowl_task, bowl_subtasks)
-        monkeypatch.setattr(training._Learner, "succeeds_unshown", lambda _, succeeds=succeeds: succeeds)
+        monkeypatch.setattr(training._Learner, "unshown_success", lambda _, succeeds=succeeds: float(succeeds))
         list(learner.learn(options))
         assert [one["steps"] for one in read_curve(learner.folder(bowl_subtasks[0]).curve)] == steps
+
+
+@pytest.mark.parametrize(
+    ("validation", "unshown", "used", "kept"),
+    [
+        ((1.0,), (1.0,), 1, 0),
+        ((0.95, 1.0), (1.0, 1.0), 2, 1),
+        ((1.0, 1.0, 1.0), (0.95, 0.9, 1.0), 3, 2),
+        ((0.95, 0.95, 0.95, 0.95), (0.95, 0.95, 0.95, 0.95), 4, 3),
+        ((1.0, 0.9, 0.9, 0.9, 0.8), (0.95, 0.95, 0.9, 0.9, 0.9), 5, 0),
+    ],
+)
+def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_best_is_kept(
+    bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept
+):
+    learner = training._Learner(bowl_subtasks[0], bowl_task, starts, FEW)
+    rounds = iter(zip(validation, unshown, strict=True))
+    now = [0.0, 0.0]
+    fitted: list[int] = []
+
+    def imitate(policy, *_):
+        for number in range(5):
+            torch.nn.init.constant_(policy.log_std, number)  # the weights of that round
+            now[:] = next(rounds, now)
+            fitted.append(number)
+            yield Imitated(number + 1, True, number)
+
+    monkeypatch.setattr(training, "imitate", imitate)
+    monkeypatch.setattr(training._Learner, "evaluate", lambda _: now[:1])
+    monkeypatch.setattr(training._Learner, "unshown_success", lambda _: now[1])
+    monkeypatch.setattr(training, "success_rate", sum)
+    monkeypatch.setattr(training, "CLONED_STD", 1.0)
+    list(learner.imitate(until=float("inf")))
+    assert (len(fitted), learner.shown) == (used, kept + 1)
 
 
 def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_task, bowl_subtasks, tmp_path):
@@ -159,7 +196,7 @@ def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_tas
 
 def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
-    monkeypatch.setattr(training._Learner, "succeeds_unshown", lambda _: True)
+    monkeypatch.setattr(training._Learner, "unshown_success", lambda _: 1.0)
     list(learner.learn(ChainOptions(replace(FEW, target=0.0), demonstrations=2)))
     assert learner.folder(bowl_subtasks[0]).training().steps == 0
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
