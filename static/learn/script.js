@@ -1,20 +1,18 @@
 // The Learn page: policies for the subtasks of a task, trained, measured and played. See components/learn_page.py.
 import { closeLearn, learnOpen, onLearn } from "/static/learn/learn_state.js";
-import { AblationPlot, EpisodeTerms, TrainingCurves } from "/static/learn/curves.js";
-import { progressText } from "/static/learn/progress.js";
+import { TrainingControls } from "/static/learn/controls.js";
+import { AblationPlot, TrainingCurves } from "/static/learn/curves.js";
+import { EpisodePlayer } from "/static/learn/episode_player.js";
 import { drawReward } from "/static/learn/reward_editor.js";
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { cover } from "/static/studio/covering.js";
-import { fill, h, tickBox } from "/static/studio/dom.js";
+import { fill, h } from "/static/studio/dom.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 
 const POLL_MS = 1000;
 const percent = (share) => `${Math.round(100 * share)} %`;
-const minutes = (seconds) =>
-  seconds < 90 ? t("{n} s", { n: Math.round(seconds) }) : t("{n} min", { n: Math.round(seconds / 60) });
-
 export default function mount({ element, trigger, server }) {
   const root = element.querySelector(".learn");
   let value = {},
@@ -22,7 +20,6 @@ export default function mount({ element, trigger, server }) {
     chosen = "",
     checkpoint = null, // steps; null for the evaluation
     episodes = [],
-    played = null,
     timer,
     shownKey = "";
   const ask = asker(server, () => ({ token: value.project }));
@@ -35,7 +32,8 @@ export default function mount({ element, trigger, server }) {
   async function refresh() {
     clearTimeout(timer);
     if (!learnOpen() || !value.project) return;
-    take(await ask({ kind: "status" }));
+    const answer = await ask({ kind: "status" });
+    if (!answer.isUnanswered) take(answer); // else the bar over the page says so
     timer = setTimeout(refresh, POLL_MS);
   }
 
@@ -67,25 +65,7 @@ export default function mount({ element, trigger, server }) {
   }
 
   async function play(layout, time = 0, oracle = false) {
-    playerButtons.forEach((button) => {
-      button.disabled = true;
-    });
-    const answer = await ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time, oracle });
-    drawPlayers();
-    if (answer.error) return showError(answer.error);
-    showError("");
-    played = answer;
-    drawPlayers();
-    frame.src = `/viewer/#${answer.view}`;
-    viewer.hidden = false;
-    fill(
-      caption,
-      players,
-      t("Layout {layout}", { layout: answer.layout }),
-      answer.success ? ` · ✓ ${t("solved")}` : ` · ✗ ${t("not solved")}`,
-      ` · ${t("return {value}", { value: answer.reward })}`,
-    );
-    terms.show(answer).catch((error) => showError(error.message));
+    await player.show(ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time, oracle }));
     drawEpisodes();
   }
 
@@ -96,60 +76,17 @@ export default function mount({ element, trigger, server }) {
     state = h("span.state", { role: "status" }),
     strip = h("div.strip", { role: "tablist", "aria-label": t("Subtasks") }),
     curves = new TrainingCurves((steps) => choose(steps)),
-    terms = new EpisodeTerms(),
+    controls = new TrainingControls(act),
+    player = new EpisodePlayer(play, showError),
     ablation = new AblationPlot(),
     ablationBox = h("section.ablation", { hidden: true }, h("h3", {}, t("What each part was worth")), ablation.element),
     curveEmpty = h("p.muted.empty"),
     tuned = h("p.muted", { hidden: true }),
     episodeList = h("div.episodes"),
     episodeBox = h("section", { hidden: true }, h("h3", {}, t("Episodes")), episodeList),
-    caption = h("figcaption"),
-    frame = h("iframe", { title: t("The policy in the twin") }),
-    viewer = h("figure.pane", { hidden: true }, caption, frame, terms.element),
     reward = h("section.reward"),
     shortcut = h("div.shortcut", { hidden: true }),
-    failures = h("section.failures"),
-    controls = h("div.controls");
-  const playerButtons = [
-    [false, t("Policy")],
-    [true, t("Oracle")],
-  ].map(([oracle, label]) =>
-    h(
-      "button.player",
-      {
-        "data-oracle": String(oracle),
-        title: oracle
-          ? t("The oracle in the same subtask on the same layout, moving at most as fast as a policy")
-          : t("The policy's recorded episode"),
-        onclick: () => play(played.layout, 0, oracle),
-      },
-      label,
-    ),
-  );
-  const players = h("span.players", { role: "group", "aria-label": t("Who is shown") }, playerButtons);
-  const stepsInput = h("input", {
-    type: "number",
-    min: "4096",
-    step: "4096",
-    value: "80000",
-    "aria-label": t("Most steps"),
-  });
-  const demonstrationsInput = h("input", {
-    type: "number",
-    min: "0",
-    max: "200",
-    value: "40",
-    "aria-label": t("Demonstrations"),
-  });
-
-  const variantsInput = h("input", {
-    type: "number",
-    min: "0",
-    max: "20",
-    value: "0",
-    "aria-label": t("Variants"),
-  });
-  let usesSkills = false;
+    failures = h("section.failures");
 
   /** What a policy began with, as its first evaluation says: a skill, the oracle's demonstrations, or nothing. */
   function beginning(first) {
@@ -178,7 +115,7 @@ export default function mount({ element, trigger, server }) {
     chosen = one?.name ?? "";
     drawHead();
     drawStrip();
-    drawControls(one);
+    controls.show(record, one, value.may_work);
     if (!one) return;
     const key = JSON.stringify([one, mayChange()]);
     if (key === shownKey) return;
@@ -280,107 +217,6 @@ export default function mount({ element, trigger, server }) {
     );
   }
 
-  function drawControls(one) {
-    const { job, install } = record;
-    if (running()) {
-      const { left } = job;
-      const title = record.subtasks.find((each) => each.name === job.subtask)?.title ?? t("Whole task, one policy");
-      const text = progressText(job, title);
-      return fill(
-        controls,
-        h("i.spin"),
-        h("span.progress-text", {}, text, left ? ` · ${t("at most {time} left", { time: minutes(left) })}` : ""),
-        h(
-          "button.studio-button.stop",
-          { "data-act": "stop", "data-sends": "learn.stop", onclick: () => act({ kind: "stop" }) },
-          t("■ Stop"),
-        ),
-      );
-    }
-    const disabled = !value.may_work || Boolean(install) || !record.subtasks?.length;
-    const train = (more) =>
-      act({
-        kind: "train",
-        steps: Number(stepsInput.value),
-        demonstrations: usesSkills ? 0 : Number(demonstrationsInput.value), // a policy begins with one of them
-        variants: Number(variantsInput.value),
-        skills: usesSkills,
-        ...more,
-      });
-    const allLearned = record.subtasks?.filter((each) => each.can_edit).every((each) => each.learned);
-    const button = (name, label, primary, request, more = {}) =>
-      h(
-        `button.studio-button${primary ? ".primary" : ""}`,
-        { "data-act": name, "data-sends": `learn.${request.kind}`, disabled, onclick: () => act(request), ...more },
-        label,
-      );
-    fill(
-      controls,
-      h("label.setting", {}, t("Steps"), stepsInput),
-      h(
-        "label.setting",
-        { title: t("Starts from which the oracle is imitated first; 0 to learn by trial and error alone") },
-        t("Demonstrations"),
-        demonstrationsInput,
-      ),
-      h(
-        "label.setting",
-        { title: t("Twins with other masses, frictions, sizes and poses: trained on, and others measured on") },
-        t("Variants"),
-        variantsInput,
-      ),
-      h(
-        "span.setting",
-        { title: t("Begin with policies that solved such subtasks in this workspace, where there are any") },
-        tickBox(t("Start from skills"), usesSkills, (checked) => {
-          usesSkills = checked;
-        }),
-      ),
-      button("train", t("Train all"), true, { kind: "train" }, { onclick: () => train({}) }),
-      one &&
-        button(
-          "train-one",
-          t("Train this subtask"),
-          false,
-          { kind: "train" },
-          { onclick: () => train({ subtask: one.name }) },
-        ),
-      button(
-        "whole",
-        t("Train one policy for all"),
-        false,
-        { kind: "train" },
-        {
-          onclick: () => train({ subtask: "whole" }),
-          disabled: disabled || !allLearned,
-          title: t("The whole task by one policy, with as many steps as all subtasks took"),
-        },
-      ),
-      button(
-        "evaluate",
-        t("Evaluate"),
-        false,
-        { kind: "evaluate" },
-        {
-          disabled: disabled || !allLearned,
-          onclick: () => act({ kind: "evaluate", variants: Number(variantsInput.value) }),
-        },
-      ),
-      button(
-        "ablation",
-        t("Ablation"),
-        false,
-        { kind: "ablation", steps: 40000 },
-        {
-          title: t(
-            "Learns the task with and without subtasks, shaping and demonstrations, with three seeds. Takes long.",
-          ),
-        },
-      ),
-      job?.state === "stopped" && h("span.muted", {}, t("Stopped; what was learned is kept.")),
-    );
-  }
-
   function drawShortcut(one) {
     shortcut.hidden = !one.shortcut;
     if (!one.shortcut) return;
@@ -437,12 +273,10 @@ export default function mount({ element, trigger, server }) {
     );
   }
 
-  function drawPlayers() {
-    playerButtons.forEach((button, index) => {
-      button.disabled = false;
-      button.setAttribute("aria-pressed", String(Boolean(played?.is_oracle) === Boolean(index)));
-    });
-  }
+  const checkpointLabel = (steps, [first]) =>
+    !steps && first?.cloned
+      ? t("After imitating the oracle")
+      : t("After {steps} steps", { steps: steps.toLocaleString() });
 
   function choose(steps) {
     if (!subtask()?.checkpoints.includes(steps)) return;
@@ -454,9 +288,7 @@ export default function mount({ element, trigger, server }) {
     const one = subtask();
     const options = [
       ...(one.measured ? [[null, t("Evaluation, best policy")]] : []),
-      ...[...one.checkpoints]
-        .reverse()
-        .map((steps) => [steps, t("After {steps} steps", { steps: steps.toLocaleString() })]),
+      ...[...one.checkpoints].reverse().map((steps) => [steps, checkpointLabel(steps, one.curve)]),
     ];
     episodeBox.hidden = !options.length;
     fill(
@@ -480,7 +312,7 @@ export default function mount({ element, trigger, server }) {
         ),
       episodes.slice(0, 40).map((episode) =>
         h(
-          `button.episode${episode.success ? ".good" : ".bad"}${played?.layout === episode.layout ? ".on" : ""}`,
+          `button.episode${episode.success ? ".good" : ".bad"}${player.played?.layout === episode.layout ? ".on" : ""}`,
           {
             title: t("Play layout {layout}", { layout: episode.layout }),
             "aria-label": `${t("Play layout {layout}", { layout: episode.layout })}: ${episode.success ? t("solved") : t("not solved")}`,
@@ -511,7 +343,7 @@ export default function mount({ element, trigger, server }) {
         "✕",
       ),
     ),
-    h("div.learn-bar", {}, strip, controls),
+    h("div.learn-bar", {}, strip, controls.element),
     h(
       "div.full-page-body",
       {},
@@ -525,7 +357,7 @@ export default function mount({ element, trigger, server }) {
         curves.element,
         tuned,
         episodeBox,
-        viewer,
+        player.element,
         ablationBox,
       ),
       h("aside.full-page-side", {}, reward, failures),
@@ -563,8 +395,8 @@ export default function mount({ element, trigger, server }) {
     if (value.project !== before.project) {
       record = null;
       chosen = shownKey = "";
-      checkpoint = played = null;
-      viewer.hidden = true;
+      checkpoint = null;
+      player.clear();
       fill(strip);
       if (!value.project) closeLearn();
     }
