@@ -16,7 +16,7 @@ class EventOrder:
     """The events that have acted, or are waited for. To be used in the event loop only.
 
     Gradio answers events that come at the same time in no certain order. Without this, two quick verdicts of the review
-    were recorded in either order, and Undo took back the wrong one.
+    may be recorded in either order, and Undo then takes back the wrong one.
     """
 
     def __init__(self):
