@@ -3,12 +3,15 @@ import { fill, h } from "/static/studio/dom.js";
 import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
 import { t } from "/static/studio/texts.js";
 
+const SEEK_MS = 1000; // within which a viewer that has loaded shows the time that it was asked for
+
 export class Viewers {
   /** `onTime` gets the clock's time in seconds whenever it changes. */
   constructor(onTime) {
     this.onTime = onTime;
-    this.time = 0;
     this.panes = {};
+    this.loaded = new Set(); // panes that show their view
+    this.sought = null; // seconds: was asked for and is not shown yet
     this.overlaid = false;
     this.panesElement = h("div.panes");
     this.toggle = h("div.layout-choice", { role: "group", "aria-label": t("Layout") });
@@ -21,14 +24,32 @@ export class Viewers {
     this.views = views;
     this.titles = titles;
     this.element.hidden = this.toggle.hidden = !views.real;
+    this.sought = null;
     removeEventListener("message", this.onMessage);
     if (views.real) addEventListener("message", this.onMessage);
     this.#draw();
   }
 
+  /** Goes to a time in seconds, once a viewer has loaded. */
   seek(time) {
-    for (const frame of Object.values(this.panes).slice(0, 1))
-      frame.contentWindow?.postMessage({ type: "seek", time }, location.origin);
+    this.sought = time;
+    this.#sendSeek();
+  }
+
+  /** Sends the time that is asked for to one viewer, whose clock the others follow. */
+  #sendSeek() {
+    clearTimeout(this.giveUp);
+    const [frame] = Object.values(this.panes);
+    if (this.sought === null || !this.loaded.has(frame)) return;
+    frame.contentWindow.postMessage({ type: "seek", time: this.sought }, location.origin);
+    this.giveUp = setTimeout(() => (this.sought = null), SEEK_MS);
+  }
+
+  /** Reports a time that a viewer shows, unless it is one from before a seek. */
+  #report(time) {
+    if (this.sought !== null && time !== this.sought) return;
+    this.sought = null;
+    this.onTime(time);
   }
 
   #draw() {
@@ -40,6 +61,7 @@ export class Viewers {
     };
     for (const frame of Object.values(this.panes)) leave(frame);
     this.panes = {};
+    this.loaded.clear();
     fill(
       this.panesElement,
       names.map((name) => {
@@ -68,12 +90,16 @@ export class Viewers {
   #receive({ source, origin, data }) {
     const sender = Object.values(this.panes).find((frame) => frame.contentWindow === source);
     if (!sender || origin !== location.origin) return;
-    if (data.type === "loaded" && !this.overlaid) {
-      join(sender);
-      sender.contentWindow.postMessage({ type: "beside", on: true }, location.origin);
+    if (data.type === "loaded") {
+      this.loaded.add(sender);
+      if (!this.overlaid) {
+        join(sender);
+        sender.contentWindow.postMessage({ type: "beside", on: true }, location.origin);
+      }
+      this.#sendSeek();
     }
     if (data.type === "frame") arrived(sender, data);
-    if (data.type === "time") this.onTime(data.time);
+    if (data.type === "time" && this.loaded.has(sender)) this.#report(data.time);
     if (data.type === "camera")
       for (const frame of Object.values(this.panes))
         if (frame !== sender) frame.contentWindow?.postMessage(data, location.origin);

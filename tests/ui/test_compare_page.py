@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import written_logs
 from app_page import LONG, screenshot
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from studio_process import Studio
 
 from pipeline.divergence import read_episode, write_episode
@@ -79,6 +79,26 @@ def test_the_events_are_shown_in_pictures_that_seek_and_the_report_is_one_file(
     download.value.save_as(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")
     assert text.count("data:image/jpeg") == 22 and "RMSE_norm" in text
+
+
+def test_a_seek_while_the_viewers_load_is_done_once_they_have_loaded(studio: Studio, page: Page):
+    held: list[Route] = []
+    page.route("**/viewer/*/geometry", lambda route: held.append(route))
+    page.goto(studio.address)
+    page.locator(".top-bar .compare-button").click()
+    compare = page.locator(".compare")
+    expect(compare.locator(".plot .main-svg").first).to_be_visible(timeout=LONG)
+    compare.locator("[data-table=events]").get_by_role("button", name="lift").first.click()
+    lifted = cursor_time(page)
+    assert lifted > 1
+    expect(pane(page, "sim").locator("iframe")).to_be_visible(timeout=LONG)
+    for _ in range(2):
+        while not held:
+            page.wait_for_timeout(50)
+        held.pop().continue_()
+    for name in ("real", "sim"):
+        expect(clock(page, name)).to_have_text(f"{lifted:.2f} s", timeout=60_000)
+    assert cursor_time(page) == lifted
 
 
 def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
