@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +26,11 @@ from studio.viewer.joints import movable_joints
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError, compile_model
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation
+from studio.viewer.snapshot import encode_snapshot
 
 MAX_FPS = 30
 """Snapshots a second."""
 _MAX_COMMANDS = 256
-_MAX_CONTACTS = 100
 _SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
 
 
@@ -139,11 +138,7 @@ class ViewSession:
 
     @property
     def snapshot(self) -> bytes:
-        """The newest poses, little-endian.
-
-        float64 time, first and last time to seek to, uint32 bodies, uint32 contacts; then per moving body float32
-        position (3) and quaternion wxyz (4), per contact float32 position (3) and force in N (3).
-        """
+        """The newest poses, as `snapshot.encode_snapshot` returns them."""
         return self._snapshot
 
     @property
@@ -379,11 +374,8 @@ class ViewSession:
     # What is sent
 
     def _publish(self) -> None:
-        data, contacts = self._motion.data, self._contact_rows()
-        mujoco.mj_kinematics(self.model, data)  # mj_step leaves the poses from before its last step
-        poses = np.hstack([data.xpos[self._moving], data.xquat[self._moving]]).astype("<f4")
-        head = struct.pack("<dddII", self._motion.time, *self._motion.span, len(poses), len(contacts))
-        self._snapshot = head + poses.tobytes() + contacts.tobytes()
+        data = self._motion.data
+        self._snapshot = encode_snapshot(self._motion, self._moving, self._contacts)
         status = {
             "type": "status",
             "playing": (self._leader or self)._playing,
@@ -403,17 +395,6 @@ class ViewSession:
         self._status = json.dumps(status)
         self._outdated = False
         self._notify_watchers()
-
-    def _contact_rows(self) -> np.ndarray:
-        data, rows, force = self._motion.data, [], np.zeros(6)
-        for i in range(min(data.ncon, _MAX_CONTACTS) if self._contacts else 0):
-            contact = data.contact[i]
-            mujoco.mj_contactForce(self.model, data, i, force)
-            first, second = self.model.geom_bodyid[contact.geom]
-            # On the later body, as MuJoCo draws it. A recording has poses but no forces.
-            sign = 0 if self._motion.recorded else 1 if first < second else -1
-            rows.append(np.concatenate([contact.pos, sign * contact.frame.reshape(3, 3).T @ force[:3]]))
-        return np.array(rows, "<f4").reshape(-1, 6)
 
     def _notify_watchers(self) -> None:
         for on_change in tuple(self._watchers):
