@@ -778,6 +778,6 @@ export default function mount({ element, trigger, server }) {
     value = next;
     segmenters.open(value.token);
     await viewport.open(value);
-    syncSelection();
+    if (value) syncSelection(); // else the project was closed while its photograph loaded
   };
 }

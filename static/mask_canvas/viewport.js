@@ -31,7 +31,9 @@ export class Viewport {
     if (!isNew) return;
     this.moved = false;
     Object.assign(this.photo, { src: scene.image, width: scene.width, height: scene.height });
-    await this.photo.decode();
+    await this.photo.decode().catch((error) => {
+      if (this.scene.image === scene.image) throw error; // else another photograph has taken its place
+    });
     this.fit();
   }
 
