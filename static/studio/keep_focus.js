@@ -3,7 +3,7 @@
 const DATA = ["id", "act", "name", "asset", "round", "page", "view", "step"];
 
 // Returns a text that identifies an element among its neighbours: its data attributes, else id, label, title or text.
-function signOf(element) {
+export function signOf(element) {
   const data = DATA.filter((name) => element.dataset[name] !== undefined).map(
     (name) => `${name}=${element.dataset[name]}`,
   );

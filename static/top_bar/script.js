@@ -1,3 +1,4 @@
+import "/static/studio/kept_clicks.js";
 import { fill, h } from "/static/studio/dom.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";

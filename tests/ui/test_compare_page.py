@@ -9,6 +9,7 @@ import written_logs
 from app_page import LONG, screenshot
 from playwright.sync_api import Locator, Page, Route, expect
 from studio_process import Studio
+from watched_page import wait_until
 
 from pipeline.divergence import read_episode, write_episode
 
@@ -92,10 +93,9 @@ def test_a_seek_while_the_viewers_load_is_done_once_they_have_loaded(studio: Stu
     lifted = cursor_time(page)
     assert lifted > 1
     expect(pane(page, "sim").locator("iframe")).to_be_visible(timeout=LONG)
-    for _ in range(2):
-        while not held:
-            page.wait_for_timeout(50)
-        held.pop().continue_()
+    wait_until(page, lambda: len(held) == 2)
+    for route in held:
+        route.continue_()
     for name in ("real", "sim"):
         expect(clock(page, name)).to_have_text(f"{lifted:.2f} s", timeout=60_000)
     assert cursor_time(page) == lifted

@@ -24,7 +24,7 @@ from app_page import (
     wait_until_idle,
 )
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from studio_process import Studio
 from watched_page import close_app
 
@@ -48,6 +48,22 @@ def test_masks_are_shown_as_soon_as_the_page_is_open(editor: OpenProject):
     screenshot(editor.page, "masks_1")
     assert len(editor.masks) >= 3
     expect(rows(editor.page)).to_have_count(len(editor.masks))
+
+
+def test_a_project_that_is_closed_while_its_photograph_loads_causes_no_error(editor: OpenProject):
+    page, held = editor.page, list[Route]()
+    close_app(page)
+    page.route("**/colour.jpg", lambda route: held.append(route))
+    page.goto(f"{editor.studio.address}?project={editor.name}")
+    open_tab(page, "Masks")
+    expect(page.locator(".mask-canvas:not(.blank)")).to_be_visible()
+    page.locator(".top-bar .brand").click()
+    expect(page.locator(".gallery .board")).to_be_visible()
+    assert held
+    for route in held:
+        route.continue_()
+    page.unroute_all(behavior="wait")
+    page.wait_for_timeout(1000)
 
 
 def test_shift_click_selects_more_and_a_button_undoes_the_merge(editor: OpenProject):

@@ -150,43 +150,6 @@ def test_a_server_is_tested_and_used_and_its_key_stays_there(
     assert not [f for f in studio.workspace.rglob("*") if f.is_file() and KEY.encode() in f.read_bytes()]
 
 
-def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_declined(
-    project: OpenProject, server: HostileServer
-):
-    page, asked = project.page, len(server.requests)
-    dialog = page.locator("#sending dialog")
-    line = page.locator("#sending .line")
-    use_model(page, server, usd_per_million_in="2", usd_per_million_out="8")  # it costs, so it is no local server
-    expect(dialog).to_be_visible()
-    expect(dialog).to_contain_text(server.url.removesuffix("/v1"))
-    expect(dialog).to_contain_text(MODEL)
-    expect(dialog).to_contain_text("roughly $")
-    expect(dialog.locator("section")).to_have_count(4, timeout=LONG)
-    expect(dialog.locator("section", has_text="One object alone").locator("img")).to_have_count(len(project.masks))
-    screenshot(page, "sending_0_dialog")
-    dialog.locator("summary").click()
-    dialog.locator("pre").scroll_into_view_if_needed()
-    screenshot(page, "sending_3_text")
-    page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    screenshot(page, "sending_1_later")
-    line.get_by_role("button", name="Review and decide").click()
-    dialog.get_by_role("button", name="Do not send").click()
-    expect(line).to_be_hidden()
-    expect(service(page)).to_contain_text(f"rules ({MODEL} not asked)")
-    expect(rows(page).first).not_to_contain_text("red mug")
-    assert project.decisions[-1]["data"] == {"server": server.url.removesuffix("/v1"), "allow": False}
-    assert len(server.requests) == asked
-    service(page).click()
-    expect(panel(page).locator(".sending")).to_contain_text("Offline rules answer")
-    screenshot(page, "sending_2_panel")
-    panel(page).locator(".sending").get_by_role("button", name="Review").click()
-    dialog.get_by_role("button", name="Send", exact=True).click()
-    page.keyboard.press("Escape")
-    expect(rows(page).first).to_contain_text("red mug", timeout=LONG)
-    use_model(page, server, usd_per_million_in="", usd_per_million_out="")
-
-
 def test_a_call_is_shown_with_its_pictures_and_compared(described: OpenProject):
     page = described.page
     page.locator(".status-bar .calls").click()
@@ -304,3 +267,40 @@ def test_a_project_is_replayed_from_its_record_without_any_call(described: OpenP
     assert rows(page).all_inner_texts() == names
     replayed = ended_calls(described)[before:]
     assert replayed and all(call["replayed"] for call in replayed)
+
+
+def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_declined(
+    project: OpenProject, server: HostileServer
+):
+    page, asked = project.page, len(server.requests)
+    dialog = page.locator("#sending dialog")
+    line = page.locator("#sending .line")
+    use_model(page, server, usd_per_million_in="2", usd_per_million_out="8")  # it costs, so it is no local server
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text(server.url.removesuffix("/v1"))
+    expect(dialog).to_contain_text(MODEL)
+    expect(dialog).to_contain_text("roughly $")
+    expect(dialog.locator("section")).to_have_count(4, timeout=LONG)
+    expect(dialog.locator("section", has_text="One object alone").locator("img")).to_have_count(len(project.masks))
+    screenshot(page, "sending_0_dialog")
+    dialog.locator("summary").click()
+    dialog.locator("pre").scroll_into_view_if_needed()
+    screenshot(page, "sending_3_text")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    screenshot(page, "sending_1_later")
+    line.get_by_role("button", name="Review and decide").click()
+    dialog.get_by_role("button", name="Do not send").click()
+    expect(line).to_be_hidden()
+    expect(service(page)).to_contain_text(f"rules ({MODEL} not asked)")
+    expect(rows(page).first).not_to_contain_text("red mug")
+    assert project.decisions[-1]["data"] == {"server": server.url.removesuffix("/v1"), "allow": False}
+    assert len(server.requests) == asked
+    service(page).click()
+    expect(panel(page).locator(".sending")).to_contain_text("Offline rules answer")
+    screenshot(page, "sending_2_panel")
+    panel(page).locator(".sending").get_by_role("button", name="Review").click()
+    dialog.get_by_role("button", name="Send", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(rows(page).first).to_contain_text("red mug", timeout=LONG)
+    use_model(page, server, usd_per_million_in="", usd_per_million_out="")

@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from playwright.sync_api import Browser, Page, Request, expect
@@ -58,6 +58,14 @@ def open_page(browser: Browser, **screen: Any) -> Iterator[Page]:
     yield page
     page.close()
     assert not log.errors
+
+
+def wait_until(page: Page, condition: Callable[[], object], seconds: float = TIMEOUT / 1000) -> None:
+    """Wait until something is true in this process, while the page goes on. Fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not become true in time"
+        page.wait_for_timeout(50)
 
 
 def wait_for_requests(page: Page, seconds: float) -> None:
