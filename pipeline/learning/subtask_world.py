@@ -133,8 +133,11 @@ class SubtaskWorld:
 
         Raises UnstableError.
         """
-        assert self._start is not None
         self.control.step(action)
+        return self._stepped(action)
+
+    def _stepped(self, action: np.ndarray) -> Moment:
+        """Measure after a control step."""
         self._effort += float(np.mean(np.square(np.clip(action[:4], -1, 1))))
         self._calm = self._calm + 1 if self.control.is_at_rest() else 0
         return self._moment()

@@ -6,8 +6,10 @@ was killed and resumed from its checkpoint learns exactly what an uninterrupted 
 
 import copy
 import io
+import os
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from pipeline.learning.cloning import imitate
 from pipeline.learning.demonstrations import patient
@@ -26,15 +28,22 @@ from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
 from pipeline.learning.observation import VERSION
+from pipeline.learning.parallel.warp_physics import WarpPhysics
+from pipeline.learning.parallel.worlds import BatchedEnvs, given, new_worlds
 from pipeline.learning.policy import NETWORK, Policy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
+from pipeline.learning.subtask_world import RATE
 from pipeline.store import digest
 
 ROLLOUT = 128
 """Control steps of each environment between two updates."""
 SEGMENT = 4
 """Updates between two evaluations."""
+NICENESS = 5
+"""Of the environments' processes."""
+GPU_ENVIRONMENTS = 64
+"""Environments that a GPU simulates together."""
 RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
 CHECKED = 20
@@ -56,6 +65,10 @@ class TrainingOptions:
     """Most wall-clock time of this call."""
     seed: int = 0
     environments: int = 8
+    processes: int = 1
+    """With more than one, each environment runs in a process of its own; what is learned is the same."""
+    on_gpu: bool = False
+    """Whether the worlds are simulated by a GPU, GPU_ENVIRONMENTS at a time; an update sees as many steps as else."""
     target: float = 0.95
     """Success on the validation starts at which training ends."""
     rules: EpisodeRules = field(default_factory=EpisodeRules)
@@ -127,51 +140,54 @@ def train(
     if record.is_finished(options.steps):
         yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, finished=True)
         return
-    learner = _Learner(subtask, layouts, starts, options)
-    start, start_processor, before = time.monotonic(), time.process_time(), record
+    with closing(_Learner(subtask, layouts, starts, options)) as learner:
+        start, start_processor, before = time.monotonic(), time.process_time(), record
 
-    def spent() -> Spent:
-        seconds, processor = time.monotonic() - start, time.process_time() - start_processor
-        return Spent(learner.steps, before.seconds + seconds, before.processor + processor)
+        def spent() -> Spent:
+            seconds = time.monotonic() - start
+            processor = time.process_time() - start_processor + learner.worker_seconds()
+            return Spent(learner.steps, before.seconds + seconds, before.processor + processor)
 
-    def evaluated() -> TrainingProgress:
-        """Evaluate the policy and save it with its record."""
-        nonlocal record
-        episodes = learner.evaluate()
-        success, mean_return, terms = _summary(episodes)
-        now = record.after(spent(), success, options.target)
-        is_cloned = bool(starts.demonstrations) and not now.steps
-        if is_cloned and now.reached and learner.unshown_success() >= options.target:
-            now = replace(now, reached=CONFIRMED)
-        terms = tuple(round(one, 4) for one in terms)
-        point = {
-            "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
-            "success": success, "return": round(mean_return, 4), "terms": terms,
-        }  # fmt: skip
-        point |= {"cloned": learner.shown} if is_cloned else {}
-        write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
-        folder.save(record, now, point, learner.saved())
-        record = now
-        finished = record.is_finished(options.steps)
-        return TrainingProgress(subtask.name, now.steps, now.seconds, success, mean_return, terms, finished=finished)
+        def evaluated() -> TrainingProgress:
+            """Evaluate the policy and save it with its record."""
+            nonlocal record
+            episodes = learner.evaluate()
+            success, mean_return, terms = _summary(episodes)
+            now = record.after(spent(), success, options.target)
+            is_cloned = bool(starts.demonstrations) and not now.steps
+            if is_cloned and now.reached and learner.unshown_success() >= options.target:
+                now = replace(now, reached=CONFIRMED)
+            terms = tuple(round(one, 4) for one in terms)
+            point = {
+                "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
+                "success": success, "return": round(mean_return, 4), "terms": terms,
+            }  # fmt: skip
+            point |= {"cloned": learner.shown} if is_cloned else {}
+            write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
+            folder.save(record, now, point, learner.saved())
+            record = now
+            finished = record.is_finished(options.steps)
+            return TrainingProgress(
+                subtask.name, now.steps, now.seconds, success, mean_return, terms, finished=finished
+            )
 
-    if record.was_evaluated:
-        learner.resume(folder.checkpoint(record.steps), record.steps)
-    elif starts.demonstrations:
-        for _ in learner.imitate(until=start + options.seconds):
-            yield TrainingProgress(subtask.name, 0, spent().seconds, imitated=learner.shown)
-        yield evaluated()
-    elif starts.policy:
-        learner.resume(starts.policy, 0)
-        yield evaluated()
-    while not record.is_finished(options.steps):
-        learner.set_rate(1.0 if starts.policy or starts.demonstrations else record.best)
-        for _ in range(SEGMENT):
-            learner.update()
-            yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
-        yield evaluated()
-        if time.monotonic() - start > options.seconds:
-            return
+        if record.was_evaluated:
+            learner.resume(folder.checkpoint(record.steps), record.steps)
+        elif starts.demonstrations:
+            for _ in learner.imitate(until=start + options.seconds):
+                yield TrainingProgress(subtask.name, 0, spent().seconds, imitated=learner.shown)
+            yield evaluated()
+        elif starts.policy:
+            learner.resume(starts.policy, 0)
+            yield evaluated()
+        while not record.is_finished(options.steps):
+            learner.set_rate(1.0 if starts.policy or starts.demonstrations else record.best)
+            for _ in range(SEGMENT):
+                learner.update()
+                yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
+            yield evaluated()
+            if time.monotonic() - start > options.seconds:
+                return
 
 
 class _Learner:
@@ -179,14 +195,11 @@ class _Learner:
 
     def __init__(self, subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions):
         self._options, self._starts, self._segment = options, starts, 0
-        rules = options.rules
-        self._test_envs = starts.environments(subtask, layouts, starts.validation, rules)
-        envs: list[SubtaskEnv] = []
-        while len(envs) < options.environments:  # by turns, so that every variant is trained on
-            envs += starts.environments(subtask, layouts, starts.training, rules).values()
-        self._envs = DummyVecEnv([partial(_given, env) for env in envs[: options.environments]])
+        self._test_envs = starts.environments(subtask, layouts, starts.validation, options.rules)
+        self._envs = side_by_side(subtask, layouts, starts, options)
+        steps = ROLLOUT * options.environments // self._envs.num_envs
         self.model = PPO(
-            "MlpPolicy", self._envs, n_steps=ROLLOUT, batch_size=256, n_epochs=10, gamma=rules.discount,
+            "MlpPolicy", self._envs, n_steps=steps, batch_size=256, n_epochs=10, gamma=options.rules.discount,
             gae_lambda=0.95, learning_rate=RATES[0], ent_coef=0.0, policy_kwargs=dict(NETWORK), seed=options.seed,
             device="cpu",
         )  # fmt: skip
@@ -199,6 +212,15 @@ class _Learner:
     def steps(self) -> int:
         """Control steps so far."""
         return int(self.model.num_timesteps)
+
+    def close(self) -> None:
+        """End the environments' processes."""
+        self._envs.close()
+
+    def worker_seconds(self) -> float:
+        """Return the processor time of the environments' processes so far."""
+        workers = self._envs.processes if isinstance(self._envs, SubprocVecEnv) else ()
+        return sum(time.clock_gettime(~worker.pid << 3 | 2) for worker in workers)  # clock_getcpuclockid(3)
 
     def resume(self, checkpoint: Path, steps: int) -> None:
         """Go on from a checkpoint. Raises LearningError."""
@@ -266,7 +288,24 @@ class _Learner:
         return list(play_across(self._test_envs, Policy(policy), self._starts.validation))
 
 
-def _given(env: SubtaskEnv) -> SubtaskEnv:
+def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions) -> VecEnv:
+    """Return environments that take each step together: in this process, in their own, or on a GPU."""
+    if options.on_gpu and not starts.variants:
+        worlds = new_worlds(layouts, GPU_ENVIRONMENTS)
+        physics = WarpPhysics(worlds.control.model, worlds.count, RATE.steps // RATE.ramp)
+        return BatchedEnvs(layouts, subtask, starts.training, options.rules, worlds, physics)
+    envs: list[SubtaskEnv] = []
+    while len(envs) < options.environments:  # by turns, so that every variant is trained on
+        envs += starts.environments(subtask, layouts, starts.training, options.rules).values()
+    envs = envs[: options.environments]
+    if options.processes > 1:
+        return SubprocVecEnv([partial(_in_worker, env) for env in envs], start_method="fork")
+    return DummyVecEnv([partial(given, env) for env in envs])
+
+
+def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
+    """Return an environment in its own process, which gives way to what people wait for, such as the studio's page."""
+    os.nice(NICENESS)
     return env
 
 

@@ -83,20 +83,28 @@ class ControlledWorld:
 
     def step(self, action: np.ndarray) -> None:
         """Simulate one control step under a normalised action (nu,) in [-1, 1]. Raises UnstableError."""
+        for command in self.ramp(action):
+            self.data.ctrl[:] = command
+            self.physics.advance(self.rate.steps // self.rate.ramp)
+        self.arrive(action)
+
+    def ramp(self, action: np.ndarray) -> np.ndarray:
+        """Return the commands of a control step, one after the other, of shape (ramp, nu); suction does not change."""
         if np.isfinite(self.rate.lead_m):
             here, lead = self.data.qpos[self.positions], self.rate.lead_m
             self.data.ctrl[self._slides] = np.clip(self.data.ctrl[self._slides], here - lead, here + lead)
         start, end = self.data.ctrl.copy(), self.command(action)
         if self.suction >= 0:
-            end[self.suction] = 1.0 if end[self.suction] > 0.5 else 0.0
-        for share in np.arange(1, self.rate.ramp + 1) / self.rate.ramp:
-            self.data.ctrl[:] = start + share * (end - start)
-            if self.suction >= 0:
-                self.data.ctrl[self.suction] = start[self.suction]
-            self.physics.advance(self.rate.steps // self.rate.ramp)
-        self.data.ctrl[:] = end
-        if self.suction >= 0:
-            self._switch_suction(bool(end[self.suction]))
+            end[self.suction] = start[self.suction]
+        return start + np.arange(1, self.rate.ramp + 1)[:, None] / self.rate.ramp * (end - start)
+
+    def arrive(self, action: np.ndarray) -> None:
+        """End a control step: switch the suction as its action says."""
+        if self.suction < 0:
+            return
+        is_on = self.command(action)[self.suction] > 0.5
+        self.data.ctrl[self.suction] = float(is_on)
+        self._switch_suction(bool(is_on))
 
     def command(self, action: np.ndarray) -> np.ndarray:
         """Return the actuators' next commands (nu,) of a normalised action: a change, or a value between limits."""

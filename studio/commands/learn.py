@@ -129,6 +129,7 @@ def _report(line: str) -> None:
 def _train(learner: "TaskLearner", arguments: argparse.Namespace, skills: Path | None) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
     from pipeline.learning.chain import ChainOptions
+    from pipeline.learning.parallel.choice import on_this_machine
     from pipeline.learning.seams import tune_seams
     from pipeline.learning.training import TrainingOptions
     from pipeline.skills.skill import read_skills
@@ -139,7 +140,7 @@ def _train(learner: "TaskLearner", arguments: argparse.Namespace, skills: Path |
         _report(f"the workspace has skills for {', '.join(fitting)}: --skills starts from them")
 
     begun = time.monotonic()
-    training = TrainingOptions(steps=arguments.steps, seed=arguments.seed)
+    training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed))
     options = ChainOptions(
         training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,

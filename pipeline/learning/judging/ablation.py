@@ -13,6 +13,7 @@ from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.judging.evaluation import evaluate, evaluate_whole
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
+from pipeline.learning.parallel.choice import on_this_machine
 from pipeline.learning.subtask import WHOLE, LearningError, Subtask
 from pipeline.learning.training import TrainingOptions
 from pipeline.store import digest, read_json, write_json
@@ -94,7 +95,7 @@ def table(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]
 
 def _measure(learner: TaskLearner, variant: Variant, seed: int, options: AblationOptions) -> dict[str, Any]:
     """Return {solved, layouts, steps} of a variant with one seed."""
-    training = TrainingOptions(steps=options.steps, seed=seed)
+    training = on_this_machine(TrainingOptions(steps=options.steps, seed=seed))
     training = replace(training, rules=replace(training.rules, is_shaped=variant.shaped))
     if not variant.decomposed:
         training = replace(training, steps=options.steps * len(learner.subtasks))

@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.learning.decomposition import decompose
 from pipeline.learning.layouts import Layouts
+from pipeline.learning.subtask import Subtask
 from pipeline.planner import PlannerModel
 from pipeline.simulation import kit
 from pipeline.simulation.recipe import Recipe, recipe
@@ -18,6 +19,8 @@ from tests.bench.measurement import Measurement, NotMeasured
 from tests.tabletop import write
 
 CONTROL_STEPS = 400
+PARALLEL_STEPS = 40
+"""Of all environments, after as many that are not timed."""
 
 
 def environment() -> list[Measurement]:
@@ -34,13 +37,37 @@ def environment() -> list[Measurement]:
             env = SubtaskEnv(layouts, subtask)
             seconds, commands = _episodes(env)
             shares[subtask.name.split("_")[0]] = 100 * _bare(env, commands) / seconds
+        gain, used = _gain(layouts, subtask)
     note = ", ".join(f"{name} {share:.0f} %" for name, share in shares.items())
     return [
         Measurement(
             "environment of a subtask, share of bare mj_step speed", float(np.mean(list(shares.values()))), "%",
             budget=60, at_least=True, note=f"{note}; processor time of the same commands",
-        )
+        ),
+        Measurement("environments side by side, speed in one process", gain, "x", note=f"wall clock; {used}"),
     ]  # fmt: skip
+
+
+def _gain(layouts: Layouts, subtask: Subtask) -> tuple[float, str]:
+    """Return how many times as many control steps a second this machine's way of training takes, and what it uses."""
+    from pipeline.learning.parallel.choice import on_this_machine
+    from pipeline.learning.subtask_world import SubtaskWorld
+    from pipeline.learning.training import TrainingOptions, TrainingStarts, side_by_side
+
+    world = SubtaskWorld(layouts, subtask)
+    starts = TrainingStarts([world.settled(one) for one in layouts.get(range(8))], ())
+    options, rates = on_this_machine(TrainingOptions()), []
+    for one in (TrainingOptions(), options):
+        envs, random = side_by_side(subtask, layouts, starts, one), np.random.default_rng(0)
+        envs.reset()
+        start = 0.0
+        for number in range(2 * PARALLEL_STEPS):
+            if number == PARALLEL_STEPS:
+                start = time.monotonic()
+            envs.step(random.uniform(-1, 1, (envs.num_envs, 5)).astype(np.float32))
+        rates.append(envs.num_envs / (time.monotonic() - start))
+        envs.close()
+    return rates[1] / rates[0], "GPU" if options.on_gpu else f"{options.processes} processors"
 
 
 def _layouts(table: Path) -> Layouts:

@@ -1,0 +1,1 @@
+"""Environments that are stepped side by side: in processes, or as many worlds on a GPU."""

@@ -1,0 +1,130 @@
+"""Many worlds of one model, advanced together and measured one after the other in the same running world."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+import mujoco
+import numpy as np
+from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask import Subtask
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
+from pipeline.learning.terms.term import Moment
+from pipeline.simulation.controlled_world import ControlledWorld
+from pipeline.simulation.physics import UnstableError
+
+OF_DATA = ("qpos", "qvel", "act", "qacc_warmstart", "ctrl", "eq_active")
+OF_MODEL = ("eq_data", "body_pos", "body_quat")
+"""What differs between worlds: fields of MjData, and of MjModel where grasps and immovable objects are."""
+FASTEST = 1e3
+"""In m/s or rad/s: what moves faster has become unstable."""
+
+
+class BatchPhysics(Protocol):
+    """Advances all worlds at once."""
+
+    def advance(self, worlds: "Worlds", commands: np.ndarray) -> None:
+        """Simulate each world under its commands, of shape (R, N, nu), one after the other; change `worlds.fields`."""
+        ...
+
+
+class Worlds:
+    """The states of N worlds of one model; one of them at a time is in the running world, to be measured."""
+
+    def __init__(self, control: ControlledWorld, count: int):
+        self.control, self.count = control, count
+        self.fields = {name: np.repeat(self._live(name)[None], count, axis=0) for name in (*OF_DATA, *OF_MODEL)}
+        """Arrays whose first axis is the world, by the name of MuJoCo's field."""
+        self.holding = np.full(count, -1)
+
+    def _live(self, name: str) -> np.ndarray:
+        control = self.control
+        return getattr(control.data if name in OF_DATA else control.model, name)
+
+    def keep(self, index: int) -> None:
+        """Note the running world's state as that of one of the worlds."""
+        for name, kept in self.fields.items():
+            kept[index] = self._live(name)
+        self.holding[index] = self.control.holding
+
+    def restore(self, index: int) -> None:
+        """Bring one of the worlds into the running world. Raises UnstableError."""
+        speed = self.fields["qvel"][index]
+        if not (np.isfinite(self.fields["qpos"][index]).all() and (np.abs(speed) < FASTEST).all()):
+            raise UnstableError("the physics of one of the worlds blew up")
+        for name, kept in self.fields.items():
+            self._live(name)[:] = kept[index]
+        self.control.holding = int(self.holding[index])
+        mujoco.mj_forward(self.control.model, self.control.data)
+
+    def advance(self, actions: Sequence[np.ndarray], physics: BatchPhysics) -> None:
+        """Simulate one control step of every world under its normalised action (nu,)."""
+        control, commands = self.control, []
+        for index, action in enumerate(actions):
+            for name in ("ctrl", "qpos"):
+                self._live(name)[:] = self.fields[name][index]
+            commands.append(control.ramp(action))
+        physics.advance(self, np.swapaxes(commands, 0, 1))
+        self.fields["ctrl"][:] = [ramp[-1] for ramp in commands]
+
+
+class OneOfManyWorlds(SubtaskWorld):
+    """A subtask in one of many worlds; `Worlds.advance` simulates them before each is measured by `step`."""
+
+    def __init__(self, layouts: Layouts, subtask: Subtask, worlds: Worlds, index: int):
+        super().__init__(layouts, subtask, worlds.control)
+        self._worlds, self._index = worlds, index
+        self._placed = self.physics.world
+
+    def begin(self, start: StartState) -> Moment:
+        """Begin an episode. Raises LearningError for a state of another world."""
+        moment = super().begin(start)
+        self._placed = self.physics.world
+        self._worlds.keep(self._index)
+        return moment
+
+    def step(self, action: np.ndarray) -> Moment:
+        """End the control step that this world has been advanced by. Raises UnstableError."""
+        self.physics.world = self._placed
+        self._worlds.restore(self._index)
+        self.control.arrive(action)
+        self._worlds.keep(self._index)
+        return self._stepped(action)
+
+
+class BatchedEnvs(DummyVecEnv):
+    """Environments of one subtask whose worlds are advanced together."""
+
+    def __init__(
+        self,
+        layouts: Layouts,
+        subtask: Subtask,
+        starts: Sequence[StartState],
+        rules: EpisodeRules,
+        worlds: Worlds,
+        physics: BatchPhysics,
+    ):
+        self._worlds, self._physics = worlds, physics
+        own = [OneOfManyWorlds(layouts, subtask, worlds, index) for index in range(worlds.count)]
+        envs = [SubtaskEnv(layouts, subtask, starts, rules, world) for world in own]
+        super().__init__([partial(given, env) for env in envs])
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Simulate all worlds, then measure each."""
+        self._worlds.advance(self.actions, self._physics)
+        return super().step_wait()
+
+
+def new_worlds(layouts: Layouts, count: int) -> Worlds:
+    """Return so many worlds of a task, all in its base layout."""
+    return Worlds(ControlledWorld(layouts.world(), rate=RATE), count)
+
+
+def given(env: SubtaskEnv) -> SubtaskEnv:
+    """Return an environment; stable-baselines3 asks for functions that make them."""
+    return env
