@@ -63,7 +63,7 @@ class SubtaskEnv(gymnasium.Env):
         self.rules = rules
         self._observer = Observer(self.world)
         self.observation_space = gymnasium.spaces.Box(-BOUND, BOUND, (self._observer.length,), np.float32)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.world.model.nu,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.world.control.actions,), np.float32)
         self._potentials = np.zeros(len(subtask.reward))
         self._steps = 0
         self.moment: Moment | None = None

@@ -4,7 +4,7 @@ Layout 0 is as photographed. All layouts of a task have the same objects, so one
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from pipeline.learning.subtask import LearningError
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.kit import Simulation
 from pipeline.simulation.objects import Object, Scene
+from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.physics import CompiledWorld
 from pipeline.simulation.program import Program
 from pipeline.simulation.recipe import Recipe, replay
@@ -73,6 +74,10 @@ class Layouts:
         self.base = self._layout(recipe)
         """As photographed."""
         self._kept[0] = self.base
+
+    def with_robot(self, robot: Robot) -> "Layouts":
+        """Return the same layouts for another robot."""
+        return Layouts(replace(self._scene, robot=robot), self._arrange)
 
     def world(self) -> CompiledWorld:
         """Return a newly compiled world; its bodies stand as in the base layout."""

@@ -34,10 +34,9 @@ class Observer:
         state, world = moment.state, self._world
         hand = hand_of(state)
         data = world.data
-        lag = data.ctrl[:3] - data.qpos[world.control.positions]
         values = [
             (hand.tip - [*state.table.centre, 0.0]) * SCALE / 2,
-            lag * SCALE, [float(bool(hand.holding)), data.ctrl[world.control.suction]],
+            world.control.lag * SCALE, [float(bool(hand.holding)), data.ctrl[world.control.suction]],
         ]  # fmt: skip
         for name in world.names:
             one = state[name]

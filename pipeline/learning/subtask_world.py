@@ -16,7 +16,8 @@ from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.oracle.gripper import CUP_RADIUS
 from pipeline.simulation.oracle.handles import grasp_points
-from pipeline.simulation.physics import GRIPPER
+from pipeline.simulation.oracle.oracle import FloatingGripper
+from pipeline.simulation.physics import CompiledWorld
 from pipeline.simulation.state import HandState, State
 
 RATE = ControlRate(steps=50, ramp=5, slide_m=0.05, turn_rad=0.25, lead_m=0.015)
@@ -51,7 +52,7 @@ class SubtaskWorld:
         control: the running world of another subtask, to go on in; None for a new one.
         """
         self.layouts, self.subtask = layouts, subtask
-        self.control = control or ControlledWorld(layouts.world(), rate=RATE)
+        self.control = control or _control(layouts.world())
         self.physics, self.model = self.control.physics, self.control.model
         self.data = self.physics.data
         self.names = tuple(name for name in subtask.objects if name in layouts.base.objects)
@@ -122,7 +123,7 @@ class SubtaskWorld:
                 self.model.body_pos[body], self.model.body_quat[body] = pose[:3], pose[3:]
             for part in placed.parts:
                 self.data.qpos[self.physics.parts[name, part.name].address] = part.value
-        self.physics.world.robot.ready(self.model, self.data)
+        self.control.go_home()
         mujoco.mj_forward(self.model, self.data)
         self.layout = layout
 
@@ -165,12 +166,11 @@ class SubtaskWorld:
 
     def _measure(self) -> State:
         data = self.data
-        tip = data.body(GRIPPER).xpos.copy()
         points = {
             joint: data.xmat[one.body].reshape(3, 3) @ one.offset + data.xpos[one.body]
             for joint, one in self._grasp_points.items()
         }
-        return replace(self.physics.state(self.names), hand=HandState(tip, self.control.held, points))
+        return replace(self.physics.state(self.names), hand=HandState(self.control.tip, self.control.held, points))
 
     def _grasp_point(self, name: str, part: str) -> _GraspPoint:
         """Return the best place to take hold of a part from the side. Raises LearningError where there is none."""
@@ -181,3 +181,12 @@ class SubtaskWorld:
         tip = points[0].position + CUP_RADIUS * points[0].outwards - [0, 0, CUP_MIDDLE_M]
         body = self.physics.parts[name, part].body
         return _GraspPoint(body, self.data.xmat[body].reshape(3, 3).T @ (tip - self.data.xpos[body]))
+
+
+def _control(world: CompiledWorld) -> ControlledWorld:
+    """Return the control of a world's robot: the floating gripper, or the arm."""
+    if isinstance(world.robot, FloatingGripper):
+        return ControlledWorld(world, rate=RATE)
+    from pipeline.learning.arm_control import ArmControl
+
+    return ArmControl(world, RATE)

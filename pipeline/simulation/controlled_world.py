@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.stages import is_superseded
-from pipeline.simulation.physics import STEPS_PER_RECORD, CompiledWorld, Physics
+from pipeline.simulation.physics import GRIPPER, STEPS_PER_RECORD, CompiledWorld, Physics
 from pipeline.simulation.rollout import Stages, reward
 from pipeline.simulation.state import State
 
@@ -120,6 +120,25 @@ class ControlledWorld:
         with np.errstate(invalid="ignore"):
             value = 2 * (command - self._low) / (self._high - self._low) - 1
         return np.clip(np.where(self._is_absolute, value, change), -1, 1)
+
+    @property
+    def actions(self) -> int:
+        """Number of components of an action."""
+        return int(self.model.nu)
+
+    @property
+    def tip(self) -> np.ndarray:
+        """World position of the cup's tip, of shape (3,), in metres."""
+        return self.data.body(GRIPPER).xpos.copy()
+
+    @property
+    def lag(self) -> np.ndarray:
+        """Metres by which the slides' commands are ahead of their positions, of shape (3,)."""
+        return self.data.ctrl[self._slides] - self.data.qpos[self.positions]
+
+    def go_home(self) -> None:
+        """Bring the robot to its home, in a world that has not begun."""
+        self.world.robot.ready(self.model, self.data)
 
     @property
     def held(self) -> str:

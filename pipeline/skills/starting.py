@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,17 @@ def fitting_skills(learner: TaskLearner, skills: Sequence[Skill]) -> dict[str, S
     return {name: skill for name, skill in nearest.items() if skill}
 
 
+@dataclass(frozen=True)
+class FormerPolicy:
+    """A policy with which the training of a subtask begins."""
+
+    path: Path
+    title: str
+    """Its subtask and where it was learned, for the curve and the report."""
+    kind: str = "policy"
+    """What it is called: "skill" of a workspace, or "policy"."""
+
+
 def learn_from_skills(
     learner: TaskLearner, options: ChainOptions, skills: Sequence[Skill], report: Callable[[str], object]
 ) -> Generator[TrainingProgress | SubtaskLearned]:
@@ -35,23 +46,35 @@ def learn_from_skills(
 
     `report` gets a line for each. Raises LearningError, StoreError.
     """
-    begun, fitting = time.monotonic(), fitting_skills(learner, skills)
+    fitting = fitting_skills(learner, skills)
     if not fitting:
         report("no skill of this workspace fits; every policy begins at random")
+    former = {name: FormerPolicy(skill.policy, skill.title, "skill") for name, skill in fitting.items()}
+    return learn_from(learner, options, former, report)
+
+
+def learn_from(
+    learner: TaskLearner, options: ChainOptions, former: Mapping[str, FormerPolicy], report: Callable[[str], object]
+) -> Generator[TrainingProgress | SubtaskLearned]:
+    """Learn as `TaskLearner.learn` does, with each subtask that was not begun yet starting from a former policy.
+
+    `former` is by the subtask's name; `report` gets a line for each. Raises LearningError, StoreError.
+    """
+    begun = time.monotonic()
     for name in options.names or tuple(one.name for one in learner.subtasks):
         left = options.seconds - (time.monotonic() - begun)
         subtask = next((one for one in learner.subtasks if one.name == name), None)
-        if subtask is not None and name in fitting and left > 0:
-            at_first = start_from(learner, subtask, fitting[name], options.training, options.from_reset)
+        if subtask is not None and name in former and left > 0:
+            at_first = start_from(learner, subtask, former[name], options.training, options.from_reset)
             if at_first is not None:
-                report(f"{name}: starts from the skill {fitting[name].title}, success {at_first:.0%}")
+                report(f"{name}: starts from the {former[name].kind} {former[name].title}, success {at_first:.0%}")
         yield from learner.learn(replace(options, names=(name,), seconds=left))
 
 
 def start_from(
-    learner: TaskLearner, subtask: Subtask, skill: Skill, training: TrainingOptions, from_reset: bool = False
+    learner: TaskLearner, subtask: Subtask, former: FormerPolicy, training: TrainingOptions, from_reset: bool = False
 ) -> float | None:
-    """Make a skill the state with which the training of a subtask goes on; return its success on the validation starts.
+    """Make a policy the state with which a subtask's training goes on; return its success on the validation starts.
 
     None if that training was begun already. Raises LearningError, StoreError.
     """
@@ -62,17 +85,17 @@ def start_from(
         return None
     begun, processor = time.monotonic(), time.process_time()
     envs = starts.environments(subtask, learner.layouts, starts.validation, training.rules)
-    policy = Policy.read(skill.policy, next(iter(envs.values())))
+    policy = Policy.read(former.path, next(iter(envs.values())))
     episodes = list(play_across(envs, policy, starts.validation))
     success = success_rate(episodes)
     spent = Spent(0, time.monotonic() - begun, time.process_time() - processor)
     point = {
         "steps": 0, "seconds": round(spent.seconds, 2), "processor": round(spent.processor, 2), "success": success,
         "return": round(float(np.mean([one.reward for one in episodes])), 4),
-        "terms": np.mean([one.terms for one in episodes], axis=0).round(4).tolist(), "skill": skill.title,
+        "terms": np.mean([one.terms for one in episodes], axis=0).round(4).tolist(), "skill": former.title,
     }  # fmt: skip
     write_rollouts(folder.rollouts(0), some([rollout_of(subtask, one) for one in episodes]))
-    folder.save(record, record.after(spent, success, training.target), point, tensors_alone(skill.policy))
+    folder.save(record, record.after(spent, success, training.target), point, tensors_alone(former.path))
     return success
 
 

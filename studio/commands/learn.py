@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
     from pipeline.learning.seams import SeamTuned
     from pipeline.learning.training import TrainingProgress
+    from pipeline.skills.starting import FormerPolicy
 
+GRIPPER = "gripper"
+"""The robot that floats."""
 LAYOUTS = 30
 """Unseen layouts of an evaluation."""
 
@@ -60,6 +63,10 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "--skills", action="store_true",
         help="begin each subtask with the nearest policy that solved such a subtask in this workspace",
     )  # fmt: skip
+    command.add_argument(
+        "--robot", choices=(GRIPPER, "arm-suction"), default=GRIPPER,
+        help="what acts; the arm starts from the floating gripper's policies (default %(default)s)",
+    )  # fmt: skip
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
         "--ablation", action="store_true",
@@ -95,6 +102,8 @@ def learn(arguments: argparse.Namespace) -> int:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
     if arguments.variants > MOST:
         raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
+    if arguments.robot != GRIPPER and (arguments.ablation or arguments.demonstrations or arguments.variants):
+        raise LearningError("--ablation, --demonstrations and --variants are for the floating gripper, without --robot")
     project = Project.open(arguments.project)
     settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
     services = announce_sending(open_services(settings))
@@ -104,6 +113,8 @@ def learn(arguments: argparse.Namespace) -> int:
         if arguments.ablation:
             _ablate(learner, arguments)
             return DONE
+        if arguments.robot != GRIPPER:
+            return _use_arm(learner, arguments)
         skills = shared_folder(project, services, FOLDER)
         if not arguments.evaluate:
             _train(learner, arguments, skills)
@@ -122,30 +133,65 @@ def learn(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
+    """Learn with the arm from what the floating gripper has learned, and measure."""
+    from pipeline.learning.judging.measure import measure
+    from pipeline.skills.starting import labelled
+    from studio.learn.project_learner import arm_learner
+
+    learner = arm_learner(floating, arguments.robot)
+    if not arguments.evaluate:
+        _train(learner, arguments, None, floating)
+    if missing := _not_learned(learner):
+        _report(f"not evaluated: {', '.join(missing)} not learned yet with {arguments.robot}")
+        return DONE
+    _send_progress(arguments, {"doing": "measure"})
+    _print_report(labelled(learner, measure(learner, arguments.layouts, arguments.seed)), arguments)
+    return DONE
+
+
+def _former_policies(floating: "TaskLearner") -> "dict[str, FormerPolicy]":
+    """Return the floating gripper's policies by subtask."""
+    from pipeline.skills.starting import FormerPolicy
+
+    learned = [one for one in floating.subtasks if floating.folder(one).policy.is_file()]
+    return {
+        one.name: FormerPolicy(floating.folder(one).policy, f"{one.name} of the floating gripper") for one in learned
+    }
+
+
 def _report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _train(learner: "TaskLearner", arguments: argparse.Namespace, skills: Path | None) -> None:
+def _train(
+    learner: "TaskLearner", arguments: argparse.Namespace, skills: Path | None, floating: "TaskLearner | None" = None
+) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
     from pipeline.learning.chain import ChainOptions
     from pipeline.learning.parallel.choice import on_this_machine
     from pipeline.learning.seams import tune_seams
     from pipeline.learning.training import TrainingOptions
     from pipeline.skills.skill import read_skills
-    from pipeline.skills.starting import fitting_skills, learn_from_skills
+    from pipeline.skills.starting import fitting_skills, learn_from, learn_from_skills
 
     known = read_skills(skills)
-    if not arguments.skills and not arguments.demonstrations and (fitting := fitting_skills(learner, known)):
+    begins = arguments.skills or arguments.demonstrations or floating is not None
+    if not begins and (fitting := fitting_skills(learner, known)):
         _report(f"the workspace has skills for {', '.join(fitting)}: --skills starts from them")
 
     begun = time.monotonic()
     training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed))
+    if floating is not None:
+        training = replace(training, on_gpu=False)
     options = ChainOptions(
         training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,
     )  # fmt: skip
-    learning = learn_from_skills(learner, options, known, _report) if arguments.skills else learner.learn(options)
+    if floating is not None:
+        learning = learn_from(learner, options, _former_policies(floating), _report)
+    else:
+        learning = learn_from_skills(learner, options, known, _report) if arguments.skills else learner.learn(options)
     with contextlib.closing(learning) as steps:
         _report_progress(steps, arguments)
     left = options.seconds - (time.monotonic() - begun)

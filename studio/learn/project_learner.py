@@ -31,6 +31,7 @@ from pipeline.run import Services
 from pipeline.run.services import tracing_model
 from pipeline.simulation import kit
 from pipeline.simulation.program import Program
+from pipeline.simulation.robots import robot_kind
 from pipeline.store import digest, read_json, write_json, write_text
 from pipeline.tasks import Task
 
@@ -97,6 +98,17 @@ def open_learner(
     subtasks = project_subtasks(project, services, layouts, report)
     varied = variant_maker(project, services).make(layouts, subtasks, TRAINED, variants)
     return TaskLearner(project.folder, layouts, subtasks, varied)
+
+
+def arm_learner(learner: "TaskLearner", robot: str) -> "TaskLearner":
+    """Return the learner of the same subtasks with an arm; what it learns is in learning/<robot>/.
+
+    Raises RobotError. The arm stands where it does when it solves the task.
+    """
+    from pipeline.learning.chain import TaskLearner
+
+    layouts = learner.layouts.with_robot(robot_kind(robot).make(True))
+    return TaskLearner(learner.project_dir / FOLDER / robot, layouts, learner.subtasks)
 
 
 def variant_maker(project: Project, services: Services) -> VariantMaker:

@@ -117,6 +117,12 @@ def test_an_unreadable_policy_is_one_line_that_says_what_to_do(stacking, capsys)
     kept.unlink()
 
 
+@pytest.mark.parametrize("flag", [("--ablation",), ("--demonstrations", "3"), ("--variants", "2")])
+def test_what_the_arm_cannot_do_is_one_line_that_says_which_robot_can(stacking, capsys, flag):
+    line = refused(capsys, stacking, "--robot", "arm-suction", *flag)
+    assert "are for the floating gripper" in line and "without --robot" in line
+
+
 def test_too_many_variants_are_one_line(stacking, capsys):
     assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
 
@@ -144,6 +150,14 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert report == json.loads((twin / "learning" / "report.json").read_text())
     assert [row["name"] for row in report["subtasks"]] == ["reach_red_cube"]
     assert report["subtasks"][0]["steps"] == 32 and report["chain"]["layouts"] == 2
+    kept = (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes()
+    assert main(["learn", str(twin), "--robot", "arm-suction", "--steps", "32", "--layouts", "2"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("reach_red_cube: starts from the policy reach_red_cube of the floating gripper, success")
+    by_arm = json.loads((twin / "learning" / "arm-suction" / "learning" / "report.json").read_text())
+    assert by_arm["subtasks"][0]["skill"] == "reach_red_cube of the floating gripper"
+    assert (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes() == kept
+    assert report == json.loads((twin / "learning" / "report.json").read_text())
     out = twin.parent / "varied"
     arguments = ["vary", str(twin), "--robot", "policy", "--count", "2", "--out", str(out)]
     assert main(arguments) == 0

@@ -20,7 +20,7 @@ from pipeline.learning.training import TrainingOptions
 from pipeline.simulation import kit
 from pipeline.skills import starting
 from pipeline.skills.skill import nearest_skill, read_skills, skill_objects
-from pipeline.skills.starting import fitting_skills, keep_skills, labelled, learn_from_skills
+from pipeline.skills.starting import FormerPolicy, fitting_skills, keep_skills, labelled, learn_from_skills
 
 pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
 FEW = ChainOptions(TrainingOptions(steps=32, environments=2), ("reach_red_cube",))
@@ -107,7 +107,7 @@ def test_a_skill_holds_tensors_alone_and_nothing_is_unpickled(learned, bowl_task
             archive.writestr(member, pickle.dumps(Bomb()))
     learner = TaskLearner(tmp_path / "third", bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="cannot be read as a policy"):
-        starting.start_from(learner, bowl_subtasks[0], skill, FEW.training)
+        starting.start_from(learner, bowl_subtasks[0], FormerPolicy(skill.policy, skill.title), FEW.training)
 
 
 def test_damaged_skills_are_left_out_and_no_folder_has_none(learned, bowl_task, bowl_subtasks):

@@ -14,9 +14,9 @@ def measure(
     learner: TaskLearner,
     layouts: int,
     seed: int,
-    variants: Sequence[Variant],
-    program: Program,
-    sandbox: ChecksObserved,
+    variants: Sequence[Variant] = (),
+    program: Program | None = None,
+    sandbox: ChecksObserved | None = None,
 ) -> dict[str, Any]:
     """Play all policies on unseen layouts and return report.json, which is written.
 
@@ -25,7 +25,7 @@ def measure(
         layouts: on which success is measured.
         seed: of the layouts.
         variants: of the twin, that nothing was trained on; none to leave them out.
-        program: whose checks run on what the chain solved.
+        program: whose checks run on what the chain solved; None to leave them out, as for an arm.
         sandbox: in which they run.
 
     Raises LearningError for a subtask without a policy, SandboxError, StoreError.
@@ -33,5 +33,6 @@ def measure(
     whole, varied = evaluate_whole(learner, layouts, seed), evaluate_variants(learner, variants, layouts, seed)
     results = list(evaluate(learner, layouts, seed))
     objects = learner.layouts.base.objects
-    checked = run_checks(results[:layouts], list(objects), program, learner.project_dir, sandbox)
+    has_checks = program is not None and sandbox is not None
+    checked = run_checks(results[:layouts], list(objects), program, learner.project_dir, sandbox) if has_checks else ()
     return write_report(learner, results, whole, layouts, varied, find_refused(learner.subtasks[-1], checked, objects))

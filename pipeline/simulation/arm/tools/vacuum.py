@@ -111,6 +111,16 @@ class Vacuum:
         """Whether something is held."""
         return self._weld >= 0
 
+    @property
+    def weld(self) -> int:
+        """Weld that holds an object; -1 for none."""
+        return self._weld
+
+    def resume(self, weld: int) -> None:
+        """Go on in a state of the world in which this weld is closed; -1 for none."""
+        self._weld, self._exceeded, self.lost = weld, 0, ""
+        self._set_solid(weld < 0)
+
     def touched(self) -> np.ndarray:
         """Return the ids of the geoms that the cup touches now, of shape (N,), int."""
         pairs, cup = self.physics.data.contact.geom, self.physics.model.geom(CUP_GEOM).id
