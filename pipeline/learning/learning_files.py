@@ -1,6 +1,7 @@
 """Files of learning in a project: learning/subtasks.json, learning/<k>_<name>/ and learning/report.json."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pipeline.learning.subtask import Subtask
 from pipeline.store import StoreError, read_json, write_bytes, write_json, write_text
 
 FOLDER = "learning"
+BRANCHES, RECORD = "branches", "training.json"
 CONFIRMED = 2
 """Evaluations in a row that have to reach the target."""
 
@@ -96,11 +98,27 @@ class SubtaskFolder:
     def training(self, key: str = "") -> TrainingRecord:
         """Return the record of the training with that key; an empty one where another or none was trained."""
         try:
-            kept = TrainingRecord(**(read_json(self.path / "training.json") or _UNTRAINED))
+            kept = TrainingRecord(**(read_json(self.path / RECORD) or _UNTRAINED))
         except (StoreError, TypeError):
             kept = TrainingRecord("")
         is_usable = kept.key == key and self.checkpoint(kept.steps).is_file() and self.policy.is_file()
         return kept if not key or is_usable else TrainingRecord(key)
+
+    def take_up(self, key: str) -> TrainingRecord:
+        """Return the record of the training with that key, whose files the folder then holds.
+
+        Those of another training are kept aside in branches/, and come back with its key: when an edit is undone.
+        """
+        current = self.training().key
+        if current != key:
+            if current:
+                _move(self.path, self._branch(current))
+            if self._branch(key).is_dir():
+                _move(self._branch(key), self.path)
+        return self.training(key)
+
+    def _branch(self, key: str) -> Path:
+        return self.path / BRANCHES / key[:16]
 
     def rollouts(self, steps: int) -> Path:
         """Return the file with recorded episodes of the policy as it was after so many steps."""
@@ -120,10 +138,21 @@ class SubtaskFolder:
             write_bytes(self.policy, model)
         points = [one for one in read_curve(self.curve) if before.was_evaluated and one["steps"] <= before.steps]
         write_text(self.curve, "".join(f"{json.dumps(one)}\n" for one in [*points, point]))
-        write_json(self.path / "training.json", asdict(now))
+        write_json(self.path / RECORD, asdict(now))
         for old in self.path.glob("checkpoint-*.zip"):
             if old != self.checkpoint(now.steps):
                 old.unlink(missing_ok=True)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move what is in a folder, apart from its branches, into another one; the record last, so that a killed move is
+    not taken for a complete one."""
+    target.mkdir(parents=True, exist_ok=True)
+    for one in sorted(source.iterdir(), key=lambda path: path.name == RECORD):
+        if one.name != BRANCHES:
+            if (target / one.name).is_dir():
+                shutil.rmtree(target / one.name)
+            one.replace(target / one.name)
 
 
 def read_curve(path: Path) -> list[dict[str, Any]]:

@@ -136,7 +136,7 @@ def train(
     that was learned with other starts or rewards is begun again.
     """
     torch.set_num_threads(1)  # the networks are small: more threads take longer
-    record = folder.training(training_key(subtask, starts, options))
+    record = folder.take_up(training_key(subtask, starts, options))
     if record.is_finished(options.steps):
         yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, finished=True)
         return

@@ -80,7 +80,7 @@ def start_from(
     """
     starts = learner.starts(replace(subtask, start=RESET) if from_reset else subtask)
     folder = learner.folder(subtask)
-    record = folder.training(training_key(subtask, starts, training))
+    record = folder.take_up(training_key(subtask, starts, training))
     if record.was_evaluated:
         return None
     begun, processor = time.monotonic(), time.process_time()

@@ -73,6 +73,26 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
 
 
+def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when_the_edit_is_undone(
+    bowl_task, bowl_subtasks, starts, tmp_path
+):
+    reach, folder = bowl_subtasks[0], SubtaskFolder(tmp_path / "0_reach")
+    edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
+
+    def learned(subtask):
+        """Return the progress of training it, and then what its folder holds."""
+        progress = list(train(subtask, bowl_task, starts, folder, replace(FEW, steps=32)))
+        return progress, folder.policy.read_bytes(), read_curve(folder.curve)
+
+    _, policy, curve = learned(reach)
+    _, other_policy, other_curve = learned(edited)
+    assert policy != other_policy
+    again, *files = learned(reach)
+    assert len(again) == 1 and again[0].finished and files == [policy, curve]
+    again, *files = learned(edited)
+    assert len(again) == 1 and files == [other_policy, other_curve]
+
+
 def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     list(learner.learn(ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)))
