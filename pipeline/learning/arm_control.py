@@ -24,8 +24,6 @@ ACTIONS = 5
 class ArmControl(ControlledWorld):
     """One world with the arm; between two control steps the servos' commands are the posture that was asked for."""
 
-    actions = ACTIONS
-
     def __init__(self, world: CompiledWorld, rate: ControlRate):
         super().__init__(world, rate=rate)
         model, robot = world.model, cast(Arm, world.robot)
@@ -33,13 +31,17 @@ class ArmControl(ControlledWorld):
         self._servos = np.array([model.actuator(name.removesuffix("_joint")).id for name in robot_model.JOINTS])
         self._kinematics = Kinematics(robot.base, robot.yaw)
         self._home = self.data.qpos.copy(), self.data.ctrl.copy()
-        self._robot_joints = np.concatenate(
-            [np.arange(a, a + 1) for j, a in enumerate(model.jnt_qposadr) if _is_of_arm(model.joint(j).name)]
-        )
+        joints = [j for j in range(model.njnt) if model.joint(j).name.startswith(robot_model.ARM_PREFIX)]
+        self._robot_joints = model.jnt_qposadr[joints]
         bodies = {model.body(joint.body).name: f"{name} {part}" for (name, part), joint in self.physics.parts.items()}
         self._held = {weld_name(name): name for name in world.objects} | {
             weld_name(body): part for body, part in bodies.items()
         }
+
+    @property
+    def actions(self) -> int:
+        """Number of components of an action."""
+        return ACTIONS
 
     def reset(self) -> None:
         """Return to the start of the world."""
@@ -131,7 +133,3 @@ class ArmControl(ControlledWorld):
     def action(self, command: np.ndarray) -> np.ndarray:
         """Raises LearningError: demonstrations are of the floating gripper."""
         raise LearningError("demonstrations are of the floating gripper; learn with it, then with the arm")
-
-
-def _is_of_arm(name: str) -> bool:
-    return name.startswith(robot_model.ARM_PREFIX)

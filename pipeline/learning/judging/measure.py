@@ -33,6 +33,7 @@ def measure(
     whole, varied = evaluate_whole(learner, layouts, seed), evaluate_variants(learner, variants, layouts, seed)
     results = list(evaluate(learner, layouts, seed))
     objects = learner.layouts.base.objects
-    has_checks = program is not None and sandbox is not None
-    checked = run_checks(results[:layouts], list(objects), program, learner.project_dir, sandbox) if has_checks else ()
+    checked = ()
+    if program is not None and sandbox is not None:
+        checked = run_checks(results[:layouts], list(objects), program, learner.project_dir, sandbox)
     return write_report(learner, results, whole, layouts, varied, find_refused(learner.subtasks[-1], checked, objects))

@@ -62,8 +62,8 @@ class Worlds:
         self.control.holding = int(self.holding[index])
         mujoco.mj_forward(self.control.model, self.control.data)
 
-    def advance(self, actions: Sequence[np.ndarray], physics: BatchPhysics) -> None:
-        """Simulate one control step of every world under its normalised action (nu,)."""
+    def advance(self, actions: np.ndarray, physics: BatchPhysics) -> None:
+        """Simulate one control step of every world under its normalised action, of shape (N, nu)."""
         control, commands = self.control, []
         for index, action in enumerate(actions):
             for name in ("ctrl", "qpos"):
