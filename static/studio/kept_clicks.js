@@ -32,17 +32,16 @@ addEventListener(
   true,
 );
 
-const buttonIn = (event) => (event.key === " " ? event.target.closest?.("button, summary") : null);
+// Where the page does something else with the space bar, it prevents the click.
+const buttonIn = (event) =>
+  event.key === " " && !event.defaultPrevented ? event.target.closest?.("button, summary") : null;
 
-addEventListener("keydown", (event) => (typed = buttonIn(event)), true);
+addEventListener("keydown", () => (typed = null), true);
+addEventListener("keydown", (event) => (typed = buttonIn(event)));
 
-addEventListener(
-  "keyup",
-  (event) => {
-    const before = typed,
-      next = buttonIn(event);
-    typed = null;
-    if (before && next && !before.isConnected && isAlike(before, next)) next.click();
-  },
-  true,
-);
+addEventListener("keyup", (event) => {
+  const before = typed,
+    next = buttonIn(event);
+  typed = null;
+  if (before && next && !before.isConnected && isAlike(before, next)) next.click();
+});

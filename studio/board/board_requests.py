@@ -48,15 +48,17 @@ def first_page(board: Board) -> dict[str, Any]:
     Of a large workspace they are those of the last refresh, `outdated`, so that the page shows them at once.
     """
     is_large = board.index.known() > MAX_AT_ONCE
-    unread = 0 if is_large else board.index.refresh(FIRST_SECONDS)
-    return _find(board, {}) | {"outdated": is_large, "unread": unread}
+    if not is_large:
+        board.index.refresh(FIRST_SECONDS)
+    return _find(board, {}) | {"outdated": is_large}
 
 
 # ---------------------------------------------------------------------- search
 
 
 def _find(board: Board, request: dict) -> dict:
-    remaining = board.index.refresh(NEXT_SECONDS) if request.get("refresh") else 0
+    if request.get("refresh"):
+        board.index.refresh(NEXT_SECONDS)
     query = _query(request)
     found = board.index.find(query)
     return {
@@ -65,7 +67,7 @@ def _find(board: Board, request: dict) -> dict:
         "all": found.all,
         "offset": query.offset,
         "facets": found.facets,
-        "unread": remaining,
+        "unread": board.index.unread,
     }
 
 

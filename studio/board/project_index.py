@@ -93,6 +93,8 @@ class ProjectIndex:
         """Inode of the open file; None in memory."""
         self._is_new = False
         """Whether nothing has been read yet."""
+        self.unread = 0
+        """Number of projects that the last refresh left unread."""
         self._counted: tuple[object, dict[str, dict[str, int]]] = None, {}
         """The facets, and the version of the rows that they were counted from."""
 
@@ -110,7 +112,8 @@ class ProjectIndex:
                     break
                 rows.append(_row(name, found[name][0], read_facts(self.workspace / name)))
             self._run(lambda connection: self._write(connection, rows, known.keys() - found))
-            return len(changed) - len(rows)
+            self.unread = len(changed) - len(rows)
+            return self.unread
 
     def known(self) -> int:
         """Return the number of projects that were read, at any time."""

@@ -265,6 +265,13 @@ def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(
     assert HANDLERS["find"](board, {"refresh": True})["all"] == 29
 
 
+def test_a_search_while_projects_are_still_read_says_how_many_are_left(board: Board, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(board_requests, "FIRST_SECONDS", 0.0)
+    left = board_requests.first_page(board)["unread"]
+    assert left == HANDLERS["find"](board, {"sort": "title"})["unread"] == 29
+    assert HANDLERS["find"](board, {"refresh": True})["unread"] == HANDLERS["find"](board, {})["unread"] == 0
+
+
 def test_time_of_work_leaves_out_breaks():
     assert sum(working_gaps([100.0, 0.0, 30.0, 5000.0, 5010.0])) == 30 + 70 + 10
 

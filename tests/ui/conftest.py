@@ -68,7 +68,7 @@ def ready_project(
     with FileLock(f"{ready}.lock"):
         if not ready.exists():
             run_stages(studio, browser_page, scene)
-            shutil.copytree(studio.workspace / scene, ready)
+            shutil.copytree(studio.workspace / scene, ready, ignore=shutil.ignore_patterns("*.part"))  # being written
     return ready
 
 

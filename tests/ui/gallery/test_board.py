@@ -84,10 +84,13 @@ def test_several_are_selected_with_the_keyboard_and_tagged(studio: Studio, board
     board.get_by_role("button", name="Project", exact=True).click()
     expect(links.first).to_have_text("Frame 00000")
     links.first.focus()
+    page.evaluate("window.clicks = 0; addEventListener('click', () => window.clicks++, true)")
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     expect(board.locator(".board-bar")).to_contain_text("2 selected")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.clicks") == 0, "the space bar selects a project and does not open it"
     screenshot(page, "board_table")
     board.get_by_role("button", name="Tags …").click()
     board.get_by_label("Tag, or several with commas").fill("bright, two words")
