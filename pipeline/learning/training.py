@@ -132,8 +132,8 @@ def train(
 ) -> Generator[TrainingProgress]:
     """Train a policy, or go on with it, and yield after each update; the best one so far is kept in the folder.
 
-    Raises LearningError, StoreError, also where the oracle solves none of the starts that it is imitated from. A folder
-    that was learned with other starts or rewards is begun again.
+    Raises LearningError, StoreError, also where the oracle solves none of the starts that it is imitated from. What
+    the folder holds of other starts or rewards is kept in a branch.
     """
     torch.set_num_threads(1)  # the networks are small: more threads take longer
     record = folder.take_up(training_key(subtask, starts, options))
@@ -157,7 +157,6 @@ def train(
             is_cloned = bool(starts.demonstrations) and not now.steps
             if is_cloned and now.reached and learner.unshown_success() >= options.target:
                 now = replace(now, reached=CONFIRMED)
-            terms = tuple(round(one, 4) for one in terms)
             point = {
                 "steps": now.steps, "seconds": round(now.seconds, 2), "processor": round(now.processor, 2),
                 "success": success, "return": round(mean_return, 4), "terms": terms,
@@ -312,4 +311,4 @@ def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
 def _summary(episodes: Sequence[Episode]) -> tuple[float, float, tuple[float, ...]]:
     """Return success, mean return and mean final terms."""
     terms = np.mean([one.terms for one in episodes], axis=0)
-    return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(map(float, terms))
+    return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(terms.round(4).tolist())

@@ -1,5 +1,5 @@
-// The page draws its parts anew while work runs. A browser drops a click if what was pressed is replaced before it is let
-// go, and so a press of the space bar. What took its place gets it instead.
+// While work runs, parts of the page are redrawn. If that replaces a button between press and release, the browser drops
+// the click, also one by the space bar. This passes it to the button that is there then.
 import { signOf } from "./keep_focus.js";
 
 const CONTROLS = "button, a, summary, label, input, select, [role], [tabindex]";

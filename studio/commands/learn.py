@@ -102,8 +102,9 @@ def learn(arguments: argparse.Namespace) -> int:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
     if arguments.variants > MOST:
         raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
-    if arguments.robot != GRIPPER and (arguments.ablation or arguments.demonstrations or arguments.variants):
-        raise LearningError("--ablation, --demonstrations and --variants are for the floating gripper, without --robot")
+    only_floating = {"ablation", "demonstrations", "skills", "variants"}
+    if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
+        raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     project = Project.open(arguments.project)
     settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
     services = announce_sending(open_services(settings))
@@ -142,7 +143,7 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:
         _train(learner, arguments, None, floating)
-    if missing := _not_learned(learner):
+    if not arguments.evaluate and (missing := _not_learned(learner)):
         _report(f"not evaluated: {', '.join(missing)} not learned yet with {arguments.robot}")
         return DONE
     _send_progress(arguments, {"doing": "measure"})

@@ -117,10 +117,15 @@ def test_an_unreadable_policy_is_one_line_that_says_what_to_do(stacking, capsys)
     kept.unlink()
 
 
-@pytest.mark.parametrize("flag", [("--ablation",), ("--demonstrations", "3"), ("--variants", "2")])
+@pytest.mark.parametrize("flag", [("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")])
 def test_what_the_arm_cannot_do_is_one_line_that_says_which_robot_can(stacking, capsys, flag):
     line = refused(capsys, stacking, "--robot", "arm-suction", *flag)
-    assert "are for the floating gripper" in line and "without --robot" in line
+    assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
+
+
+def test_an_arm_that_has_learned_nothing_is_not_evaluated(stacking, capsys):
+    line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
+    assert "has no policy.zip yet; learn that subtask first" in line
 
 
 def test_too_many_variants_are_one_line(stacking, capsys):

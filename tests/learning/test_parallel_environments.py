@@ -72,7 +72,7 @@ def batched(bowl_task, subtask, starts, physics=None):
 
 
 def test_worlds_that_share_a_running_world_do_not_touch_one_another(bowl_task, bowl_subtasks, starts):
-    """Three of them do exactly what each does alone, also after one of them began anew."""
+    """Each of three worlds moves exactly as it does alone, also after another one was reset."""
     together = batched(bowl_task, bowl_subtasks[0], starts)
     each = [batched(bowl_task, bowl_subtasks[0], [start]) for start in starts]
     assert (together.reset() == np.concatenate([one.reset() for one in each])).all()

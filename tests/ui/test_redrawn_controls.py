@@ -1,4 +1,4 @@
-"""A part of the page is drawn anew while a person presses one of its controls.
+"""Buttons that the page replaces while they are pressed.
 
 The model's panel redraws its buttons when the estimate of the cost comes in; here it comes in when a test says so.
 """
