@@ -12,6 +12,7 @@ import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
+const CHECKS_WHILE_BUSY = 4; // that find the page behind before it asks again, while work still runs
 const PAGES = "#home, #steps > .tabitem";
 
 // Leads past the bars and the list of objects, to the page that is open.
@@ -53,15 +54,22 @@ export default function mount({ element, trigger }) {
   });
   // A page that becomes visible again refreshes. If the server is gone, a banner says so until it is back.
   document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("refresh"));
-  // What other people do to the project is shown within seconds; while work runs, the page follows it anyway.
-  const refreshIfChanged = async () => {
-    const address = current.state_address;
+  // Shows within seconds what the page does not know: what other people, or another tab, did to the project, and updates
+  // that were lost. Gradio loses what follows from an event that is sent just while the answer to the one before ends.
+  let shownBefore = null, // version that was shown at the last check
+    missed = 0; // checks in a row that found the page behind while it showed nothing new
+  const refreshIfBehind = async () => {
+    const { state_address: address, version, editor } = current;
     const state = await fetch(address, { cache: "no-store" }).then(
       (response) => (response.ok ? response.json() : null),
       () => null,
     );
-    const isNew = state && (state.version !== current.version || state.editor !== current.editor);
-    if (isNew && state.idle && address === current.state_address) trigger("refresh");
+    const isBehind = state && (state.version !== version || state.editor !== editor);
+    missed = isBehind && version === shownBefore && version === current.version ? missed + 1 : 0;
+    shownBefore = version;
+    if (missed < (state?.idle ? 1 : CHECKS_WHILE_BUSY) || address !== current.state_address) return;
+    missed = 0;
+    trigger("refresh");
   };
   let isLost = false;
   const lostBanner = h(
@@ -75,7 +83,7 @@ export default function mount({ element, trigger }) {
       () => true,
       () => false,
     );
-    if (user && isReachable && current.project && !document.hidden) await refreshIfChanged();
+    if (isReachable && current.project && !document.hidden) await refreshIfBehind();
     if (isLost && isReachable) location.reload();
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
