@@ -19,6 +19,7 @@ export default function mount({ element, trigger, server }) {
     record = null,
     chosen = "",
     checkpoint = null, // steps; null for the evaluation
+    playsFirst = false, // the first episode, as soon as it is known: the page or a subtask was opened
     episodes = [],
     timer,
     shownKey = "";
@@ -52,12 +53,15 @@ export default function mount({ element, trigger, server }) {
     if (hasEnded) loadEpisodes().then(playFirst);
   }
 
+  /** Returns whether they are still wanted. */
   async function loadEpisodes() {
     const one = subtask();
-    if (!one) return;
+    if (!one) return false;
     const answer = await ask({ kind: "episodes", subtask: one.name, steps: checkpoint });
+    if (one.name !== chosen) return false;
     episodes = answer.episodes ?? [];
     drawEpisodes();
+    return true;
   }
 
   function playFirst() {
@@ -67,6 +71,14 @@ export default function mount({ element, trigger, server }) {
   async function play(layout, time = 0, oracle = false) {
     await player.show(ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time, oracle }));
     drawEpisodes();
+  }
+
+  function openSubtask(name) {
+    chosen = name;
+    checkpoint = null;
+    shownKey = "";
+    playsFirst = true;
+    player.clear();
   }
 
   // Elements
@@ -150,7 +162,10 @@ export default function mount({ element, trigger, server }) {
     drawFailures(one);
     if (checkpoint === null ? !one.measured : !one.checkpoints.includes(checkpoint))
       checkpoint = one.checkpoints.at(-1) ?? null;
-    loadEpisodes();
+    loadEpisodes().then((isWanted) => {
+      if (isWanted && playsFirst) playFirst();
+      playsFirst &&= !isWanted;
+    });
   }
 
   function drawHead() {
@@ -194,9 +209,7 @@ export default function mount({ element, trigger, server }) {
               "data-subtask": one.name,
               title: one.instruction,
               onclick: () => {
-                chosen = one.name;
-                checkpoint = null;
-                shownKey = "";
+                openSubtask(one.name);
                 draw();
               },
             },
@@ -394,9 +407,7 @@ export default function mount({ element, trigger, server }) {
     value = next ?? {};
     if (value.project !== before.project) {
       record = null;
-      chosen = shownKey = "";
-      checkpoint = null;
-      player.clear();
+      openSubtask("");
       fill(strip);
       if (!value.project) closeLearn();
     }

@@ -1,6 +1,7 @@
 """Requests of the Learn page: its record, edits of rewards, training, and playback of policies."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -66,9 +67,11 @@ class Learning:
         else:
             self._layouts[session] = stamp, layouts, ""
 
-    def show(self, session: Session, model: mujoco.MjModel, motion: Trajectory, start: float) -> str:
-        """Open a view of a motion in place of the session's former one; return its token."""
-        token = self._views.open(model, trajectory=motion)
+    def show(
+        self, session: Session, model: mujoco.MjModel, motion: Trajectory, start: float, focus: Sequence[str]
+    ) -> str:
+        """Open a view of a motion, around these objects, in place of the session's former one; return its token."""
+        token = self._views.open(model, trajectory=motion, focus=focus)
         view = self._views.get(token)
         view.enqueue({"op": "seek", "time": start})
         view.enqueue({"op": "play"})
@@ -219,14 +222,15 @@ def _play(session: Session, learning: Learning, request: dict) -> dict:
             raise RequestError("The layouts of this task are not known yet; wait a moment, then try again.")
         found = learning.oracle.rollout(layouts, subtasks, name, found.layout)
     motion = Trajectory(*smooth(found.times, found.qpos))
+    subtask = next((one for one in subtasks if one.name == name), None)
+    objects = [name for one in ([subtask] if subtask else subtasks) for name in one.objects]
     try:
         model = playback.world_model(session.project)
         if found.qpos.shape[1] != model.nq:
             raise ViewerError("it was recorded with another task")
-        token = learning.show(session, model, motion, float(request.get("time") or 0))
+        token = learning.show(session, model, motion, float(request.get("time") or 0), objects)
     except (ValueError, ViewerError) as error:
         raise RequestError(f"This episode cannot be shown ({error}); learn the subtask again.") from None
-    subtask = next((one for one in subtasks if one.name == name), None)
     measured = playback.measured(found, subtask, object_words(session.project))
     return {"view": token, "is_oracle": bool(request.get("oracle")), **measured}
 

@@ -75,3 +75,7 @@ def test_a_training_tells_in_sentences_what_it_does_and_ends_with_its_policy_at_
     assert not any("_" in one or "success" in one for one in told), told
     expect(learn.get_by_label("Checkpoint")).to_contain_text("After imitating the oracle")
     screenshot(project.page, "learn_imitated")
+    learn.locator("[data-subtask]").nth(1).click()
+    expect(watched).to_be_hidden()
+    learn.locator("[data-subtask]").first.click()
+    expect(watched).to_be_visible()  # its first episode
