@@ -19,6 +19,15 @@ TERM_NAMES = {
     "others_still": "Other objects stay where they are",
     "energy": "Little effort",
 }
+SUBTASK_TITLES = {
+    "reach": "Reach {a}",
+    "pick": "Pick {a}",
+    "place": "Place {a}",
+    "push": "Push {a}",
+    "open": "Open {a}",
+    "shut": "Shut {a}",
+}
+"""By the verb with which the name of a subtask begins."""
 
 
 def term_words(term: RewardTerm, words: ObjectWords) -> str:
@@ -46,4 +55,8 @@ def goal_words(goal: Goal, words: ObjectWords) -> str:
 
 def subtask_title(name: str, words: ObjectWords) -> str:
     """Return the name of a subtask as a title: its verb first."""
-    return words.in_words(name.replace("_", " ", 1)).replace("_", " ").capitalize()
+    verb, _, rest = name.partition("_")
+    a = words.in_words(rest).replace("_", " ")
+    if rest and verb in SUBTASK_TITLES:
+        return t(SUBTASK_TITLES[verb], a=a)
+    return f"{verb.capitalize()} {a}".strip()

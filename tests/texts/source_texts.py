@@ -32,6 +32,7 @@ TABLES = (
     "MODES",
     "NO_SOLUTION",
     "TERM_NAMES",
+    "SUBTASK_TITLES",
 )
 """Tables of texts at the top of modules of studio/, translated where they are used."""
 JS_CALL = re.compile(r"""\b(?:t|fact|tickBox)\(\s*("(?:[^"\\]|\\.)*")""")
