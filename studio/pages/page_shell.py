@@ -20,7 +20,7 @@ from studio.accounts.links import Links
 from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role, current_role
 from studio.pages.event_order import EventOrder
-from studio.pages.page_streams import VALUE_THREADS, LatestValues, PageStreams
+from studio.pages.page_streams import VALUE_THREADS, LatestValues, OpenedSessions, PageStreams
 from studio.server.current_user import current_user
 from studio.server.gradio_internals import event_data, event_order, is_listening
 from studio.server.notices import error_message, show_notice, with_notices
@@ -75,7 +75,7 @@ class Shell:
         self._views: list[tuple[Any, View]] = []
         self._opening_views: list[tuple[Any, View]] = []
         self._connections: list[Callable[[], Any]] = []
-        self._streams, self._order = PageStreams(), EventOrder()
+        self._streams, self._order, self._opened = PageStreams(), EventOrder(), OpenedSessions()
         self._reporter: Any = None
         self._latest: WeakKeyDictionary[Session, dict[tuple[str, bool], LatestValues]] = WeakKeyDictionary()
         """By language, and by whether it is for those who came by a link."""
@@ -240,6 +240,8 @@ class Shell:
             try:
                 async with self._order.turn(page, sent.order):
                     session = await run_sync(begin, sent, limiter=self._action_threads)
+                    if opens:
+                        self._opened.note(page, session.token if session else "")
                 left = self._find(sent.token) if opens else None
                 if left is not None and left is not session:
                     left.leave()
@@ -252,6 +254,8 @@ class Shell:
                     return
                 opening = [gr.skip() for _ in (self.token, *self._opening_views)] if opens else []
             await stream.previous_ended()
+            if not opens and (opened := self._opened.token(page, sent.token)) != sent.token:
+                session = self._find(opened)  # the page sent the event before it showed what it had begun to open
             if session is None:
                 yield [*opening, *await run_sync(self._values, None)]
                 return

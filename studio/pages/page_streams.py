@@ -20,6 +20,8 @@ CHECK_SECONDS = 2.0
 UPDATES_AT_ONCE = 2
 """Followed updates that are being sent at the same time. The first update after an event does not wait for them."""
 VALUE_THREADS = 3
+MAX_PAGES = 10_000
+"""Pages of which it is remembered what they opened last."""
 DRAW_SECONDS = 3.0
 """How long a stream waits at most for a page to draw an update."""
 
@@ -122,6 +124,24 @@ class PageStreams:
 
     def __len__(self) -> int:
         return len(self._newest)
+
+
+class OpenedSessions:
+    """What each page opened last, which is ahead of what the page knows while it opens. Forgets the oldest of many."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, str] = {}
+
+    def note(self, page: str, token: str) -> None:
+        """Note that the page opened the session of that token, or the gallery for ""."""
+        self._tokens.pop(page, None)
+        self._tokens[page] = token
+        if len(self._tokens) > MAX_PAGES:
+            del self._tokens[next(iter(self._tokens))]
+
+    def token(self, page: str, known: str) -> str:
+        """Return the token of what the page opened last, `known` if it is not remembered."""
+        return self._tokens.get(page, known)
 
 
 class LatestValues:

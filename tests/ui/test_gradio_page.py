@@ -75,8 +75,16 @@ def test_a_code_editor_gives_its_view_and_indents_by_four(project: OpenProject):
         f"the editor's content leads to {parts}; static/studio/codemirror_indent.js needs its EditorView"
     )
     expect(content).to_contain_text("def build(")  # the code comes after the editor
-    content.click()
-    page.keyboard.press("Control+Home")
-    page.keyboard.type("if True:\nx")  # by keys only: Chromium may take a key before an inserted text
-    text = content.evaluate(f"content => ({VIEW})(content).state.doc.toString()")
-    assert text.startswith("if True:\n    x"), "static/studio/codemirror_indent.js no longer indents by four"
+    text = content.evaluate(
+        """(content, view) => {
+            const editor = eval(view)(content);
+            editor.focus();
+            editor.dispatch({changes: {from: 0, insert: "if True:"}, selection: {anchor: "if True:".length}});
+            for (const key of ["Enter", "Tab"])
+                content.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+            return editor.state.doc.toString();
+        }""",
+        VIEW,
+    )
+    indented = "if True:\n" + " " * 8 + "import kit"
+    assert text.startswith(indented), "static/studio/codemirror_indent.js no longer indents by four"

@@ -41,9 +41,10 @@ class SilentSegmenter:
 
 @pytest.fixture(scope="module")
 def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
-    """A studio with the project "one", on which work goes on for as long as the test runs."""
+    """A studio with projects "one" and "two", on which work goes on for as long as the test runs."""
     workspace, segmenter = tmp_path_factory.mktemp("workspace"), SilentSegmenter()
-    Project.create(workspace / "one", FRAME, "one")
+    for name in ("one", "two"):
+        Project.create(workspace / name, FRAME, name)
     services = replace(offline_services(Library(())), segmenter=segmenter)  # type: ignore[arg-type]
     with served(services, workspace) as studio:
         yield studio
@@ -76,6 +77,17 @@ def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: Simpl
             assert (await http.get("/thumbnail/project/one")).status_code == 200
             await pages[-1].send("status-bar", "stop")
             await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
+
+    asyncio.run(run())
+
+
+def test_what_a_page_sends_while_it_opens_a_project_does_not_lead_it_back(busy_studio: SimpleNamespace):
+    async def run() -> None:
+        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+            await page.send("review-queue", "open", {"kind": "project", "name": "two"})
+            refresh = await page.send("top-bar", "refresh")
+            await page.wait(lambda: page.updates.get(refresh))
+            assert page.values["top-bar"]["project"] == "two"
 
     asyncio.run(run())
 
