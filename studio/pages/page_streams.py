@@ -21,7 +21,7 @@ UPDATES_AT_ONCE = 2
 """Followed updates that are being sent at the same time. The first update after an event does not wait for them."""
 VALUE_THREADS = 3
 MAX_PAGES = 10_000
-"""Pages of which it is remembered what they opened last."""
+"""Pages that `OpenedSessions` remembers at most."""
 DRAW_SECONDS = 3.0
 """How long a stream waits at most for a page to draw an update."""
 
