@@ -12,6 +12,8 @@ from hypothesis import settings
 from reference_frames import FRAMES, MISSING
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
@@ -33,6 +35,20 @@ def sandbox() -> "Iterator[Sandbox]":
 
     with Sandbox() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """The system's Chromium, for all tests of this process."""
+    from browser.watched_page import CHROMIUM, FLAGS
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine; apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,8 +16,8 @@ from playwright.sync_api import Page, expect
 from pipeline.segmentation import read_segments
 from tests.bench.measurement import Measurement, NotMeasured, ms
 from tests.bench.speed.viewer import chromium, running
-from tests.ui.studio_process import ROOT
-from tests.ui.watched_page import FLAGS
+from tests.browser.studio_process import ROOT
+from tests.browser.watched_page import FLAGS
 
 SCENE = ROOT / "sample_scenes" / "workshop"
 """Nine objects, 1280x720."""

@@ -27,8 +27,8 @@ from studio.viewer import ViewRegistry, mount
 from tests.bench.measurement import Measurement, NotMeasured, clock, ms
 from tests.bench.speed.perception import SCENE, workshop
 from tests.bench.speed.twin import make_twin
-from tests.ui.studio_process import ROOT, Studio
-from tests.ui.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
+from tests.browser.studio_process import ROOT, Studio
+from tests.browser.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
 
 PATIENCE = 600_000
 """Milliseconds: a busy machine is slow, and that is no reason to give up."""
