@@ -16,18 +16,6 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from studio_process import Studio
 from watched_page import CHROMIUM, FLAGS, PAGE_LOGS, close_app, open_page
 
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each browser test a second try, which the summary lists as RERUN.
-
-    On a machine that does other work, a page can take longer than any test waits, or lose what Gradio sends it.
-    """
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
