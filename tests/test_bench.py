@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["tests.bench", "tests.bench.router", "tests.bench.masks", "tests.bench.twin"])
+@pytest.mark.parametrize("module", ["bench", "bench.router", "bench.masks", "bench.twin"])
 def test_each_bench_can_be_imported(module: str):
     found = subprocess.run(
         [sys.executable, "-c", f"import runpy; runpy.run_module({module!r}, run_name='imported')"],
