@@ -1,4 +1,4 @@
-"""`python -m bench.generated_tasks PROJECT ... [--planted N] [--set 1|2] [--kept N] [--aside NAME ...]`.
+"""`python -m bench.generated_tasks PROJECT ... [--planted N] [--kept N] [--aside NAME ...]`.
 
 Measures the judge of tasks: the share of planted impossible or trivial tasks that are rejected, of good ones that are,
 of kept tasks that are solved in half of 8 layouts that nothing was measured on, and of pairs of sets that are told
@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench import planted_tasks, second_planted_tasks
-from bench.planted_tasks import NAMES, Planted, set_pairs
+from bench.planted_tasks import bad_tasks, good_tasks, spread_over_kinds
+from bench.task_pairs import NAMES, set_pairs
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
@@ -37,35 +37,10 @@ FRESH = tuple(range(90_001, 90_009))
 """Layouts that no generated task was measured on."""
 
 
-def spread(cases: Sequence[Sequence[Planted]], most: int) -> list[list[Planted]]:
-    """Return at most so many cases of all projects together, in turn, each kind as often as there is room."""
-    chosen: list[list[Planted]] = [[] for _ in cases]
-    queues = [_by_kind(own) for own in cases]
-    while sum(map(len, chosen)) < most and any(queues):
-        for own, queue in zip(chosen, queues, strict=True):
-            if queue and sum(map(len, chosen)) < most:
-                own.append(queue.pop(0))
-    return chosen
-
-
-def _by_kind(cases: Sequence[Planted]) -> list[Planted]:
-    """Return the first of each kind, then the second of each."""
-    seen: dict[str, int] = {}
-    ranked = []
-    for number, case in enumerate(cases):
-        seen[case.why] = seen.get(case.why, 0) + 1
-        ranked.append((seen[case.why], number, case))
-    return [case for *_, case in sorted(ranked, key=lambda row: row[:2])]
-
-
-SETS = {1: (planted_tasks, spread), 2: (second_planted_tasks, second_planted_tasks.spread_over_kinds)}
-"""The planted sets, and how cases are chosen from each."""
-
-
-def judged(folders: Sequence[Path], sandbox: Sandbox, planted, chosen, most: int) -> Iterator[tuple[str, bool]]:
+def judged(folders: Sequence[Path], sandbox: Sandbox, planted, most: int) -> Iterator[tuple[str, bool]]:
     """Yield the project and whether each planted task was rejected."""
     scenes = [kit.Scene.load(folder) for folder in folders]
-    for folder, cases in zip(folders, chosen([list(planted(scene)) for scene in scenes], most), strict=True):
+    for folder, cases in zip(folders, spread_over_kinds([list(planted(scene)) for scene in scenes], most), strict=True):
         for case in cases:
             found = measure_validity(case.task, folder, sandbox)
             outcome = found.reason or f"valid {found.solved}/{found.layouts}"
@@ -158,7 +133,6 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="generated_tasks")
     parser.add_argument("projects", type=Path, nargs="+")
     parser.add_argument("--planted", type=int, default=60)
-    parser.add_argument("--set", type=int, choices=SETS, default=1, help="of planted tasks")
     parser.add_argument("--kept", type=int, default=5, help="tasks of each project")
     parser.add_argument("--worth", type=int, nargs="+", default=[], help="numbers of demonstrations")
     parser.add_argument("--aside", nargs="*", default=[])
@@ -166,13 +140,12 @@ def main(words: Sequence[str]) -> int:
     arguments = parser.parse_args(words)
     folders, aside = arguments.projects, arguments.aside
     count("pairs of sets told apart", list(told_apart()), ())
-    planted, chosen = SETS[arguments.set]
     with Sandbox() as sandbox, tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
         if arguments.planted:
             rejected = {
-                name: list(judged(folders, sandbox, kind, chosen, arguments.planted))
-                for name, kind in (("impossible or trivial", planted.bad_tasks), ("good", planted.good_tasks))
+                name: list(judged(folders, sandbox, kind, arguments.planted))
+                for name, kind in (("impossible or trivial", bad_tasks), ("good", good_tasks))
             }
             for name, rows in rejected.items():
                 count(f"{name} rejected", rows, aside)

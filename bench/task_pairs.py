@@ -1,4 +1,4 @@
-"""Pairs of tasks, written by hand, that a person would call the same task or two different ones.
+"""Pairs of tasks, written by hand, that a person would call the same or different, and drawn pairs of sets of tasks.
 
 `CALIBRATION` chooses the similarity from which a task repeats another one; `ASIDE` was looked at once, afterwards, and
 `LAST` once after the rule that the same goals are the same task.
@@ -6,17 +6,20 @@
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bench.planted_tasks import NAMES
 from pipeline.task_generation.generate import profile_of
 from pipeline.task_generation.similarity import REPEATED, TaskProfile, repeats, similarity
 from pipeline.tasks import Task
 from pipeline.variation import wilson
 
+NAMES = {
+    "red_cube": "cube", "blue_cube": "cube", "green_cube": "cube", "banana": "fruit", "apple": "fruit", "mug": "mug",
+    "bowl": "bowl", "plate": "plate", "drill": "tool", "hammer": "tool", "can": "can", "book": "book", "cup": "cup",
+}  # fmt: skip
 BIN = "is inside bin, set out on the table"
 LEFT, RIGHT, NEAR, FAR = (f"is in {side}_zone, marked on the table" for side in ("left", "right", "near", "far"))
 
@@ -211,6 +214,46 @@ DIFFERENT_LAST = (
 )  # fmt: skip
 LAST = (SAME_LAST, DIFFERENT_LAST)
 GROUPS = {"calibration": CALIBRATION, "aside": ASIDE, "last": LAST}
+
+
+FORMS = (
+    ("Put {a} into {b}.", "{a} is inside {b}"), ("Place {a} on {b}.", "{a} rests on {b}"),
+    ("Move {a} next to {b}.", "{a} is next to {b}"), ("Bring {a} far away from {b}.", "{a} is well away from {b}"),
+    ("Set {a} left of {b}.", "{a} is left of {b}"), ("Swap {a} for where {b} was.", "{a} stands where {b} stood"),
+    ("Move {a} into the zone at the front.", "{a} is in near_zone, marked on the table"),
+    ("Discard {a}.", "{a} is inside bin, set out on the table"),
+    ("Stack {a} and {b}.", "{a} and {b} are stacked, bottom first"),
+    ("Line {a} and {b} up.", "{a} and {b} stand in a row from left to right"),
+)  # fmt: skip
+WORDINGS = ("{}", "Please {}", "{} Be careful.", "Robot: {}", "Now {}", "{} Then stop.", "Kindly {}", "{} Thanks.")
+
+
+def set_pairs(count: int = 20) -> Iterator[tuple[list[Task], list[Task]]]:
+    """Yield a diverse and a repetitive set of as many tasks each.
+
+    A repetitive set has one or two kinds of goals on two or three objects, in many wordings. A diverse one has as many
+    kinds as there are, on all objects. Later pairs are closer to each other.
+    """
+    random = np.random.default_rng(18)
+    names = list(NAMES)
+    for number in range(count):
+        size = int(random.integers(6, 13))
+        few = random.choice(names, 2 + number % 2, replace=False)
+        kinds = random.choice(len(FORMS), 1 + number % 2, replace=False)
+        repetitive = [_drawn(random, few, kinds, WORDINGS[int(random.integers(len(WORDINGS)))]) for _ in range(size)]
+        order = random.permutation(len(FORMS))[: max(4, len(FORMS) - number // 3)]
+        diverse = [_drawn(random, names, [order[i % len(order)]], "{}") for i in range(size)]
+        yield diverse, repetitive
+
+
+def _drawn(random: np.random.Generator, names: Sequence[str], kinds: Sequence[int], wording: str) -> Task:
+    a, b = random.choice(names, 2, replace=False)
+    words, goal = FORMS[int(random.choice(kinds))]
+    instruction = wording.format(words.format(a=a, b=b))
+    objects = tuple(
+        name for name in (a, b) if name in goal.format(a=a, b=b).split() or f"{name} " in goal.format(a=a, b=b)
+    )
+    return Task("planted", instruction, objects, (goal.format(a=a, b=b),), "planted")
 
 
 def best_threshold(same: Sequence[TaskPair], different: Sequence[TaskPair]) -> float:

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from bench.planted_tasks import FORMS, NAMES, set_pairs
-from bench.task_pairs import GROUPS
+from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline.task_generation.generate import profile_of
 from pipeline.task_generation.similarity import (
     mean_distance,
