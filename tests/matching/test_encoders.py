@@ -1,6 +1,5 @@
-"""An encoder of the transformers library, loaded from a checkpoint folder with random weights."""
+"""An encoder of the transformers library, loaded from a checkpoint folder with random weights (`make soak`)."""
 
-import importlib.util
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,16 +14,12 @@ from pipeline.matching import IndexedLibrary, Query, calibration_warning, match
 from pipeline.segmentation import DepthSegmenter
 from tests.matching.test_matchers import SAMPLE
 
-INSTALLED = importlib.util.find_spec("transformers") is not None and importlib.util.find_spec("torch") is not None
-
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """A small CLIP with two layers, saved by its own library."""
-    if not INSTALLED:
-        pytest.skip("transformers is not installed: pip install transformers")
     import torch
-    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel  # type: ignore[import-not-found]
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
     thin = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = CLIPConfig(text_config=dict(thin), vision_config=thin | {"patch_size": 32}, projection_dim=24)
@@ -35,6 +30,7 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
+@pytest.mark.soak
 def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
     loaded = load_encoder(str(checkpoint))
     assert loaded is not None and loaded.name == str(checkpoint)
@@ -50,6 +46,7 @@ def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
     np.testing.assert_allclose(loaded.encode(pictures, half), loaded.encode(other, half), atol=1e-6)
 
 
+@pytest.mark.soak
 def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint):
     loaded, default = load_encoder(str(checkpoint)), Library.open()
     assert loaded is not None
