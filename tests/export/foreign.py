@@ -6,8 +6,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LEROBOT = ROOT / "build" / "soak" / "lerobot" / "bin" / "python"
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
-DOCUMENTED = {
-    name: (out, code)
-    for name, out, code in re.findall(r"^```python (\S+) (\S+)\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
-}
+EXAMPLE = re.compile(r"^```python (\S+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTED = {name: (out, code) for name, out, code in EXAMPLE.findall(DOC)}
 """The name of an export and the code that loads it, by format."""

@@ -1,4 +1,4 @@
-"""The server of LeRobot policies: what it asks of a policy, and its faults; `make soak` serves a policy of lerobot itself."""
+"""The server of LeRobot policies: what it asks of a policy, its faults, and lerobot itself (`make soak`)."""
 
 import base64
 import json
