@@ -87,6 +87,7 @@ def test_what_is_done_is_not_run_again_and_the_bytes_do_not_depend_on_the_jobs(d
         assert (out / "blocks" / name).read_bytes() == (tmp_path / "one" / "blocks" / name).read_bytes()
 
 
+@pytest.mark.soak
 def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(frames, tmp_path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "studio", "batch", str(frames / "blocks"), "--out", str(out), "--until", "matches"]

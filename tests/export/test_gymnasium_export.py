@@ -11,6 +11,7 @@ import exported_twin
 import numpy as np
 import pytest
 import solved_twin
+from foreign import DOCUMENTED
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import spatial
@@ -84,6 +85,13 @@ def test_the_environment_is_clean_and_every_demonstration_reaches_success(enviro
     assert result["same"] and result["differ"] and result["other"] == [0, 3] and not result["idle"]
     assert "cabinet" in result["names"] and result["instruction"].startswith("Put the red cube")
     assert result["refused"] == "there is no demonstration of seed 2; there are: 0, 1, 3"
+
+
+@without_gymnasium
+def test_the_documented_lines_play_a_demonstration(environment):
+    _, code = DOCUMENTED["gymnasium"]
+    done = subprocess.run([sys.executable, "-c", code], cwd=environment.parent, capture_output=True, text=True)
+    assert done.stdout.endswith("True\n"), done.stderr
 
 
 @without_gymnasium

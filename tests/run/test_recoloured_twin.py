@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from bench.twin_drawing import asset_placement, photograph_scene
 from pipeline.assets import Library
 from pipeline.assets.appearance.encoder import load_encoder
 from pipeline.assets.appearance.features import LibraryFeatures
@@ -18,7 +19,6 @@ from pipeline.scene import rendering
 from pipeline.scene.placement import Scene
 from pipeline.segmentation import DepthSegmenter
 from sample_scenes import make_scenes as studio
-from tests.bench.twin_drawing import asset_placement, photograph_scene
 
 PHOTOGRAPHED = {"teal_bowl": (0.02, 0.02), "cracker_box": (-0.22, 0.1)}
 OTHERS = ("white_bowl", "red_bowl")

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from bench import twin_drawing
 from pipeline.assets import Library
 from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.assets.importers.asset_import import import_asset
@@ -26,7 +27,6 @@ from pipeline.scene.yaw_from_appearance import appearance_correlation
 from pipeline.segmentation import Segment
 from pipeline.simulation import kit
 from sample_scenes import make_scenes as studio
-from tests.bench import twin_drawing
 
 PACK = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
 OTHER_ASSETS = ("soup_can", "red_cube", "cracker_box", "blue_block")

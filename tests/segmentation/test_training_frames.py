@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.drawn_masks import KINDS, frame_kinds, scene_conditions
 from scripts.training.depth_sensors import SENSORS, TrueSurface, measure_depth
 from scripts.training.frame_folders import FrameFolder, WeightedFrames
-from tests.bench.drawn_masks import KINDS, frame_kinds, scene_conditions
 
 
 def written(folder: Path, count: int) -> Path:
