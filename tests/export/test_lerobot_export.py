@@ -1,9 +1,7 @@
 """The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself if installed."""
 
 import json
-from pathlib import Path
 
-import exported_twin
 import imageio.v2 as imageio
 import numpy as np
 import pandas
@@ -12,26 +10,12 @@ import pytest
 import solved_twin
 
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export import ExportError, export_project
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
 from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
 TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
-
-
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory, sandbox):
-    folder = tmp_path_factory.mktemp("lerobot")
-    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
-
-
-@pytest.fixture(scope="module")
-def dataset(solved, tmp_path_factory):
-    out = tmp_path_factory.mktemp("dataset") / "twin"
-    assert len(export_project(solved, "lerobot", out)) == 1
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +98,3 @@ def test_lerobot_itself_loads_it(dataset, info, monkeypatch, tmp_path):
     item = loaded[len(loaded) - 1]
     assert item["task"].startswith("Put the red cube") and bool(item["next.success"])
     assert tuple(item[CAMERA].shape) == (3, HEIGHT_PX, WIDTH_PX)
-
-
-def test_a_project_that_is_not_solved_is_refused_in_one_line(tmp_path: Path):
-    twin = exported_twin.write(tmp_path / "twin")
-    with pytest.raises(ExportError, match="has no solution yet, which this format needs; solve the task first"):
-        export_project(twin, "lerobot", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
