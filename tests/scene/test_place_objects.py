@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.frame import Observation
 from pipeline.geometry import Pose
@@ -19,11 +18,6 @@ from pipeline.scene.pose_search import search_pose
 from pipeline.scene.settle import settle
 
 UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):

@@ -8,7 +8,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 from test_place_objects import exact_description
 
-from pipeline.assets import Library
 from pipeline.assets.appearance.ray_views import surface_colours_along_rays
 from pipeline.geometry import Pose
 from pipeline.scene import registration
@@ -17,11 +16,6 @@ from pipeline.scene.pose_search import PoseFit
 from pipeline.scene.rotation_from_print import choose_rotation, shape_symmetries
 
 SIDES = {"upright": Rotation.identity(), "lying": Rotation.from_euler("x", 90, degrees=True)}
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 def print_in_view(asset, pose, observation, mask):

@@ -6,7 +6,6 @@ import drawn_scene as make
 import numpy as np
 import pytest
 
-from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
 from pipeline.matching import Match
@@ -14,11 +13,6 @@ from pipeline.scene.overrides import Override
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.settle import settle
 from pipeline.scene.settle_retry import settle_with_retries
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 @pytest.fixture(scope="module")
