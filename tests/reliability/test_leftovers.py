@@ -1,6 +1,7 @@
 """Nothing is left behind: neither by an ended process, nor, once the next one starts, by a killed one."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,11 +105,7 @@ def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(
     folder, frame = project.folder, project.original_frame
     project.close()
     (folder / "project.json").unlink()
-    for name in ("segments/automatic/masks.png", "segments/automatic/coco.json", "segments/masks.png"):
-        (folder / name).unlink()
-    (folder / "segments/coco.json").unlink()
-    (folder / "segments/automatic").rmdir()
-    (folder / "segments").rmdir()
+    shutil.rmtree(folder / "segments")
     (folder / ".project.json.4194305-0123abcd.part").write_text("{")
     registry = SessionRegistry(folder.parent, None)  # type: ignore[arg-type]
     registry._add = lambda made: made  # type: ignore[method-assign, assignment]
