@@ -96,24 +96,12 @@ def test_a_bowl_of_the_right_size_and_colour_comes_before_one_of_a_like_relief(b
     assert (first.view, first.score, second.view) == (teal.view, 0.33, white.view)
 
 
-def test_colour_does_not_make_a_bowl_of_another_shape_the_first(bowls):
-    white = scored(bowls, "white_bowl", 0.9, scale=1.0, colour=0.1, relief=0.9)
-    teal = scored(bowls, "teal_bowl", 0.05, scale=0.6, colour=0.4, relief=0.2)
-    assert reorder_colour_variants([white, teal], bowls)[0].view == white.view
-
-
 def test_colour_does_not_make_up_for_a_size_that_the_twin_cannot_scale_to(bowls):
     white = scored(bowls, "white_bowl", 0.54, scale=1.08, colour=0.1, relief=0.8, picture=0.52)
     small = scored(bowls, "teal_bowl", 0.35, scale=1.9, colour=0.27, relief=0.8, picture=0.61)
     assert reorder_colour_variants([white, small], bowls)[0].view == white.view
     fitting = scored(bowls, "teal_bowl", 0.35, scale=1.08, colour=0.27, relief=0.8, picture=0.61)
     assert reorder_colour_variants([white, fitting], bowls)[0].view == fitting.view
-
-
-def test_only_the_category_of_the_first_is_ranked_by_colour(bowls):
-    cube = scored(bowls, "red_cube", 0.5, scale=1.0, colour=0.1, relief=0.9)
-    teal = scored(bowls, "teal_bowl", 0.4, scale=1.0, colour=0.9, relief=0.9)
-    assert reorder_colour_variants([cube, teal], bowls) == [cube, teal]
 
 
 def test_confidence_falls_with_rivals_and_rises_with_the_odds():
