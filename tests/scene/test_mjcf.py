@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import drawn_scene as make
 import mujoco
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from pipeline.geometry import Pose, planar_rotation
+from pipeline.geometry import planar_rotation
 from pipeline.scene import SceneError, fidelity, rendering
 from pipeline.scene.mjcf import builder
 
@@ -119,12 +118,3 @@ def test_the_table_reaches_under_every_object(tmp_path):
     far = make.placement(make.box(tmp_path), at=(0.9, 0.7))
     centre, half, yaw = builder.table_slab(make.scene(far))
     assert (np.abs(planar_rotation(-yaw) @ (far.world_from_object.pos[:2] - centre)) < half).all()
-
-
-def test_poses_in_the_written_model_are_those_of_the_scene(tmp_path):
-    pose = Pose(np.array([0.123456789, -0.2, 0.04]), np.array([0.8, 0.6, 0, 0]))
-    p = make.placement(make.box(tmp_path))
-    builder.write_mjcf(make.scene(replace(p, world_from_object=pose)), tmp_path / "out")
-    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
-    assert np.allclose(model.body("object").pos, pose.pos, atol=1e-5)
-    assert np.allclose(model.body("object").quat, pose.quat_wxyz, atol=1e-5)
