@@ -52,14 +52,14 @@ def start_and_end(folder: Path, temporary: Path) -> None:
     """Start another process and end it as a supervisor does."""
     process, _ = working_process(folder, temporary)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 128 + signal.SIGTERM
+    assert process.wait(120) == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_process_that_is_asked_to_end_leaves_nothing(tmp_path, temporary, number):
     process, _ = working_process(tmp_path, temporary)
     process.send_signal(number)
-    process.wait(30)
+    process.wait(120)
     assert not list(temporary.iterdir()) and list(tmp_path.iterdir()) == [temporary]
 
 
