@@ -104,6 +104,7 @@ def test_frames_run_at_the_same_time(tmp_path):
     assert [item["state"] for item in items(tmp_path).values()] == ["done", "done"]
 
 
+@pytest.mark.soak
 def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(frames, tmp_path):
     out = tmp_path / "out"
     arguments = [str(frames / "blocks"), "--out", str(out), "--until", "segments"]

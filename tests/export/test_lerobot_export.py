@@ -1,6 +1,8 @@
-"""The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself if installed."""
+"""The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself (`make soak`)."""
 
 import json
+import os
+import subprocess
 
 import imageio.v2 as imageio
 import numpy as np
@@ -8,6 +10,7 @@ import pandas
 import pyarrow.parquet as parquet
 import pytest
 import solved_twin
+from foreign import DOCUMENTED, LEROBOT
 
 from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
@@ -89,12 +92,15 @@ def test_statistics_cover_every_feature(dataset, info):
     assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
 
 
-def test_lerobot_itself_loads_it(dataset, info, monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
-    module = pytest.importorskip("lerobot.datasets.lerobot_dataset", reason="the package lerobot is not installed")
-    loaded = module.LeRobotDataset("local/twin", root=dataset, video_backend="pyav")
-    assert len(loaded) == info["total_frames"]
-    item = loaded[len(loaded) - 1]
-    assert item["task"].startswith("Put the red cube") and bool(item["next.success"])
-    assert tuple(item[CAMERA].shape) == (3, HEIGHT_PX, WIDTH_PX)
+@pytest.mark.soak
+def test_lerobot_itself_loads_it_with_the_documented_lines(dataset, info, tmp_path):
+    out, code = DOCUMENTED["lerobot"]
+    (tmp_path / out).symlink_to(dataset)
+    code += f"""
+item = dataset[len(dataset) - 1]
+assert len(dataset) == {info["total_frames"]} and item["task"].startswith("Put the red cube")
+assert bool(item["next.success"]) and tuple(item["{CAMERA}"].shape) == (3, {HEIGHT_PX}, {WIDTH_PX})
+"""
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([LEROBOT, "-c", code], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

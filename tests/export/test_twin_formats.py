@@ -84,8 +84,10 @@ def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_text
     assert robot.find("link[@name='picture']/visual/material/texture") is not None
 
 
+@pytest.mark.filterwarnings("ignore:.*Scene.dump")
 def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
-    yourdfpy = pytest.importorskip("yourdfpy", reason="the URDF reader yourdfpy is not installed")
+    import yourdfpy
+
     read = yourdfpy.URDF.load(str(urdf[0]), load_collision_meshes=True, build_collision_scene_graph=True)
     assert read.validate()
     assert np.abs(read.get_transform("picture", "world")[:3] - poses(twin)["picture"]).max() < 1e-6

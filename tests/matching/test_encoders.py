@@ -1,10 +1,7 @@
-"""An encoder of the transformers library, with a stand-in for that library."""
+"""An encoder of the transformers library, loaded from a checkpoint folder with random weights (`make soak`)."""
 
-import contextlib
-import sys
 from dataclasses import replace
-from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,36 +11,29 @@ from pipeline.assets.appearance.encoder import TRAINED_ENCODER, load_encoder
 from pipeline.matching import IndexedLibrary, calibration_warning, match
 
 
-class Clip:
-    """Answers with the mean colour of each picture."""
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A small CLIP with two layers, saved by its own library."""
+    import torch
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
-    def eval(self):
-        return self
-
-    def get_image_features(self, pixel_values):
-        return SimpleNamespace(numpy=lambda: pixel_values.mean(axis=(1, 2)))
-
-
-@pytest.fixture
-def loaded(tmp_path, monkeypatch):
-    """An encoder whose weights lie in a folder."""
-    processor = SimpleNamespace(from_pretrained=lambda _: lambda images, **_: {"pixel_values": np.stack(images)})
-    parts = {"AutoImageProcessor": processor, "AutoModel": SimpleNamespace(from_pretrained=lambda _: Clip())}
-    for name, content in (("transformers", parts), ("torch", {"inference_mode": contextlib.nullcontext})):
-        module = ModuleType(name)
-        module.__spec__ = ModuleSpec(name, None)
-        vars(module).update(content)
-        monkeypatch.setitem(sys.modules, name, module)
-    (tmp_path / "hub" / "clip").mkdir(parents=True)
-    return load_encoder(str(tmp_path / "hub" / "clip"))
+    thin = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = CLIPConfig(text_config=dict(thin), vision_config=thin | {"patch_size": 32}, projection_dim=24)
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("hub") / "clip"
+    CLIPModel(config).save_pretrained(folder)
+    CLIPImageProcessor().save_pretrained(folder)
+    return folder
 
 
-def test_a_model_from_a_folder_encodes_pictures_under_their_masks(loaded):
-    assert loaded.name.startswith("clip ") and "/" not in loaded.name, "a project does not keep its place"
+@pytest.mark.soak
+def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
+    loaded = load_encoder(str(checkpoint))
+    assert loaded is not None and loaded.name.startswith("clip ") and str(checkpoint) not in loaded.name
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 255, (13, loaded.pixels, loaded.pixels, 3)).astype(np.uint8)
     vectors = loaded.encode(pictures, np.ones(pictures.shape[:3], bool))
-    assert vectors.shape == (13, 3) and vectors.dtype == np.float32
+    assert vectors.shape == (13, 24) and vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     half = np.zeros(pictures.shape[:3], bool)
     half[:, :100] = True
@@ -52,13 +42,17 @@ def test_a_model_from_a_folder_encodes_pictures_under_their_masks(loaded):
     np.testing.assert_allclose(loaded.encode(pictures, half), loaded.encode(other, half), atol=1e-6)
 
 
-def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(loaded, query):
-    default = Library.open()
+@pytest.mark.soak
+def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint, query):
+    loaded, default = load_encoder(str(checkpoint)), Library.open()
+    assert loaded is not None
     indexed = IndexedLibrary.build(replace(default, assets=default.assets[:2]), loaded)
     for matcher in ("all", "embedding"):
         found = match(query, indexed, matcher)
         assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates
-    assert loaded.name in calibration_warning(loaded) and "uncalibrated" in calibration_warning(loaded)
+    assert f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}." in (
+        calibration_warning(loaded)
+    )
 
 
 def test_the_embedded_encoder_and_none_give_no_warning():
@@ -66,7 +60,7 @@ def test_the_embedded_encoder_and_none_give_no_warning():
 
 
 def test_missing_weights_give_one_clear_line(tmp_path):
-    with pytest.raises(AssetError, match=r"cannot be loaded|needs"):
+    with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
         load_encoder(str(tmp_path / "nowhere"))
     with pytest.raises(AssetError, match="there is no encoder odd; available: embedded, none"):
         load_encoder("odd")

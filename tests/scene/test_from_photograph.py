@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from bench.twin_drawing import asset_placement, photograph_scene
 from pipeline.assets import Library
 from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.assets.importers.asset_import import import_asset
@@ -19,7 +20,6 @@ from pipeline.scene.placement import Scene
 from pipeline.scene.yaw_from_appearance import appearance_correlation
 from pipeline.segmentation import DepthSegmenter
 from sample_scenes import make_scenes as studio
-from tests.bench.twin_drawing import asset_placement, photograph_scene
 
 OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
 """Assets of the library besides the furniture; none is the bowl on the table."""
