@@ -4,7 +4,6 @@ import json
 import zipfile
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 import trimesh
@@ -137,19 +136,6 @@ def test_a_faulty_model_is_repaired_and_keeps_its_joints(cabinet, tmp_path):
     assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
     assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4
     np.testing.assert_allclose(asset.size[2], 0.2, atol=1e-3)
-
-
-def test_the_model_of_an_articulated_asset_loads_alone_where_its_mesh_is(cabinet, tmp_path):
-    asset = import_asset(cabinet, tmp_path / "library").asset
-    moved = tmp_path / "elsewhere"
-    asset.mesh.parent.rename(moved)
-    (tmp_path / "files" / "meshes" / "knob.stl").unlink()
-    model = mujoco.MjModel.from_xml_path(str(moved / "model" / "model.xml"))
-    assert model.njnt == 1
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    case = [data.geom_xpos[g][2] for g in range(model.ngeom) if model.geom_bodyid[g] == model.body("case").id]
-    np.testing.assert_allclose(np.mean(case), 0, atol=1e-3)  # the origin is the middle of its box
 
 
 def test_a_zip_a_folder_and_a_file_import_the_same_objects(cabinet, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import trimesh
 
 from pipeline.geometry import planar_rotation
-from pipeline.scene import SceneError, fidelity, rendering
+from pipeline.scene import SceneError
 from pipeline.scene.mjcf import builder
 
 
@@ -74,19 +74,6 @@ def test_the_written_model_loads_alone_in_a_bare_process(tmp_path):
 def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path, mesh, kind):
     model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.shape(tmp_path, "mesh", mesh)))))
     assert mujoco.mjtGeom(model.geom("object:0").type[0]).name == f"mjGEOM_{kind}"
-
-
-def test_the_photo_camera_renders_each_object_where_it_was_photographed(tmp_path):
-    scene = make.scene(
-        make.placement(make.box(tmp_path)), make.placement(make.ball(tmp_path), "ball", (-0.12, 0.1), number=2)
-    )
-    model = builder.compile_spec(builder.build_spec(scene))
-    labels, depth = fidelity.raycast_image(model, make.CAMERA, scene.world_from_camera)
-    image = rendering.render_model(model, (make.CAMERA.width, make.CAMERA.height))
-    for name in ("object", "ball"):
-        cast, rendered = labels == model.body(name).id, image.labels == model.body(name).id
-        assert (cast & rendered).sum() / (cast | rendered).sum() > 0.97
-        assert np.abs(image.depth - depth)[cast & rendered].max() < 0.01
 
 
 def test_an_invalid_scene_is_one_line(tmp_path):
