@@ -24,14 +24,6 @@ def box(size=(0.1, 0.06, 0.2), at=(0, 0, 0)):
     return trimesh.creation.box(size).apply_translation(at)
 
 
-@pytest.mark.parametrize("suffix", ["obj", "glb", "stl"])
-def test_a_mesh_of_any_format_reads_at_its_size(tmp_path, suffix):
-    make(tmp_path / "lib/tea_box", {"id": "tea", "name": "tea box"}, box(), f"mesh.{suffix}")
-    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["tea"]
-    np.testing.assert_allclose(asset.size, [0.1, 0.06, 0.2], atol=1e-6)
-    assert asset.category == "box" and asset.mass > 0 and asset.friction > 0 and not asset.container
-
-
 @pytest.mark.parametrize("at", [(0.3, 0, 0), (0, 0, 0.1)])
 @pytest.mark.parametrize("factor", [1, 1000])
 def test_meshes_are_scaled_to_their_true_size_and_centred(tmp_path, at, factor):

@@ -61,13 +61,6 @@ def test_a_reconstruction_is_closed_rests_on_the_table_and_has_the_observed_size
             assert part.volume > 0.98 * part.convex_hull.volume
 
 
-def test_observed_surface_differs_from_guessed_surface(observed, tmp_path):
-    frame, support, objects = observed
-    made = reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path)
-    assert 0.1 < made.visible_fraction < 0.7
-    assert f"{made.visible_fraction:.0%} of its surface was seen, the rest is guessed" in made.asset.provenance
-
-
 def test_observed_surface_is_textured_by_the_photograph(observed, tmp_path):
     frame, support, objects = observed
     for segment, truth in objects[:3]:

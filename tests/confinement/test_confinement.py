@@ -112,7 +112,7 @@ thread.join()
 def run_confined(code: str, *arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", code, str(ROOT), *map(str, arguments)],
-        capture_output=True, text=True, env={"OPENBLAS_NUM_THREADS": "1"}, timeout=20,
+        capture_output=True, text=True, env={"OPENBLAS_NUM_THREADS": "1"}, timeout=120,
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_landlock_alone_keeps_a_pipe_from_killing_the_parent():
         pytest.skip("this kernel's Landlock has no scope for signals")
     parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]], check=True); print('alive')"
     done = subprocess.run(
-        [sys.executable, "-c", parent, SIGNALLING, str(ROOT)], capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", parent, SIGNALLING, str(ROOT)], capture_output=True, text=True, timeout=120
     )
     assert done.stdout == "alive\n", done.stderr
 

@@ -135,13 +135,15 @@ def test_the_ply_holds_the_measured_points_with_their_segments(twin_folder, tmp_
     assert len(open3d.io.read_point_cloud(tmp_path / "points.ply").points) == len(cloud.vertices)
 
 
-@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "ply"])
+@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "ply", "usd", "zip"])
 def test_equal_projects_give_equal_bytes(twin_folder, tmp_path, name):
-    extension = export_formats()[name].extension
-    files = [tmp_path / folder / f"twin{extension}" for folder in ("a", "b")]
-    for file in files:
-        export_project(twin_folder, name, file)
-    assert files[0].read_bytes() == files[1].read_bytes()
+    for folder in ("a", "b"):
+        export_project(twin_folder, name, tmp_path / folder / f"twin{export_formats()[name].extension}")
+    first, second = (
+        {path.relative_to(tmp_path / folder): path.read_bytes() for path in (tmp_path / folder).rglob("*.*")}
+        for folder in ("a", "b")
+    )
+    assert first and first == second
 
 
 def test_an_export_replaces_an_earlier_one_and_nothing_else(twin_folder, tmp_path):
@@ -163,7 +165,7 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(twin_folder, tmp_pat
         assert "t/scene.xml" in archive.namelist()
 
 
-@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb"])
+@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "zip"])
 def test_a_project_without_a_twin_is_refused_in_one_line(tmp_path, name):
     (tmp_path / "project.json").write_text("{}")
     with pytest.raises(ExportError, match="has no scene yet, so there is nothing to export; build the scene first"):

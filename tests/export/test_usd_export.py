@@ -143,8 +143,3 @@ def test_usd_validation_finds_nothing(stage):
     context = UsdValidation.ValidationContext(registry.GetOrLoadAllValidators())
     found = [f"{e.GetName()}: {e.GetMessage()}" for e in context.Validate(stage) if not e.HasNoError()]
     assert found == []
-
-
-def test_equal_projects_give_equal_bytes(twin_folder, folder, tmp_path):
-    export_project(twin_folder, "usd", tmp_path / "again")
-    assert (tmp_path / "again" / "twin.usdc").read_bytes() == (folder / "twin.usdc").read_bytes()

@@ -84,13 +84,6 @@ def test_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_errors_of_a_confined_reader_are_one_line(tmp_path):
-    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(FrameError, match="zip it again") as caught:
-        load(tmp_path / "f.npz")
-    assert "\n" not in str(caught.value)
-
-
 def test_a_reader_that_takes_too_long_is_ended_with_one_line(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(confined_reader, "LIMITS", Limits(seconds=0.0))
     with pytest.raises(FrameError, match="takes longer than 0 s"):

@@ -54,7 +54,7 @@ def test_frames_are_sorted_by_their_numbers(frame, tmp_path):
 
 
 def test_a_synthetic_realsense_recording_loads():
-    """Recorded by make_bag.py from a made-up device: a slope whose distance grows to the right, 1 mm a frame.
+    """Recorded by scripts/make_realsense_bag.py: a slope whose distance grows to the right, 1 mm a frame.
 
     On a busy machine librealsense drops frames at the start, so the second reading may give an earlier one.
     """

@@ -108,8 +108,9 @@ def test_candidates_that_the_model_scored_come_first_and_name_their_source(measu
     assert ask(measured, matcher, ScriptedModel(choice=0)).asset_id is None
 
 
-def test_if_the_model_fails_the_measured_match_is_returned(measured):
-    found = ask(measured, "text", ScriptedModel(silent=True))
+@pytest.mark.parametrize("matcher", ["text", "paper"])
+def test_if_the_model_fails_the_measured_match_is_returned(measured, matcher):
+    found = ask(measured, matcher, ScriptedModel(silent=True))
     assert (found.asset_id, found.source) == (measured.match.asset_id, "measured")
     assert found.failure == "It said nothing of use."
 
@@ -191,8 +192,3 @@ def test_the_papers_matcher_shows_every_asset_once_and_ends_with_one_final_quest
     assert (
         correspond("paper", WordsModel(["none"]), measured.query, measured.match, measured.library, {}).asset_id is None
     )
-
-
-def test_a_failure_of_the_papers_matcher_returns_the_measured_match(measured):
-    found = correspond("paper", ScriptedModel(silent=True), measured.query, measured.match, measured.library, {})
-    assert found.asset_id == measured.match.asset_id and found.failure == "It said nothing of use."

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from reference_frames import reference_frame, shared_path
 
 from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.encoder import load_encoder
@@ -184,21 +183,3 @@ def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
     np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
     file.write_bytes(b"half")
     np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
-
-
-@pytest.mark.frames
-def test_real_printed_products_are_recognised():
-    from PIL import Image
-
-    assets = Library.open([shared_path("library")])
-    products = Library(tuple(asset for asset in assets if asset.id.startswith("ycb_")))
-    folder = reference_frame("posecnn_0")
-    frame = load(folder)
-    names = {o["id"]: o for o in json.loads(shared_path("frames/assets.json").read_text())["frames"]["posecnn_0"]}
-    masks = np.array(Image.open(folder / "truth/masks.png"))
-    segments = [Segment(int(k), masks == k) for k in np.unique(masks[masks > 0])]
-    observation = Observation(frame, find_support(frame))
-    descriptions = describe_all(frame, observation.support, segments)
-    for one in match_all(observation, segments, descriptions, IndexedLibrary.build(products)):
-        right = [id for id in names[one.segment_id]["exact"] if id in products]
-        assert one.asset_id in (right or [None]), names[one.segment_id]["name"]

@@ -59,27 +59,3 @@ def test_what_a_model_takes_for_no_object_stays_one_only_if_it_clearly_matches()
     assert kept.is_object and "eyes-1 says that this is not an object" in kept.warnings[-1]
     assert keep_if_matched(denied, measured(0.8, 0.95)) is denied
     assert keep_if_matched(denied, replace(measured(0.98, 0.99), asset_id=None)) is denied
-
-
-def drawn_objects(count: int, rng: np.random.Generator):
-    """Yield measured matches whose confidence is right on average, each with the number that is true, 0 for none."""
-    for _ in range(count):
-        confidence, scores = rng.beta(3, 1), np.sort(rng.uniform(0.02, 0.6, 4))[::-1]
-        odds = np.r_[1.0, 0.0, scores[1:] / (1 - scores[1:])]
-        chances = (1 - confidence) * odds / odds.sum()
-        chances[1] = confidence
-        yield measured(float(confidence), 0.95, *scores[1:]), int(rng.choice(len(chances), p=chances))
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
-def test_combined_with_a_model_that_errs_matching_is_never_worse_than_measured(share):
-    rng = np.random.default_rng(5)
-    right = {"measured": 0, "model": 0, "combined": 0}
-    for match, true in drawn_objects(2000, rng):
-        wrong = [n for n in range(len(match.candidates) + 1) if n != true]
-        choice = int(rng.choice(wrong)) if rng.uniform() < share else true
-        right["measured"] += true == 1
-        right["model"] += true == choice
-        right["combined"] += true == decided(match, choice)
-    assert right["combined"] > right["measured"]
-    assert share < 0.3 or right["combined"] > right["model"]

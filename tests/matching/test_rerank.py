@@ -9,7 +9,7 @@ from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.features import ViewDescriptors
 from pipeline.matching import IndexedLibrary, Query, QueryView, match, query_view, rerank
 from pipeline.matching.calibration import match_confidence
-from pipeline.matching.retrieval import ScoredView, best_views, reorder_colour_variants
+from pipeline.matching.retrieval import ScoredView, best_views
 from pipeline.matching.similarity import embed_query, spatial_colour_similarity
 
 
@@ -76,44 +76,6 @@ def test_features_of_another_encoder_are_refused_in_one_line(retrieved):
     other = replace(indexed, features=replace(indexed.features, encoder="another"))
     with pytest.raises(AssetError, match="made by another; compute them again"):
         match(retrieved.query, other)
-
-
-@pytest.fixture(scope="module")
-def bowls():
-    library = Library(tuple(a for a in Library.open() if a.id in {"teal_bowl", "white_bowl", "red_bowl", "red_cube"}))
-    return IndexedLibrary.build(library)
-
-
-def scored(indexed, asset_id, score, **terms):
-    view = int(np.flatnonzero(indexed.features.owner == indexed.features.ids.index(asset_id))[0])
-    return ScoredView(view, score, {"size": 1.0, "outline": 0.9, "appearance": 0.7, "picture": 0.9} | terms)
-
-
-def test_a_bowl_of_the_right_size_and_colour_comes_before_one_of_a_like_relief(bowls):
-    white = scored(bowls, "white_bowl", 0.33, scale=0.9, colour=0.07, relief=0.8)
-    teal = scored(bowls, "teal_bowl", 0.13, scale=1.0, colour=0.36, relief=0.6)
-    first, second = reorder_colour_variants([white, teal], bowls)
-    assert (first.view, first.score, second.view) == (teal.view, 0.33, white.view)
-
-
-def test_colour_does_not_make_a_bowl_of_another_shape_the_first(bowls):
-    white = scored(bowls, "white_bowl", 0.9, scale=1.0, colour=0.1, relief=0.9)
-    teal = scored(bowls, "teal_bowl", 0.05, scale=0.6, colour=0.4, relief=0.2)
-    assert reorder_colour_variants([white, teal], bowls)[0].view == white.view
-
-
-def test_colour_does_not_make_up_for_a_size_that_the_twin_cannot_scale_to(bowls):
-    white = scored(bowls, "white_bowl", 0.54, scale=1.08, colour=0.1, relief=0.8, picture=0.52)
-    small = scored(bowls, "teal_bowl", 0.35, scale=1.9, colour=0.27, relief=0.8, picture=0.61)
-    assert reorder_colour_variants([white, small], bowls)[0].view == white.view
-    fitting = scored(bowls, "teal_bowl", 0.35, scale=1.08, colour=0.27, relief=0.8, picture=0.61)
-    assert reorder_colour_variants([white, fitting], bowls)[0].view == fitting.view
-
-
-def test_only_the_category_of_the_first_is_ranked_by_colour(bowls):
-    cube = scored(bowls, "red_cube", 0.5, scale=1.0, colour=0.1, relief=0.9)
-    teal = scored(bowls, "teal_bowl", 0.4, scale=1.0, colour=0.9, relief=0.9)
-    assert reorder_colour_variants([cube, teal], bowls) == [cube, teal]
 
 
 def test_confidence_falls_with_rivals_and_rises_with_the_odds():

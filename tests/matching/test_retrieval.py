@@ -39,6 +39,20 @@ def test_the_right_colour_comes_first_with_the_score_of_the_shape(mug):
     assert ids == ["red", "pale"] and scores == [0.97, 0.95]
 
 
+@pytest.mark.parametrize(
+    ("pale", "red", "first"),
+    [
+        ({"scale": 0.9, "colour": 0.07}, {"scale": 1.0, "colour": 0.36, "relief": 0.6}, "red"),
+        ({"scale": 1.08, "colour": 0.1, "picture": 0.52}, {"scale": 1.9, "colour": 0.27, "picture": 0.61}, "pale"),
+        ({"scale": 1.08, "colour": 0.1, "picture": 0.52}, {"scale": 1.08, "colour": 0.27, "picture": 0.61}, "red"),
+    ],
+    ids=["a like relief", "a size that the twin cannot scale to", "a fitting size"],
+)
+def test_colour_counts_beside_relief_and_size(mug, pale, red, first):
+    like = FIT | {"appearance": 0.7, "picture": 0.9}
+    assert ranked(replace(mug, id="pale"), replace(mug, id="red"), terms=(like | pale, like | red))[0][0] == first
+
+
 @pytest.mark.parametrize("other", ["another shape", "another category", "not hollow", "best colours first"])
 def test_other_candidates_keep_their_order(mug, other):
     first, second = replace(mug, id="pale"), replace(mug, id="red")

@@ -4,10 +4,6 @@ import errno
 import json
 import os
 import resource
-import shutil
-import subprocess
-import sys
-import textwrap
 
 import pytest
 from offline_studio import offline_services
@@ -90,10 +86,9 @@ def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(
     assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 1
 
 
-@pytest.mark.parametrize(("number", "words"), DISK_ERRORS)
-def test_a_stage_that_cannot_be_recorded_stays_as_it_was(project, fail, number, words):
+def test_a_stage_that_cannot_be_recorded_stays_as_it_was(project, fail):
     before = project.stages()
-    fail(number)
+    fail(errno.ENOSPC)
     with pytest.raises(StoreError, match=r"project\.json was not saved"):
         project.finish("scene", "key", "measured", 1.0)
     fail(0)
@@ -145,37 +140,6 @@ def test_a_writable_folder_is_said_to_be_one(tmp_path):
     assert check_writable(tmp_path) == "" or "MB are free" in check_writable(tmp_path)
     assert not list(tmp_path.iterdir())
     assert "Nothing can be saved" in check_writable(tmp_path / "missing")
-
-
-FILL = """
-import json, os, sys
-from pathlib import Path
-from pipeline.store import StoreError, append_lines, read_json, write_json
-folder = Path(sys.argv[1])
-kept = []
-try:
-    while True:
-        write_json(folder / "task.json", {"n": len(kept)})
-        append_lines(folder / "decisions.jsonl", [{"n": len(kept), "text": "x" * 300}], "The decision")
-        kept.append(len(kept))
-except StoreError as error:
-    print(error)
-lines = [json.loads(line)["n"] for line in (folder / "decisions.jsonl").read_text().splitlines()]
-assert lines == kept, (lines, kept)
-assert read_json(folder / "task.json")["n"] in (len(kept), len(kept) - 1)
-assert not list(folder.glob(".*.part")), list(folder.iterdir())
-"""
-
-
-@pytest.mark.skipif(not shutil.which("unshare") or not shutil.which("mount"), reason="needs unshare and mount")
-def test_on_a_disk_that_is_really_full_all_that_was_confirmed_is_there(tmp_path):
-    script = textwrap.dedent(FILL)
-    mount = f'mount -t tmpfs -o size=64k none {tmp_path} && exec {sys.executable} -c "$0" {tmp_path}'
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", mount, script], capture_output=True, text=True, timeout=60)
-    if "unshare" in done.stderr or "mount" in done.stderr:
-        pytest.skip(f"no small disk can be made here: {done.stderr.strip()[:80]}")
-    assert done.returncode == 0, done.stderr
-    assert "was not saved: the disk is full. Free some space" in done.stdout
 
 
 def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp_path, fail):

@@ -97,13 +97,6 @@ def test_a_command_on_a_project_open_elsewhere_ends_with_code_two(project, capsy
     assert re.search(OPEN_IN, line)
 
 
-def test_two_tabs_of_one_studio_share_a_session_and_both_decide(project):
-    first, second = project, Project.open(project.folder)
-    first.decide("not_object", id=1, value=True)
-    second.begin_writing()
-    assert second.is_writer and first.is_writer, "one process is one writer"
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_does_not_keep_a_project_locked(project):
     ready, told = os.pipe()

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from pipeline.assets.importers.asset_import import import_asset
-from pipeline.export import export_zip
 from pipeline.export.object_zip import object_zip
 from pipeline.scene import fidelity
 from pipeline.scene.mjcf import builder
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.scene.settle import settle
-from pipeline.simulation import kit
 
 DRAWERS = """<mujoco><compiler angle="radian"/><worldbody><body name="case">
   <geom type="box" size="0.1 0.1 0.01" pos="0 0 0.01"/><geom type="box" size="0.1 0.1 0.01" pos="0 0 0.19"/>
@@ -142,31 +140,6 @@ def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
     check_simulation(load_model(own), 1.5)
 
 
-def test_the_kit_simulates_it_and_its_neighbours(twin):
-    sim = kit.Simulation(kit.Scene.load(twin), 0)
-    cupboard = sim["cupboard"]
-    assert cupboard.height == pytest.approx(cupboard.size[2], abs=0.01)
-    sim.add_zone("spot", (0.3, -0.2), (0.16, 0.16))
-    sim.goal(kit.in_zone("can", "spot"))
-    run = sim.rollout()
-    assert run.solved, run.why
-    np.testing.assert_allclose(run.end("cupboard").position, cupboard.position, atol=0.005)
-
-
-def test_the_kit_copies_resizes_and_leaves_it_out(twin):
-    scene = kit.Scene.load(twin)
-    sim = kit.Simulation(scene, 0)
-    sim.copy("cupboard", "second", (-0.3, -0.2))
-    sim.resize("second", 0.5)
-    sim.goal(kit.on_table("can"))
-    run = sim.rollout()
-    assert run.end("second").height == pytest.approx(0.5 * run.end("cupboard").height, abs=0.005)
-    without = kit.Simulation(scene, 0)
-    without.remove("cupboard")
-    without.goal(kit.on_table("can"))
-    assert "cupboard" not in without.rollout().state_at_end.objects
-
-
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
 def test_a_rendering_labels_all_its_parts_as_one_object(asset):
     frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
@@ -174,10 +147,7 @@ def test_a_rendering_labels_all_its_parts_as_one_object(asset):
     assert agreement.mask_iou > 0.97
 
 
-def test_it_is_exported_with_the_project_and_alone(twin, tmp_path):
-    with zipfile.ZipFile(export_zip(twin, tmp_path / "exported.zip")) as archive:
-        archive.extractall(tmp_path)
-    check_simulation(load_model(tmp_path / "exported"), 1.5)
+def test_it_is_exported_alone(twin, tmp_path):
     (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
     with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
         archive.extractall(tmp_path / "alone")

@@ -61,15 +61,6 @@ def test_the_twin_through_the_photographs_camera_shows_the_photographs_table(pai
     assert np.mean(likeness[table] > 0.99) > 0.97
 
 
-def test_without_its_picture_the_table_has_one_colour(painted, tmp_path):
-    scene, observation, _ = painted
-    builder.write_mjcf(scene, tmp_path / "twin")
-    rendered = render_twin(tmp_path / "twin", (make.CAMERA.width, make.CAMERA.height))
-    table = (rendered.labels == 0) & observation.support.inliers
-    likeness = (hue(observation.frame.rgb.astype(float)) * hue(rendered.rgb.astype(float))).sum(-1)
-    assert np.mean(likeness[table] > 0.99) < 0.6
-
-
 def test_no_object_is_left_in_the_picture(painted):
     scene, observation, segments = painted
     picture = pixels_of(with_picture(scene, observation, segments).table_png).astype(float)

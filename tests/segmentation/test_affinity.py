@@ -31,18 +31,6 @@ def test_objects_have_a_higher_objectness_than_the_bare_table(scene, affinities)
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
 
 
-def test_two_regions_of_one_object_have_a_higher_affinity_than_two_objects(scene, affinities):
-    labels = np.zeros(scene.frame.depth.shape, int)
-    for number, mask in enumerate(scene.labels.values()):
-        _, cols = np.nonzero(mask)
-        left = np.indices(mask.shape)[1] < np.median(cols)
-        labels[mask & left], labels[mask & ~left] = 2 * number + 1, 2 * number + 2
-    pairs = label_affinities(labels, affinities)
-    same = (pairs.pairs[:, 0] - 1) // 2 == (pairs.pairs[:, 1] - 1) // 2
-    mean = pairs.total / pairs.weight
-    assert mean[same].min() > 0 and (not (~same).any() or mean[~same].max() < mean[same].min())
-
-
 def test_the_log_odds_of_a_pair_of_cells_are_bounded():
     labels = np.ones((64, 64), int)
     labels[:, 32:] = 2

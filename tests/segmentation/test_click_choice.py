@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.segmentation.depth.click_choice import SOURCES, TERMS, choose, predicted_gains
+from pipeline.segmentation.depth.click_choice import SOURCES, choose, predicted_gains
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +32,6 @@ def test_every_proposal_obeys_all_clicks_and_changes_only_what_the_newest_click_
         for source, one in proposals.items():
             assert all(one[y, x] == bool(label) for x, y, label in clicks), source
             assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
-
-
-def test_terms_are_finite_numbers_of_a_fixed_count(scene, correction):
-    for mask, clicks in corrections(scene):
-        for terms in correction.propose(mask, clicks)[1].values():
-            assert terms.shape == (len(TERMS) + len(SOURCES),) and np.isfinite(terms).all()
 
 
 def test_the_correction_is_the_proposal_with_the_highest_predicted_gain(scene, correction):

@@ -5,44 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, split
 from pipeline.segmentation.depth.instance_split import classify_boundaries
 from pipeline.segmentation.depth.object_proposals import join_fragments, uncertain_pixels
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.mask_review import review_reasons
+from tests.frame.rendered import render
 
-CAMERA = Intrinsics(640, 480, 600.0, 600.0, 319.5, 239.5)
-LEAN = np.radians(45)
-BOXES = {
-    "red": ((-0.05, -0.02, 0.03), (0.04, 0.04, 0.03), (190, 40, 40)),
-    "blue": ((-0.05, -0.02, 0.08), (0.022, 0.022, 0.02), (40, 60, 190)),
-    "green": ((0.16, 0.06, 0.04), (0.03, 0.03, 0.04), (50, 160, 60)),
-}
-"""Centre, half size and colour of boxes along the world's axes: blue stands on red, green by itself."""
-
-
-def render_boxes(boxes, rng):
-    """Render boxes on a table at z = 0 from 0.8 m at 45 degrees; return the frame and the boxes' visible pixels."""
-    eye = np.array([0, -0.8 * np.cos(LEAN), 0.8 * np.sin(LEAN)])
-    rotation = np.stack([[1, 0, 0], [0, -np.sin(LEAN), -np.cos(LEAN)], [0, np.cos(LEAN), -np.sin(LEAN)]], 1)
-    v, u = np.mgrid[0:480, 0:640]
-    rays = CAMERA.ray_directions(u, v) @ rotation.T
-    depth = np.where(rays[..., 2] < 0, -eye[2] / rays[..., 2], 0)
-    label = np.zeros(u.shape, int)
-    rgb = np.full((*u.shape, 3), (170, 150, 125), float)
-    for i, (middle, half, colour) in enumerate(boxes.values(), 1):
-        near, far = ((np.array(middle) + side * np.array(half) - eye) / rays for side in (-1, 1))
-        enter = np.minimum(near, far)
-        first, last = enter.max(-1), np.maximum(near, far).min(-1)
-        hit = (first < last) & (first < depth)
-        depth, label = np.where(hit, first, depth), np.where(hit, i, label)
-        shade = np.array([0.8, 0.65, 1.0])[enter.argmax(-1)]
-        rgb[hit] = (shade[..., None] * colour)[hit]
-    depth = depth + rng.normal(0, 0.0007, depth.shape)
-    rgb = (rgb + rng.normal(0, 3, rgb.shape)).clip(0, 255).astype(np.uint8)
-    truth = {name: label == i for i, name in enumerate(boxes, 1)}
-    return Frame(rgb, depth.astype(np.float32), CAMERA), truth
+BOXES = """
+<geom name="red_box" type="box" size=".04 .04 .03" pos="-.05 -.02 .03"/>
+<geom name="blue_cylinder" type="box" size=".022 .022 .02" pos="-.05 -.02 .08"/>
+<geom name="green_sphere" type="box" size=".03 .03 .04" pos=".16 .06 .04"/>"""
+"""A blue box on a red one, and a green one by itself."""
 
 
 def middle(mask):
@@ -52,28 +26,14 @@ def middle(mask):
 
 @pytest.fixture(scope="module")
 def stacked():
-    frame, truth = render_boxes(BOXES, np.random.default_rng(0))
-    return DepthSegmenter().open(frame), truth
-
-
-def test_a_single_box_is_one_segment(stacked):
-    view, truth = stacked
-    assert sum(np.count_nonzero(segment.mask & truth["green"]) > 100 for segment in view.automatic()) == 1
+    scene = render(BOXES, width=640)
+    return DepthSegmenter().open(scene.frame), {name.partition("_")[0]: mask for name, mask in scene.labels.items()}
 
 
 def test_two_boxes_stacked_are_two_segments(stacked):
     view, truth = stacked
     for name in ("red", "blue"):
         assert max(iou(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
-
-
-def test_two_boxes_stacked_are_two_segments_in_other_colours():
-    random = np.random.default_rng(4)
-    boxes = {name: (middle, half, tuple(random.integers(30, 220, 3))) for name, (middle, half, _) in BOXES.items()}
-    frame, truth = render_boxes(boxes, random)
-    segments = DepthSegmenter().open(frame).automatic()
-    for name in ("red", "blue"):
-        assert max(iou(segment.mask, truth[name]) for segment in segments) > 0.8
 
 
 def test_a_mask_of_both_boxes_is_split_into_the_two(stacked):
@@ -108,14 +68,6 @@ def test_one_minus_click_removes_a_whole_part(stacked):
     both = truth["red"] | truth["blue"]
     after = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([0]), mask=both))[0].mask
     assert iou(after, truth["red"]) > 0.85
-
-
-def test_a_minus_click_does_not_remove_a_part_with_an_earlier_plus_click(stacked):
-    view, truth = stacked
-    both = truth["red"] | truth["blue"]
-    x, y = middle(truth["blue"])
-    after = view.segment(Prompt(np.array([[x, y - 8], [x, y]]), np.array([1, 0]), mask=both))[0].mask
-    assert after[int(y) - 8, int(x)] and not after[int(y), int(x)]
 
 
 def test_the_log_odds_of_boundaries_are_bounded():

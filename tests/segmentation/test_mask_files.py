@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pytest
 from PIL import Image
 
-from pipeline.segmentation import Segment, read_segments, write_segments
+from pipeline.segmentation import Segment, SegmentationError, read_segments, write_segments
 
 
 def test_written_segments_are_read_unchanged(tmp_path):
@@ -20,3 +21,6 @@ def test_written_segments_are_read_unchanged(tmp_path):
     assert image.dtype == np.uint16 and np.array_equal(image, labels)
     note = json.loads((tmp_path / "coco.json").read_text())["annotations"][0]
     assert note["bbox"] == [3, 2, 9, 7] and note["area"] == 63
+    (tmp_path / "coco.json").write_text("{")
+    with pytest.raises(SegmentationError, match="segment the frame again"):
+        read_segments(tmp_path)

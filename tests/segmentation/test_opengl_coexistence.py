@@ -21,6 +21,7 @@ print(SAM2ImagePredictor.__name__)
 """
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(importlib.util.find_spec("sam2") is None, reason="sam2 is not installed (the light set-up)")
 def test_sam2_can_be_imported_after_rendering():
     result = subprocess.run(

@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from offline_studio import wait_until
 
 from pipeline.confinement import platform_coverage
 from pipeline.untrusted.isolated import ROOT, IsolationError, Limits, call
@@ -68,10 +68,7 @@ def test_a_child_and_its_server_end_with_the_studio():
     assert process.returncode == -signal.SIGKILL, process.stderr
     left = [Path("/proc", pid) for pid in process.stdout.split()]
     assert len(left) >= 2
-    deadline = time.monotonic() + 60
-    while any(pid.exists() for pid in left) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not [pid for pid in left if pid.exists()]
+    wait_until(lambda: not any(pid.exists() for pid in left), "the end of the child and its server")
 
 
 def test_calls_from_many_threads_are_answered_each_with_its_own():

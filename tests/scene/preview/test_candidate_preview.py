@@ -47,13 +47,6 @@ def test_occluders_hide_the_candidate_too(observed):
     assert len(middle) and (middle > 128).mean() < 0.1
 
 
-def test_another_size_overlaps_less(observed):
-    scene, frame, _, segments = observed
-    sizes = [scene.placements[1].size * s for s in (1.0, 1.2, 1.5)]
-    first, second, third = (render(scene, frame, segments, 1, size=size).overlap for size in sizes)
-    assert first > second > third
-
-
 def test_its_mean_brightness_is_the_photographs(observed):
     scene, frame, _, segments = observed
     rendering = render(scene, frame, segments).rgba

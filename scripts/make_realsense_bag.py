@@ -1,6 +1,6 @@
-"""Write synthetic.bag: a slope as measured by a simulated RealSense device, recorded with RealSense's library.
+"""Write tests/frame/synthetic.bag: a slope measured by a simulated device, recorded with RealSense's library.
 
-Requires `pip install pyrealsense2==2.55.1.6486` (later ones write another format). Run from this folder.
+Requires `pip install pyrealsense2==2.55.1.6486` (later ones write another format).
 """
 
 import sys
@@ -64,4 +64,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "synthetic.bag")
+    main(sys.argv[1] if len(sys.argv) > 1 else "tests/frame/synthetic.bag")
