@@ -100,8 +100,11 @@ FAMILIES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [*((family, number % 2) for number, family in enumerate(FAMILIES))]
+    + [pytest.param(family, 1 - number % 2, marks=pytest.mark.soak) for number, family in enumerate(FAMILIES)],
+)
 def test_the_oracle_solves_every_family_and_nothing_is_teleported(scene, family, seed):
     sim, run = rollout(scene, family, seed)
     assert run.reward == 1 and run.solved and run.why == "", f"{run.why} {run.events}"

@@ -13,10 +13,6 @@ from pipeline.tasks import scene_to_json, understand_instruction
 
 TASKS = {
     "two steps": "First put the green cube into the white bowl, then put the red cube on the blue cube.",
-    "three steps": (
-        "First put the green cube into the white bowl, then put the red cube on the blue cube, "
-        "finally move the yellow can to the left."
-    ),
     "one object twice": (
         "First put the red cube on the blue cube, then put the green cube into the white bowl, "
         "finally move the red cube to the right."
