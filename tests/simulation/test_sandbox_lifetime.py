@@ -69,7 +69,10 @@ def runs(child: int, state: str) -> bool:
 @pytest.mark.parametrize(
     ("victim", "state"),
     [("studio", "busy"), ("server", "asleep"), ("supervisor", "busy")]
-    + [pytest.param(*one, marks=pytest.mark.soak) for one in (("studio", "asleep"), ("server", "busy"))],
+    + [
+        pytest.param(*one, marks=pytest.mark.soak)
+        for one in (("studio", "asleep"), ("server", "busy"), ("supervisor", "asleep"))
+    ],
 )
 def test_nothing_outlives_a_killed_parent(project, state, victim):
     with subprocess.Popen(
