@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from offline_studio import FRAME
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import STAGES, Project
 from studio.board.board_requests import project_record
 from studio.board.project_index import BoardQuery, ProjectIndex
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 def projects(workspace: Path) -> list[dict[str, Any]]:
