@@ -1,18 +1,11 @@
 """Every planted shortcut is reported with a change that ends it; no sound policy is reported."""
 
 import pytest
-from planted_policies import SHORTCUTS, SHORTCUTS_ASIDE, SOUND, SOUND_ASIDE
+from planted_policies import SHORTCUTS, SOUND
 from planted_worlds import Worlds
 
 from pipeline.learning.edits import edited
 from pipeline.learning.judging.shortcuts import find_shortcut
-
-PLANTED, LEFT_ALONE = SHORTCUTS | SHORTCUTS_ASIDE, SOUND | SOUND_ASIDE
-
-
-def names(usual, aside):
-    """Return the names of all; those kept aside are in the soak."""
-    return [*usual, *(pytest.param(name, marks=pytest.mark.soak) for name in aside)]
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +13,9 @@ def worlds(table, furniture):
     return Worlds(table, furniture)
 
 
-@pytest.mark.parametrize("name", names(SHORTCUTS, SHORTCUTS_ASIDE))
+@pytest.mark.parametrize("name", SHORTCUTS)
 def test_a_planted_shortcut_is_found_with_its_moment_and_a_change_that_can_be_made(worlds, name):
-    planted = PLANTED[name]
+    planted = SHORTCUTS[name]
     subtask, episodes = worlds.play(planted)
     found = find_shortcut(subtask, episodes, worlds.objects(planted))
     assert found is not None, name
@@ -35,9 +28,9 @@ def test_a_planted_shortcut_is_found_with_its_moment_and_a_change_that_can_be_ma
     assert changed.reward != subtask.reward and changed.success == subtask.success
 
 
-@pytest.mark.parametrize("name", names(SOUND, SOUND_ASIDE))
+@pytest.mark.parametrize("name", SOUND)
 def test_a_sound_policy_is_not_accused(worlds, name):
-    planted = LEFT_ALONE[name]
+    planted = SOUND[name]
     subtask, episodes = worlds.play(planted)
     assert find_shortcut(subtask, episodes, worlds.objects(planted)) is None
     assert name not in ("reaches", "picks", "places", "pushes", "opens") or all(one.success for one in episodes)

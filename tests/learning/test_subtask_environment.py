@@ -106,18 +106,6 @@ def test_a_hand_that_knows_every_pose_solves_each_subtask_from_the_end_of_the_on
         states = [one.end for one in episodes]
 
 
-def test_an_object_is_put_on_another_one(table):
-    made = small_task.layouts(table, kit.on("red_cube", "blue_cube"))
-    subtasks = small_task.subtasks(made)
-    control = SubtaskWorld(made, subtasks[0])
-    states = [control.settled(made.base)]
-    for subtask in subtasks:
-        env = SubtaskEnv(made, subtask, states)
-        (episode,) = play(env, ScriptedPolicy(env), states)
-        assert episode.success, subtask.name
-        states = [episode.end]
-
-
 def test_nothing_done_is_no_success(envs):
     class Idle:
         def act(self, observation, explore=False):

@@ -40,14 +40,6 @@ def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(project,
     assert set(report.evidence["noticed"]) >= kinds and min(report.reward) > 0.99
 
 
-def test_checks_that_only_read_the_reward_are_caught(project, scene, sandbox):
-    task = understand_instruction(OPEN, scene, RULES)
-    lazy = "def check_all(sim):\n    run = sim.rollout()\n    assert run.reward > 0.99, run.why\n"
-    report = judge(replace(write_program(task, scene, RULES), checks=lazy), task, scene, project, sandbox)
-    failed = {check.name for check in report.checks if not check.passed}
-    assert {"meaning inverted", "meaning another part"} <= failed
-
-
 @pytest.mark.parametrize("words, goals", [
     (OPEN, [kit.closed("cabinet", "top_drawer")]),
     (OPEN, [kit.opened("cabinet", "middle_drawer")]),

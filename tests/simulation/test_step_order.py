@@ -79,14 +79,6 @@ def test_a_step_that_a_later_step_undoes_counts_as_met(scene):
     assert not run.touching("red_cube", "blue_cube")
 
 
-def test_checks_without_the_order_pass_what_is_done_in_another_order(scene):
-    build, checks = program_of(scene, TASKS["two steps"])
-    sim = build()
-    sim._run = rollout.roll_out(sim.bench(), tuple(reversed(sim.stages)))
-    others = {name: check for name, check in checks.items() if name != "check_steps_are_done_in_order"}
-    assert not failures(sim, others)
-
-
 def test_a_step_that_holds_at_the_start_breaks_no_order(scene):
     sim = kit.Simulation(scene, 0)
     sim.goal(kit.inside("green_cube", "white_bowl"))

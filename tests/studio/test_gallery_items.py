@@ -17,14 +17,6 @@ def projects(workspace: Path) -> list[dict[str, Any]]:
     return [project_record(name, facts) for name, facts in index.find(BoardQuery()).rows]
 
 
-@pytest.mark.parametrize("record", ["", "{", "[]", "{}", '{"stages": []}', '{"stages": null}', "\\u0000"])
-def test_a_broken_project_is_left_out_of_the_gallery_and_the_others_stay(record: str, tmp_path: Path):
-    Project.create(tmp_path / "whole", FRAME)
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "project.json").write_text(record)
-    assert [one["name"] for one in projects(tmp_path)] == ["whole"]
-
-
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
