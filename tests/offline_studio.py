@@ -1,9 +1,14 @@
-"""What the tests of the studio share: services without models, and waiting for background work."""
+"""What the tests of the studio share: a frame, services without models, and waiting for background work."""
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from pipeline.assets.library import Library
+from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import LibraryFeatures
 from pipeline.planner import PlannerModel
 from pipeline.run import Services
@@ -12,12 +17,25 @@ from pipeline.simulation.sandbox.sandbox import Sandbox
 
 TIMEOUT = 120.0
 """Seconds: nothing here is timed."""
+FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
-def offline_services(library: Library) -> Services:
+class EmptySegmenter:
+    """Finds nothing, at once."""
+
+    name = "empty"
+
+    def open(self, frame: Frame) -> SimpleNamespace:
+        return SimpleNamespace(automatic=lambda *_: ())
+
+
+def offline_services(library: Library | None = None, segmenter: Any = None) -> Services:
+    """Return services of the rules, with an empty library and the segmenter by depth where none are given."""
+    library = library or Library(())
     return Services(
-        DepthSegmenter(), PlannerModel(), library, Sandbox(), features=lambda: LibraryFeatures.compute(library)
-    )
+        segmenter or DepthSegmenter(), PlannerModel(), library, Sandbox(),
+        features=lambda: LibraryFeatures.compute(library),
+    )  # fmt: skip
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

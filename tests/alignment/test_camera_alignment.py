@@ -3,7 +3,7 @@
 import drawn_scene as make
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -21,6 +21,7 @@ def planted_camera(random: np.random.Generator) -> np.ndarray:
     return make.camera_pose(eye, random.uniform(-0.05, 0.05, 3))
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_exact_clicks_give_the_planted_pose_with_or_without_height(seed, flat):
     camera = planted_camera(np.random.default_rng(seed))
@@ -31,7 +32,7 @@ def test_exact_clicks_give_the_planted_pose_with_or_without_height(seed, flat):
 
 
 def test_the_stated_uncertainty_holds_the_truth_in_95_percent_of_planted_cases():
-    random, held, count = np.random.default_rng(0), 0, 120
+    random, held, count = np.random.default_rng(0), 0, 40
     for _ in range(count):
         camera = planted_camera(random)
         clicks = project(camera, POINTS, K) + random.normal(0, 2, (len(POINTS), 2))

@@ -63,14 +63,14 @@ def seen_from(scene: Scene, random: np.random.Generator) -> Scene:
 
 
 def test_six_noisy_clicks_and_depth_give_the_planted_pose_within_a_third_of_a_degree_and_3_mm(scene):
-    random, held, count = np.random.default_rng(1), 0, 25
+    random, held, count = np.random.default_rng(1), 0, 8
     for _ in range(count):
         real = seen_from(scene, random)
         _, found = refined(scene, real, random)
         step = difference(found.world_from_camera, np.asarray(real.world_from_camera))
         assert np.degrees(np.linalg.norm(step[:3])) < 0.3 and np.linalg.norm(step[3:]) < 0.003
         held += step @ np.linalg.solve(found.covariance, step) < chi2.ppf(0.99, 6)
-    assert held >= count - 2
+    assert held >= count - 1
     assert found.evidence == ("clicks", "table", "box", "brick", "can")
 
 

@@ -1,6 +1,8 @@
 """Episodes of arms that reach, grasp, lift, carry, place and return, and a six-joint arm as MJCF, URDF and DH table."""
 
+import json
 import math
+from typing import Any
 
 import numpy as np
 
@@ -87,3 +89,8 @@ def two_arms() -> dict[str, ArmJoints]:
     return {
         side: ArmJoints(tuple(f"{side}_{n}" for n in range(1, 6)), f"{side}_gripper") for side in ("left", "right")
     }  # fmt: skip
+
+
+def rounded(value: Any) -> Any:
+    """Return a value as JSON gives it back, to nine decimals: the last digit of a sum depends on the process."""
+    return json.loads(json.dumps(value), parse_float=lambda text: round(float(text), 9))

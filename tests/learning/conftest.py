@@ -25,3 +25,8 @@ def bowl_task(table):
 @pytest.fixture(scope="session")
 def bowl_subtasks(bowl_task):
     return small_task.subtasks(bowl_task)
+
+
+@pytest.fixture
+def short_trainings(monkeypatch):
+    small_task.shorten_trainings(monkeypatch)

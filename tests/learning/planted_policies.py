@@ -1,4 +1,4 @@
-"""Scripted policies in the real environments: those that take a shortcut, and sound ones; some of each kept aside.
+"""Scripted policies in the real environments: those that take a shortcut, and sound ones.
 
 A shortcut earns reward without doing the task. A sound policy does it, or fails without being paid for something else.
 """
@@ -85,14 +85,6 @@ def hover(env):
     return stay(env, lambda: top(env, 0.025))
 
 
-def press(env):
-    return stay(env, lambda: top(env, -0.004))
-
-
-def hover_beside(env):
-    return stay(env, lambda: top(env, -0.01, beside=0.045))
-
-
 def hold_low(env):
     """Lift the object by a centimetre and keep it there."""
     while hand_of(env.moment.state).holding == "":
@@ -119,10 +111,6 @@ def hold_in_place(env):
     return hold_over_place(env, height=0.02, inside=True)
 
 
-def hold_beside_place(env):
-    return hold_over_place(env, offset=(0.11, 0.0), height=-0.02)
-
-
 def push_along(env, stop_before: float):
     """Push the object towards the middle of its zone and stop that many metres before it."""
     while True:
@@ -145,17 +133,6 @@ def push_along(env, stop_before: float):
         yield STILL
 
 
-def push_short(env):
-    return push_along(env, stop_before=0.13)
-
-
-def carry_and_hold(env):
-    """Take the object to its zone by suction, and hold it down there."""
-    while hand_of(env.moment.state).holding == "":
-        yield towards(env, top(env, -0.005), ON)
-    yield from hold_over_place(env, height=0.0)
-
-
 def handle(env) -> np.ndarray:
     return hand_of(env.moment.state).grasp_points[env.world.subtask.joints[0]]
 
@@ -163,13 +140,6 @@ def handle(env) -> np.ndarray:
 def hover_at_handle(env):
     while True:
         yield towards(env, handle(env) - np.array([0, 0.015, 0]), OFF)
-
-
-def hold_handle(env):
-    while not hand_of(env.moment.state).holding:
-        yield towards(env, handle(env), ON)
-    while True:
-        yield np.array([0, 0, 0, 0, ON])
 
 
 def pull(env, share: float, lets_go: bool):
@@ -227,7 +197,6 @@ def with_costly_actions(subtask: Subtask) -> Subtask:
 
 SHORTCUTS = {
     "hovers over the cube": Planted("pick", hover, "hand_distance"),
-    "hovers beside the cube": Planted("pick", hover_beside, "hand_distance"),
     "holds the cube a centimetre up": Planted("pick", hold_low, "held"),
     "holds the cube over the bowl": Planted("place", hold_over_place, "approach"),
     "keeps holding the cube in the bowl": Planted("place", hold_in_place),
@@ -235,16 +204,8 @@ SHORTCUTS = {
     "waits at the handle": Planted("open", hover_at_handle, "hand_distance"),
     "opens the drawer and never lets go": Planted("open", pull_half),
     "throws the other cube away before it picks": Planted("pick", sweep_then_pick),
-}
-SHORTCUTS_ASIDE = {
-    "presses on the cube without suction": Planted("pick", press, "hand_distance"),
-    "holds the handle and never pulls": Planted("open", hold_handle, "held"),
-    "carries the cube into the zone and holds it there": Planted("push", carry_and_hold),
-    "holds the cube beside the bowl": Planted("place", hold_beside_place),
     "stands still because actions cost more": Planted("reach", stand_still, "energy", with_costly_actions),
 }
-
-
 # ---------------------------------------------------------------------- sound ones
 
 
@@ -269,21 +230,6 @@ def wander(env):
         yield random.uniform(-1, 1, 5)
 
 
-def on_some(script: Script, other: Script) -> Script:
-    """Follow one script on the first two layouts of three, the other on the rest."""
-    return lambda env: (other if env.world.layout.seed % 3 == 2 else script)(env)
-
-
-def drop_on_the_way(env):
-    for step, action in enumerate(expert(env)):
-        yield np.array([*action[:4], OFF]) if step > 1 else action
-
-
-def slow(env):
-    for action in expert(env):
-        yield np.array([*(action[:4] * 0.12), action[4]])
-
-
 def push_all_the_way(env):
     return push_along(env, stop_before=0.0)
 
@@ -301,10 +247,4 @@ SOUND = {
     "picks with noise": Planted("pick", noisy(expert, 0.3)),
     "places with noise": Planted("place", noisy(expert, 0.2)),
     "acts at random": Planted("pick", wander),
-}
-SOUND_ASIDE = {
-    "picks on two of three layouts": Planted("pick", on_some(expert, wander)),
-    "drops the cube on the way": Planted("place", drop_on_the_way),
-    "is too slow": Planted("reach", slow),
-    "has learned nothing": Planted("reach", stand_still),
 }

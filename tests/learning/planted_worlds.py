@@ -2,7 +2,7 @@
 
 import numpy as np
 import small_task
-from planted_policies import Planted, Scripted
+from planted_policies import Planted, Scripted, expert
 
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import Episode, play
@@ -12,7 +12,7 @@ from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.simulation import kit
 
-LAYOUTS = range(1, 5)
+LAYOUTS = range(1, 4)
 ZONE = ((0.18, 0.1), 0.09)
 
 
@@ -48,8 +48,6 @@ class Worlds:
     def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
         """Return states in which the cube is held, as pick ends."""
         if not self._held:
-            from planted_policies import expert
-
             pick = next(one for one in subtasks if one.name.startswith("pick"))
             env = SubtaskEnv(layouts, pick, self._settled(layouts, pick))
             self._held = tuple(one.end for one in play(env, Scripted(env, expert), env.starts) if one.success)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from cabinet import write as write_cabinet
 from tabletop import OBJECTS, write
 
@@ -13,6 +14,17 @@ from pipeline.simulation.recipe import Recipe, recipe
 from pipeline.tasks import Task
 
 FEW = {name: OBJECTS[name] for name in ("red_cube", "blue_cube", "white_bowl")}
+SHORT_TRAININGS = {
+    "training.ROLLOUT": 16, "training.SEGMENT": 1, "training.CHECKED": 1, "cloning.ROUNDS": 1, "cloning.STEPS": 60,
+    "chain.TRAINING_LAYOUTS": range(3), "chain.VALIDATION_LAYOUTS": range(50_000, 50_002), "chain.EXPLORED_ROUNDS": 0,
+    "seams.SEAM_LAYOUTS": range(60_000, 60_002), "judging.evaluation.MORE_LAYOUTS": 1.0,
+}  # fmt: skip
+"""Constants of pipeline/learning: updates of few steps, on few layouts."""
+
+
+def shorten_trainings(patch: pytest.MonkeyPatch) -> None:
+    for name, value in SHORT_TRAININGS.items():
+        patch.setattr(f"pipeline.learning.{name}", value)
 
 
 def table(folder: Path) -> Path:

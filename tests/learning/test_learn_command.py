@@ -8,9 +8,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, training
-from pipeline.learning.judging import evaluation
-from pipeline.learning.start_states import write_states
+from pipeline.learning import training
 from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.scene.scene_files import write_scene
@@ -52,13 +50,9 @@ def twin(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch, tmp_path):
+def small(monkeypatch, tmp_path, short_trainings):
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
     monkeypatch.setattr(training, "ROLLOUT", 4)
-    monkeypatch.setattr(training, "SEGMENT", 1)
-    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
-    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
-    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
 
 
 def refused(capsys, *arguments) -> str:
@@ -90,13 +84,6 @@ def rows_of(project):
     return json.loads((project / "learning" / "subtasks.json").read_text())
 
 
-def test_a_subtask_whose_start_never_holds_is_one_line_that_says_what_to_change(stacking, capsys):
-    write_states(stacking / "learning" / "0_reach_red_cube" / "end_states.npz", [])
-    line = refused(capsys, stacking, "--subtask", "pick_red_cube", "--steps", "32")
-    assert "reach_red_cube never ended well enough for pick_red_cube to begin there" in line
-    assert "learn reach_red_cube for more steps, or change its reward" in line
-
-
 def test_what_cannot_be_lifted_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, capsys):
     rows = rows_of(stacking)
     lifted = [*rows[:1], rows[1] | {"success": [{"goal": "Held", "a": "cabinet"}]}]
@@ -105,16 +92,6 @@ def test_what_cannot_be_lifted_is_one_line_that_says_what_would_work_and_nothing
     assert "cabinet stands fast and cannot be lifted; learn its parts or another object" in line
     assert rows_of(stacking) == lifted
     write_json(stacking / "learning" / "subtasks.json", rows)
-
-
-def test_an_unreadable_policy_is_one_line_that_says_what_to_do(stacking, capsys):
-    kept = stacking / "learning" / "0_reach_red_cube" / "policy.zip"
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_bytes(b"PK damaged")
-    line = refused(capsys, stacking, "--evaluate")
-    assert "0_reach_red_cube/policy.zip" in line and "learn" in line
-    assert kept.read_bytes() == b"PK damaged"
-    kept.unlink()
 
 
 @pytest.mark.parametrize("flag", [("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")])
@@ -169,10 +146,6 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     varied = json.loads((out / "variation.json").read_text())
     assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
     assert "success" in capsys.readouterr().err
-    conditions = (out / "conditions.jsonl").read_bytes()
-    assert main(["vary", str(twin), "--count", "2", "--out", str(out)]) == 0
-    assert (out / "conditions.jsonl").read_bytes() == conditions, "every robot runs under the same conditions"
-    capsys.readouterr()
     rows[0]["reward"][0]["term"] = "joy"
     write_json(twin / "learning" / "subtasks.json", rows)
     assert "there is no reward term 'joy'" in refused(capsys, twin)

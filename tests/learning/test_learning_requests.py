@@ -12,11 +12,11 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 from planted_policies import Scripted, expert, hover, stand_still, wander
 
-from pipeline.learning import chain, training
+from pipeline.learning import training
 from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import play
-from pipeline.learning.judging import ablation, evaluation
+from pipeline.learning.judging import ablation
 from pipeline.learning.judging.failures import failure_of
 from pipeline.learning.judging.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
 from pipeline.learning.subtask import LearningError, from_row, to_row
@@ -133,13 +133,9 @@ def test_what_was_learned_for_one_task_comes_back_with_it(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
 def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
-    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+    bowl_task, bowl_subtasks, tmp_path, short_trainings, monkeypatch
 ):
     monkeypatch.setattr(training, "ROLLOUT", 4)
-    monkeypatch.setattr(training, "SEGMENT", 1)
-    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
-    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
-    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
     chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
     monkeypatch.setattr(ablation, "VARIANTS", chosen)
     options = ablation.AblationOptions(steps=32, seeds=1, layouts=2)

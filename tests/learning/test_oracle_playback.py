@@ -58,7 +58,7 @@ def test_the_oracle_pushes_in_half_of_an_episode_so_that_a_policy_may_make_mista
     pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
     subtasks, rules = small_task.subtasks(pushing, "Push it."), EpisodeRules()
     world = SubtaskWorld(pushing, subtasks[0])
-    starts = [world.settled(layout) for layout in pushing.get(range(100, 112))]
+    starts = [world.settled(layout) for layout in pushing.get(range(100, 106))]
     pushes = [list(oracle_episodes(pushing, subtasks, one, rules))[-1] for one in starts]
-    assert sum(one.success for one in pushes) >= 11
+    assert sum(one.success for one in pushes) >= 5
     assert np.mean([len(one.qpos) for one in pushes]) < rules.steps / 2

@@ -21,7 +21,7 @@ from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 
 pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
-FEW = TrainingOptions(steps=256, environments=2)
+FEW = TrainingOptions(steps=64, environments=2)
 COUNT = 3
 
 
@@ -139,23 +139,23 @@ def test_a_gpu_is_used_where_there_are_few_processors(monkeypatch, processors, h
 
 def test_a_policy_learns_in_worlds_that_are_advanced_together(bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch):
     """An update sees as many steps as else, and the policy is kept and measured as usual."""
-    monkeypatch.setattr(training, "ROLLOUT", 32)
+    monkeypatch.setattr(training, "ROLLOUT", 16)
     monkeypatch.setattr(training, "SEGMENT", 1)
     monkeypatch.setattr(training, "GPU_ENVIRONMENTS", 4)
     monkeypatch.setattr(training, "WarpPhysics", lambda model, count, steps: OneByOne(bowl_task.world().model))
     folder, where = SubtaskFolder(tmp_path), TrainingStarts(starts[:2], starts[2:])
-    list(train(bowl_subtasks[0], bowl_task, where, folder, replace(FEW, steps=128, on_gpu=True)))
-    assert [row["steps"] for row in read_curve(folder.curve)] == [64, 128] and folder.policy.is_file()
+    list(train(bowl_subtasks[0], bowl_task, where, folder, replace(FEW, on_gpu=True)))
+    assert [row["steps"] for row in read_curve(folder.curve)] == [32, 64] and folder.policy.is_file()
 
 
 def test_processes_learn_exactly_what_one_process_learns(bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "ROLLOUT", 64)
+    monkeypatch.setattr(training, "ROLLOUT", 16)
     monkeypatch.setattr(training, "SEGMENT", 1)
     where, subtask = TrainingStarts(starts[:2], starts[2:]), bowl_subtasks[0]
     folders = [SubtaskFolder(tmp_path / name) for name in ("one", "two")]
     for folder, processes in zip(folders, (1, 2), strict=True):
         assert list(train(subtask, bowl_task, where, folder, replace(FEW, processes=processes)))[-1].finished
-    one, two = ({k: v.numpy() for k, v in read_parameters(f.checkpoint(256))["policy"].items()} for f in folders)
+    one, two = ({k: v.numpy() for k, v in read_parameters(f.checkpoint(64))["policy"].items()} for f in folders)
     assert all((one[name] == two[name]).all() for name in one)
     keys = ("steps", "success", "return", "terms")
     curves = [[[row[key] for key in keys] for row in read_curve(folder.curve)] for folder in folders]
@@ -163,7 +163,7 @@ def test_processes_learn_exactly_what_one_process_learns(bowl_task, bowl_subtask
 
 
 def test_training_leaves_no_process_behind(bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "ROLLOUT", 64)
+    monkeypatch.setattr(training, "ROLLOUT", 16)
     where, before = TrainingStarts(starts[:2], starts[2:]), set(active_children())
     steps = train(bowl_subtasks[0], bowl_task, where, SubtaskFolder(tmp_path), replace(FEW, processes=2))
     next(steps)

@@ -2,17 +2,19 @@
 
 import json
 import pickle
+import shutil
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import small_task
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 import torch
 
-from pipeline.learning import chain, cloning, demonstrations, training
+from pipeline.learning import demonstrations, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
 from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
@@ -26,21 +28,11 @@ from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 
-pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
-FEW = TrainingOptions(steps=96, environments=2)
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Updates of few steps on few layouts."""
-    monkeypatch.setattr(training, "ROLLOUT", 16)
-    monkeypatch.setattr(training, "SEGMENT", 1)
-    monkeypatch.setattr(cloning, "ROUNDS", 1)
-    monkeypatch.setattr(cloning, "STEPS", 60)
-    monkeypatch.setattr(training, "CHECKED", 1)
-    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(3))
-    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
-    monkeypatch.setattr(evaluation, "MORE_LAYOUTS", 1.0)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:You have specified a mini-batch size"),
+    pytest.mark.usefixtures("short_trainings"),
+]
+FEW = TrainingOptions(steps=32, environments=2)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +40,23 @@ def starts(bowl_task, bowl_subtasks):
     world = SubtaskWorld(bowl_task, bowl_subtasks[0])
     states = [world.settled(layout) for layout in bowl_task.get(range(3))]
     return TrainingStarts(states[:2], states[2:])
+
+
+@pytest.fixture(scope="module")
+def reached(tmp_path_factory, bowl_task, bowl_subtasks):
+    """A project folder in which the first subtask was learned."""
+    folder = tmp_path_factory.mktemp("reached")
+    with pytest.MonkeyPatch.context() as patch:
+        small_task.shorten_trainings(patch)
+        *_, last = TaskLearner(folder, bowl_task, bowl_subtasks[:1]).learn(ChainOptions(FEW))
+    assert isinstance(last, SubtaskLearned) and last.subtask == "reach_red_cube"
+    return folder
+
+
+@pytest.fixture
+def learner(reached, tmp_path, bowl_task, bowl_subtasks):
+    """A learner with the first subtask learned."""
+    return TaskLearner(shutil.copytree(reached, tmp_path / "learned"), bowl_task, bowl_subtasks[:1])
 
 
 def weights(path):
@@ -60,13 +69,14 @@ def same(one, other):
 
 def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bowl_subtasks, starts, tmp_path):
     reach, through, killed = bowl_subtasks[0], SubtaskFolder(tmp_path / "a"), SubtaskFolder(tmp_path / "b")
-    assert list(train(reach, bowl_task, starts, through, FEW))[-1].finished
-    steps = train(reach, bowl_task, starts, killed, FEW)
+    three = replace(FEW, steps=96)
+    assert list(train(reach, bowl_task, starts, through, three))[-1].finished
+    steps = train(reach, bowl_task, starts, killed, three)
     next(one for one in steps if one.success is not None)
     next(steps)  # in the middle of the second segment
     steps.close()
     assert killed.training().steps == 32
-    assert list(train(reach, bowl_task, starts, killed, FEW))[-1].finished
+    assert list(train(reach, bowl_task, starts, killed, three))[-1].finished
     assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
@@ -81,7 +91,7 @@ def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when
 
     def learned(subtask):
         """Return the progress of training it, and then what its folder holds."""
-        progress = list(train(subtask, bowl_task, starts, folder, replace(FEW, steps=32)))
+        progress = list(train(subtask, bowl_task, starts, folder, FEW))
         return progress, folder.policy.read_bytes(), read_curve(folder.curve)
 
     _, policy, curve = learned(reach)
@@ -208,30 +218,15 @@ def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_b
     assert (len(fitted), learner.shown) == (used, kept + 1)
 
 
-def test_one_policy_for_the_whole_task_begins_with_whole_demonstrations(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
-    assert read_curve(learner.folder(learner.whole).curve)[0]["cloned"] >= 2
-
-
 def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
     monkeypatch.setattr(training._Learner, "unshown_success", lambda _: 1.0)
     list(learner.learn(ChainOptions(replace(FEW, target=0.0), demonstrations=2)))
     assert learner.folder(bowl_subtasks[0]).training().steps == 0
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
-    assert [one["steps"] for one in read_curve(learner.folder(learner.whole).curve)] == [0]
+    (point,) = read_curve(learner.folder(learner.whole).curve)
+    assert point["steps"] == 0 and point["cloned"] >= 2
     assert learner.folder(learner.whole).policy.is_file()
-
-
-def test_a_finished_training_is_not_repeated_and_other_rewards_begin_again(bowl_task, bowl_subtasks, starts, tmp_path):
-    folder, reach = SubtaskFolder(tmp_path), bowl_subtasks[0]
-    list(train(reach, bowl_task, starts, folder, FEW))
-    assert [one.finished for one in train(reach, bowl_task, starts, folder, FEW)] == [True]
-    heavier = replace(reach, reward=tuple(replace(one, weight=2 * one.weight) for one in reach.reward))
-    again = list(train(heavier, bowl_task, starts, folder, FEW))
-    assert [one.steps for one in again if one.success is not None] == [32, 64, 96]
-    assert [one["steps"] for one in read_curve(folder.curve)] == [32, 64, 96]
 
 
 class Bomb:
@@ -257,24 +252,21 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
 
 def test_a_policy_of_other_objects_is_refused(bowl_task, bowl_subtasks, starts, tmp_path):
     folder = SubtaskFolder(tmp_path / "0_reach")
-    list(train(bowl_subtasks[0], bowl_task, starts, folder, TrainingOptions(steps=32, environments=2)))
+    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
     with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
         Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
 
 
-def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
-    steps = list(learner.learn(ChainOptions(FEW)))
-    assert isinstance(steps[-1], SubtaskLearned) and steps[-1].subtask == "reach_red_cube"
+def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(learner):
     results = list(evaluation.evaluate(learner, 2))
     report = evaluation.write_report(learner, results, [], 2)
-    folder = tmp_path / "learning" / "0_reach_red_cube"
+    folder = learner.folder(learner.subtasks[0]).path
     assert {file.name for file in folder.iterdir()} >= {
         "policy.zip", "curve.jsonl", "evaluation.json", "end_states.npz"
     }  # fmt: skip
     for line in (folder / "curve.jsonl").read_text().splitlines():
         assert {"steps", "seconds", "success", "return"} <= set(json.loads(line))
-    assert report == json.loads((tmp_path / "learning" / "report.json").read_text())
+    assert report == json.loads(learner.report_file.read_text())
     (row,) = report["subtasks"]
     assert set(row) == {"name", "success", "layouts", "steps", "seconds", "shortcut"} and row["layouts"] == 2
     assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
@@ -282,9 +274,7 @@ def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(bowl_
     assert not seen & {one.layout for one in results}
 
 
-def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
-    list(learner.learn(ChainOptions(FEW)))
+def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(learner, bowl_task):
     *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
     assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
     assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest

@@ -1,13 +1,15 @@
 """A policy that fails where the former one really ends is trained on from there, and the report says so."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
+import small_task
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, seams, training
+from pipeline.learning import chain, seams
 from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.environment import EpisodeRules
@@ -23,20 +25,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch 
 FEW = TrainingOptions(steps=32, environments=2)
 
 
+@pytest.fixture(scope="module")
+def trained(bowl_task, bowl_subtasks, tmp_path_factory):
+    """A project folder with reach and pick, whose pick is said to have succeeded everywhere in training."""
+    with pytest.MonkeyPatch.context() as patch:
+        small_task.shorten_trainings(patch)
+        learner = TaskLearner(tmp_path_factory.mktemp("trained"), bowl_task, bowl_subtasks[:2])
+        list(learner.learn(ChainOptions(FEW, from_reset=True)))
+    record = learner.folder(learner.subtasks[1]).path / "training.json"
+    write_json(record, json.loads(record.read_text()) | {"best": 1.0})
+    return learner.project_dir
+
+
 @pytest.fixture
-def learned(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
-    """A learner of reach and pick, whose pick is said to have succeeded everywhere in training."""
-    monkeypatch.setattr(training, "ROLLOUT", 16)
-    monkeypatch.setattr(training, "SEGMENT", 1)
-    monkeypatch.setattr(seams, "SEAM_LAYOUTS", range(60_000, 60_002))
-    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(2))
-    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:2])
-    list(learner.learn(ChainOptions(FEW, from_reset=True)))
-    folder = learner.folder(learner.subtasks[1])
-    record = json.loads((folder.path / "training.json").read_text())
-    write_json(folder.path / "training.json", record | {"best": 1.0})
-    return learner
+def learned(trained, bowl_task, bowl_subtasks, tmp_path, short_trainings):
+    return TaskLearner(shutil.copytree(trained, tmp_path / "learned"), bowl_task, bowl_subtasks[:2])
 
 
 def test_a_seam_is_trained_across_once_and_reported(learned, monkeypatch):

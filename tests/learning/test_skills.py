@@ -11,7 +11,6 @@ import small_task
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, training
 from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.learning_files import read_curve
 from pipeline.learning.policy import read_parameters
@@ -28,13 +27,8 @@ FEW = ChainOptions(TrainingOptions(steps=32, environments=2), ("reach_red_cube",
 
 @pytest.fixture(autouse=True, scope="module")
 def small():
-    """Updates of few steps on few layouts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "ROLLOUT", 16)
-        patch.setattr(training, "SEGMENT", 1)
-        patch.setattr(chain, "TRAINING_LAYOUTS", range(3))
-        patch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
-        patch.setattr(chain, "EXPLORED_ROUNDS", 0)
+        small_task.shorten_trainings(patch)
         yield
 
 

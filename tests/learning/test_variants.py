@@ -8,7 +8,7 @@ import small_task
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from pipeline.learning import chain, training
+from pipeline.learning import training
 from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.judging.evaluation import evaluate_variants, write_report
 from pipeline.learning.start_states import StartState, read_states, write_states
@@ -66,11 +66,7 @@ def test_variants_differ_in_size_and_mass_and_come_back_the_same(maker, task, su
     assert maker.make(task, subtasks, TRAINED, 0) == ()
 
 
-def test_every_variant_is_trained_on_and_others_are_measured(maker, task, subtasks, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "ROLLOUT", 16)
-    monkeypatch.setattr(training, "SEGMENT", 1)
-    monkeypatch.setattr(chain, "TRAINING_LAYOUTS", range(4))
-    monkeypatch.setattr(chain, "VALIDATION_LAYOUTS", range(50_000, 50_002))
+def test_every_variant_is_trained_on_and_others_are_measured(maker, task, subtasks, tmp_path, short_trainings):
     reach = subtasks[:1]
     learner = TaskLearner(tmp_path, task, reach, maker.make(task, reach, TRAINED, 1))
     starts = learner.starts(reach[0])

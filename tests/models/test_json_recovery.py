@@ -55,12 +55,6 @@ def test_ambiguous_replies_are_rejected(case):
         recover_json(AMBIGUOUS[case], tuple(VALUE))
 
 
-@pytest.mark.parametrize("fragment", ["{", '{"', '{"a', '/*{"', '{"a":"', '{"a":[', "{}/*", '{"a":1}//{'])
-def test_long_nonsense_is_rejected(fragment):
-    with pytest.raises(UnreadableJson):
-        recover_json(fragment * (100_000 // len(fragment)) + '{"b": ', ("name",))
-
-
 def test_a_reply_of_megabytes_is_rejected():
     with pytest.raises(UnreadableJson, match="longer than"):
         recover_json(PLAIN + " " * 2_000_000, tuple(VALUE))

@@ -205,7 +205,7 @@ def test_a_missing_container_is_refused_with_an_alternative(tmp_path):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(max_size=80) | st.lists(st.sampled_from(
     ["put", "stack", "the", "all", "red", "cube", "cubes", "ball", "bowl", "in", "on", "and", "then", ",", ";", "it", "to", "left", "of", "sort", "by", "size", "swap", "with", "except", "between", "two", "a"]
 ), max_size=12).map(" ".join))  # fmt: skip

@@ -1,10 +1,6 @@
 """`grs-studio repair` runs the router on a program from a folder: rounds as files, the outcome as JSON."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +13,8 @@ from pipeline.project import Project
 from pipeline.router import read_rounds, write_program
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import understand_instruction
+from studio.__main__ import main
 
-COMMAND = Path(sys.executable).with_name("grs-studio")
 WORDS = "put the green cube on the blue cube"
 
 
@@ -37,30 +33,45 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def repair(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GRS_", "OPENAI_"))}
-    command = [COMMAND, "repair", folder / "program", "--scene", folder / "table", "--task", WORDS, *arguments]
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, env=environment, timeout=300)
+@pytest.fixture
+def repair(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Return a function that runs the command and returns its exit code, output and errors."""
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+
+    def run(*arguments: object, program: Path = folder / "program") -> tuple[int, str, str]:
+        command = [
+            "repair",
+            program,
+            "--scene",
+            folder / "table",
+            "--task",
+            WORDS,
+            "--out",
+            tmp_path / "out",
+            *arguments,
+        ]
+        return main([*map(str, command)]), *capsys.readouterr()
+
+    return run
 
 
-def test_a_program_is_repaired_on_the_side_that_is_broken_and_every_round_is_a_file(folder, tmp_path):
+def test_a_program_is_repaired_on_the_side_that_is_broken_and_every_round_is_a_file(folder, repair, tmp_path):
     before = {file: file.read_bytes() for file in (folder / "table").rglob("*") if file.is_file()}
-    done = repair(folder, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    outcome, rounds = json.loads(done.stdout), read_rounds(tmp_path)
+    code, out, error = repair()
+    assert code == 0, error
+    outcome, rounds = json.loads(out), read_rounds(tmp_path / "out")
     assert outcome == {"route": "done", "rounds": len(rounds), "first_route": "fix_checks"} and len(rounds) > 1
     assert rounds[-1].report.clean and "rewards" not in rounds[-1].program.checks
-    assert (tmp_path / "trace.jsonl").exists()
+    assert (tmp_path / "out" / "trace.jsonl").exists()
     assert before == {file: file.read_bytes() for file in before}, "the project stays as it was"
 
 
-def test_without_repairs_there_is_one_round(folder, tmp_path):
-    done = repair(folder, "--out", tmp_path, "--mode", "none")
-    assert json.loads(done.stdout) == {"route": "give_up", "rounds": 1, "first_route": "give_up"}
+def test_without_repairs_there_is_one_round(repair):
+    _, out, _ = repair("--mode", "none")
+    assert json.loads(out) == {"route": "give_up", "rounds": 1, "first_route": "give_up"}
 
 
-def test_a_folder_without_a_program_or_a_twin_is_refused_in_one_line(folder, tmp_path):
-    empty = shutil.copytree(folder, tmp_path / "copy")
-    (empty / "program" / "checks.py").unlink()
-    done = repair(empty, "--out", tmp_path / "out")
-    assert done.returncode == 2 and "has no checks.py" in done.stderr and len(done.stderr.strip().splitlines()) == 1
+def test_a_folder_without_a_program_is_refused_in_one_line(folder, repair, tmp_path):
+    (tmp_path / "simulation.py").write_text((folder / "program" / "simulation.py").read_text())
+    code, _, error = repair(program=tmp_path)
+    assert code == 2 and "has no checks.py" in error and error.count("\n") == 1

@@ -47,6 +47,13 @@ def scene(project):
     return Scene.load(project)
 
 
+@pytest.fixture
+def quick_judging(monkeypatch):
+    """Judge one layout and two mutations: enough here, and three times as fast."""
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))
+    monkeypatch.setattr(judging, "SEEDS", (0,))
+
+
 def simulation(old: str, new: str):
     return lambda p: replace(p, simulation=p.simulation.replace(old, new))
 
@@ -57,7 +64,6 @@ def added(check: str):
 
 FAULTS = {
     "another object": (ON, simulation('"green_cube"', '"red_cube"'), "fix_simulation"),
-    "a misspelt object": (ON, simulation('"green_cube"', '"gren_cube"'), "fix_simulation"),
     "a tolerance nobody can meet": (SWAP, simulation("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)"), "fix_simulation"),
     "a tolerance anything meets": (ON, simulation('"blue_cube"))', '"blue_cube", tolerance=3))'), "fix_simulation"),
     "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
@@ -66,27 +72,21 @@ FAULTS = {
     "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
     "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
     "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),
-    "a forbidden import": (ON, simulation("import kit", "import os, kit"), "fix_simulation"),
     "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
     "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
     "a check too tight": (ON, added('assert abs(run.end("green_cube").bottom - run.end("blue_cube").top) < 1e-7, "gap"'), "fix_checks"),
     "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
-    "a check of nobody": (ON, added('assert run.end("gren_cube").bottom > 0, "low"'), "fix_checks"),
     "a check of nothing": (ON, added("assert True"), "fix_checks"),
     "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
     "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),
-    "a check of a fall that did not happen": (ON, added('assert run.end("blue_cube").bottom > 0.01, "blue_cube ends below the table"'), "fix_checks"),
     "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
     "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
     "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
-    "checks that say nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().solved\n"), "fix_checks"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, sandbox, fault, monkeypatch):
-    monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))
-    monkeypatch.setattr(judging, "SEEDS", (0,))  # one layout is enough here, and three times as fast
+def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, sandbox, fault, quick_judging):
     words, damage, side = FAULTS[fault]
     task = understand_instruction(words, scene, RULES)
     good = write_program(task, scene, RULES)
@@ -99,8 +99,9 @@ def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, 
 
 
 def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of_the_simulation(
-    project, scene, sandbox
+    project, scene, sandbox, monkeypatch
 ):
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ())
     task = understand_instruction(SWAP, scene, RULES)
     good = write_program(task, scene, RULES)
     bad = replace(good, simulation=good.simulation.replace("= sim[", "= scene["))
@@ -110,7 +111,7 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sandbox):
+def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sandbox, quick_judging):
     task = understand_instruction(ON, scene, RULES)
     edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
         write_program(task, scene, RULES)
@@ -134,7 +135,7 @@ def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
     assert first.route == "give_up"
 
 
-def test_a_persons_task_must_keep_all_its_objects(project, scene, sandbox):
+def test_a_persons_task_must_keep_all_its_objects(project, scene, sandbox, quick_judging):
     task = understand_instruction("stack the cubes", scene, RULES)
     less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(
         write_program(task, scene, RULES)
@@ -195,9 +196,7 @@ def task(scene):
 RIGHT, LEFT = "move the can to the right", "move the can to the left"
 
 
-def test_a_program_for_the_previous_instruction_is_repaired(project, scene, sandbox, monkeypatch):
-    monkeypatch.setattr(judging, "MUTATION_KINDS", ())
-    monkeypatch.setattr(judging, "SEEDS", (0,))
+def test_a_program_for_the_previous_instruction_is_repaired(project, scene, sandbox, quick_judging):
     right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
     start = RouteStart(write_program(left, scene, RULES))
     rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))

@@ -57,7 +57,7 @@ def test_a_later_layout_that_holds_at_the_start_is_not_checked(project, sandbox)
     assert report.evidence["rewards_at_start"] == [0.0, 1.0] and report.clean
 
 
-@pytest.mark.parametrize("measured", ["off[0] < 0.05", "off[1] < 0.05", "math.hypot(*off) < 0.5", "abs(off[1]) < 0.05"])
+@pytest.mark.parametrize("measured", ["off[0] < 0.05", "math.hypot(*off) < 0.5", "abs(off[1]) < 0.05"])
 def test_checks_that_let_a_displaced_object_pass_are_lax(project, sandbox, measured):
     program = Program(RIGHT, MEASURE.replace("MEASURED", measured))
     report, _ = sandbox.run(program, project, mutations=(DISPLACED,))

@@ -100,8 +100,11 @@ FAMILIES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [*((family, number % 2) for number, family in enumerate(FAMILIES))]
+    + [pytest.param(family, 1 - number % 2, marks=pytest.mark.soak) for number, family in enumerate(FAMILIES)],
+)
 def test_the_oracle_solves_every_family_and_nothing_is_teleported(scene, family, seed):
     sim, run = rollout(scene, family, seed)
     assert run.reward == 1 and run.solved and run.why == "", f"{run.why} {run.events}"
@@ -112,13 +115,6 @@ def test_the_oracle_solves_every_family_and_nothing_is_teleported(scene, family,
         path = run.path(o.name)
         steps = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(run.times)
         assert steps.max(initial=0) < 2.2, f"{o.name} jumps at {steps.max():.1f} m/s"
-
-
-def test_nothing_moves_before_the_gripper_takes_hold(scene):
-    sim, run = rollout(scene, stack)
-    first = run.times < run.grasps[0][0] - 0.1
-    for o in sim.objects:
-        assert np.abs(run.path(o.name)[first] - o.position).max() < 0.001
 
 
 @pytest.mark.parametrize("name", ["purple_carton", "yellow_can", "white_bowl"])

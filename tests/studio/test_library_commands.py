@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 
 import pytest
 import trimesh
@@ -9,14 +10,25 @@ import trimesh
 from studio.__main__ import main
 
 
-@pytest.fixture(autouse=True)
-def library(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "library"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    trimesh.creation.box([0.1, 0.1, 0.3]).export(tmp_path / "gizmo.stl")
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """A user's library with one imported asset."""
+    folder = tmp_path_factory.mktemp("imported")
+    trimesh.creation.box([0.1, 0.1, 0.3]).export(folder / "gizmo.stl")
     options = ["--name", "quibble gizmo", "--caption", "a gizmo with three knobs", "--licence", "CC0"]
-    assert main(["library", "add", str(tmp_path / "gizmo.stl"), *options]) == 0
-    return tmp_path / "library"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRS_LIBRARY", str(folder / "library"))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        assert main(["library", "add", str(folder / "gizmo.stl"), *options]) == 0
+    return folder / "library"
+
+
+@pytest.fixture(autouse=True)
+def library(imported, tmp_path, monkeypatch):
+    """A copy of it, in use."""
+    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "library"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(imported.parent / "cache"))
+    return shutil.copytree(imported, tmp_path / "library")
 
 
 def ids(capsys, *words):

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_studio import offline_services
 
-from pipeline.assets.library import Library
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import FOLDER, load_prompt
 from pipeline.models.settings import ModelSettings
@@ -27,7 +26,7 @@ MINE, THEIRS = "http://127.0.0.1:9/v1", "http://127.0.0.2:9/v1"
 def choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelSelection:
     for name in ("GRS_MODEL", "GRS_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    services = offline_services(Library(()))
+    services = offline_services()
     return ModelSelection(SessionRegistry(tmp_path, services), tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from offline_studio import offline_services
+from offline_studio import FRAME, offline_services
 
 from bench.planted_projects import plant_projects
-from pipeline.assets import Library
 from pipeline.decisions import read_log
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, Intrinsics
+from pipeline.frame import Frame
 from pipeline.project import Project
 from pipeline.project.curation import read_curation
 from pipeline.project.stage_record import STAGE_DECISIONS
@@ -27,8 +25,6 @@ from studio.board.project_facts import read_facts
 from studio.board.review_queue import apply_review, review_record
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 def mask(left: int) -> np.ndarray:
@@ -50,7 +46,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     workspace = tmp_path_factory.mktemp("work")
     plant_projects(workspace, 40)
     Project.create(workspace / "real", FRAME, "real").close()
-    services: Any = replace(offline_services(Library(())), segmenter=TwoObjects())
+    services: Any = offline_services(segmenter=TwoObjects())
     board = Board(SessionRegistry(workspace, services))
     session = board.sessions.open("real")
     wait_until_idle(session)

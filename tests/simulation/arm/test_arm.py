@@ -1,6 +1,5 @@
 """The arm holds by friction, reports what it cannot do, and its tables agree with the model."""
 
-import json
 from itertools import pairwise
 
 import mujoco
@@ -193,19 +192,3 @@ def test_a_detour_is_planned_if_the_straight_path_is_blocked():
     assert waypoints is not None and np.array_equal(waypoints[0], start) and np.array_equal(waypoints[-1], end)
     assert all(is_straight_path_free(a, b, free) for a, b in pairwise(waypoints))
     assert plan_path(start, end, lambda q: abs(q[0]) > 0.3, limits) is None
-
-
-def test_a_saved_solution_of_the_arm_has_its_visual_meshes(stacked, table, tmp_path):
-    from pipeline.solving import save_model
-
-    _, run = stacked
-    folder = tmp_path / "scene"
-    folder.mkdir()
-    model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))
-    visual_geoms = [
-        g
-        for g in range(model.ngeom)
-        if model.geom_group[g] == robot_model.VISUAL_GROUP and model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH
-    ]
-    assert len(visual_geoms) > 20 and model.nq == run.qpos.shape[1]
-    assert json.dumps(sorted(p.name for p in folder.iterdir())).count("/") == 0

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from people import studio_with_people
 
+from studio.accounts import passwords
 from studio.accounts.roles import Role, current_role
 from studio.server.current_user import current_user
 
@@ -17,6 +18,13 @@ def the_machine_itself() -> Iterator[None]:
     yield
     current_user.reset(user)
     current_role.reset(role)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "COST", 1 << 10)
+        yield
 
 
 @pytest.fixture(scope="module")

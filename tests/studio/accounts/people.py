@@ -1,38 +1,23 @@
 """People of each role, and the studio that they use in tests, served over HTTP."""
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import numpy as np
-from offline_studio import offline_services
+from offline_studio import FRAME, EmptySegmenter, offline_services
 from page_client import connect
 from served_studio import served
 
-from pipeline.assets.library import Library
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from studio.accounts.roles import Role
 from studio.accounts.user_file import UserFile
 from studio.server.access import Access
 
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 PEOPLE = {"lou": Role.LOOK, "wanda": Role.WORK, "will": Role.WORK, "ada": Role.ADMINISTER}
 PASSWORD = "correct horse"
-
-
-class EmptySegmenter:
-    """Finds nothing, at once."""
-
-    name = "empty"
-
-    def open(self, frame: Frame) -> SimpleNamespace:
-        return SimpleNamespace(automatic=lambda *_: ())
 
 
 @contextmanager
@@ -43,7 +28,7 @@ def studio_with_people(workspace: Path, **access: Any) -> Iterator[SimpleNamespa
     users = UserFile(workspace / ".users.json")
     for name, role in PEOPLE.items():
         users.add(name, role.title, PASSWORD)
-    services = replace(offline_services(Library(())), segmenter=EmptySegmenter())  # type: ignore[arg-type]
+    services = offline_services(segmenter=EmptySegmenter())
     with served(services, workspace, Access(users=users, **access)) as studio:
         yield SimpleNamespace(app=studio.app, address=studio.address, workspace=workspace, users=users)
 
@@ -55,11 +40,6 @@ async def logged_in(studio: SimpleNamespace, user: str) -> AsyncIterator[httpx.A
         answer = await http.post("/login", data={"username": user, "password": PASSWORD})
         assert answer.status_code == 200, answer.text
         yield http
-
-
-def run(steps: Coroutine[Any, Any, None]) -> None:
-    """Run steps that wait."""
-    asyncio.run(steps)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from async_calls import run_async
 from offline_studio import offline_services, wait_until
 from page_client import open_page
-from people import FRAME, logged_in, run
+from people import FRAME, logged_in
 
-from pipeline.assets.library import Library
 from pipeline.decisions import UNNAMED, read_log
 from pipeline.errors import StudioError
 from pipeline.project import Project
@@ -39,13 +39,13 @@ def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNamespace):
                 assert provenance[0]["by"] == user
                 assert any(line["by"] == user for line in page.values["status-bar"]["log"])
 
-    run(steps())
+    run_async(steps())
     assert authors(studio.workspace / "one") == [("display_name", "wanda"), ("undo", "ada"), ("redo", "will")]
 
 
 def test_what_a_person_starts_is_theirs_in_the_threads_that_do_it(tmp_path: Path):
     project = Project.create(tmp_path / "one", FRAME)
-    session = Session(project, offline_services(Library(())))
+    session = Session(project, offline_services())
     current_user.set("ada")
 
     def work(_: object) -> Iterator[Progress]:

@@ -7,11 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from async_calls import run_async
 from page_client import PageClient, open_page
-from people import logged_in, run
+from people import logged_in
 
 from pipeline.decisions import read_log
 from studio.accounts.presence import GRACE_SECONDS, Presence
+from studio.pages import page_streams
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
 from studio.server.gradio_internals import gradio_app
@@ -67,7 +69,7 @@ def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio:
             await act(wanda, "mask-canvas", "decide", rename("glass"))
             assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_looker_can_neither_edit_nor_take_over(studio: SimpleNamespace):
@@ -79,7 +81,7 @@ def test_a_looker_can_neither_edit_nor_take_over(studio: SimpleNamespace):
                 await act(lou, "top-bar", "refresh")
                 assert lou.values["top-bar"]["editor"] == "wanda"
 
-    run(steps())
+    run_async(steps())
 
 
 def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
@@ -94,6 +96,7 @@ def test_every_event_that_edits_is_refused_while_another_person_edits(studio: Si
             events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
             assert len(events) > 20
             monkeypatch.setattr(Editor, "require", refuse)
+            monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
             for function in events:
                 data = [None] * len(function.inputs)
                 body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
@@ -105,7 +108,7 @@ def test_every_event_that_edits_is_refused_while_another_person_edits(studio: Si
                 await will.wait(lambda id=id: id in will.completed)
                 assert asked, function.targets
 
-    run(steps())
+    run_async(steps())
 
 
 def test_two_pages_of_one_person_both_edit():

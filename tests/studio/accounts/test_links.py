@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from async_calls import run_async
 from page_client import connect, open_page
-from people import content, logged_in, run, studio_with_people
+from people import content, logged_in, studio_with_people
 
 from pipeline.errors import StudioError
 from studio.accounts.links import LONGEST_DAYS, LinkError, Links
@@ -56,7 +57,7 @@ def test_a_person_who_works_makes_a_link_and_a_visitor_sees_that_project(studio:
                     assert (await http.get("/thumbnail/project/one")).status_code == 200
             assert content(studio.workspace / "one") == before
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(studio: SimpleNamespace):
@@ -92,7 +93,7 @@ def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(studio
                         refused = (await http.post("/gradio_api/component_server", json=body)).json()
                         assert "needs the role" in refused["error"], (block.elem_id, kind)
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_visitor_uses_no_stream_and_no_state_of_another_page(studio: SimpleNamespace):
@@ -113,7 +114,7 @@ def test_a_visitor_uses_no_stream_and_no_state_of_another_page(studio: SimpleNam
             await page.wait(lambda: True)
             assert page.values["top-bar"]["project"] == "two"
 
-    run(steps())
+    run_async(steps())
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "file damaged"])
@@ -140,7 +141,7 @@ def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: SimpleNames
             assert answer.status_code == 404 and "expired" in answer.text and "set-cookie" not in answer.headers
             links._file.path.write_text(kept)
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_person_with_a_login_keeps_it_when_following_a_link(studio: SimpleNamespace):
@@ -152,7 +153,7 @@ def test_a_person_with_a_login_keeps_it_when_following_a_link(studio: SimpleName
             account = (await http.get("/account.json")).json()
             assert (account["user"], account["role"]) == ("will", "work")
 
-    run(steps())
+    run_async(steps())
 
 
 @pytest.mark.parametrize("guess", ["", "x", "link:1", "../account.json", "a" * 3000, "%00", "é"])
@@ -164,7 +165,7 @@ def test_a_guessed_link_opens_nothing(guess: str, studio: SimpleNamespace):
             login = await http.post("/login", data={"username": "link:1", "password": "password"})
             assert login.status_code in (400, 429)
 
-    run(steps())
+    run_async(steps())
 
 
 def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Path):

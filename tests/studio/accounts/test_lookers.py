@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import mujoco
 import pytest
+from async_calls import run_async
 from page_client import PageClient, open_page
-from people import FRAME, PASSWORD, content, logged_in, run
+from people import FRAME, PASSWORD, content, logged_in
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosed
 
@@ -32,7 +33,7 @@ def test_a_looker_sees_a_project_and_leaves_every_byte_of_it(studio: SimpleNames
                 sent = await page.send(name, event, {"kind": "display_name", "id": 1, "name": "cup"})
                 await page.wait(lambda sent=sent: sent in page.completed)
 
-    run(steps())
+    run_async(steps())
     assert content(studio.workspace / "one") == before
 
 
@@ -43,7 +44,7 @@ def test_who_works_after_a_looker_has_the_project_prepared(studio: SimpleNamespa
             async with open_page(wanda, "two") as page:
                 await page.wait(lambda: (studio.workspace / "two" / "segments" / "masks.png").exists())
 
-    run(steps())
+    run_async(steps())
 
 
 def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNamespace):
@@ -86,7 +87,7 @@ def test_a_login_ends_with_its_user_and_with_its_password(change: str, studio: S
                 assert (await http.get("/config")).status_code == 401, "an old cookie is not of the new user"
         studio.users.remove("temp")
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_role_that_is_taken_away_holds_at_once(studio: SimpleNamespace):
@@ -101,7 +102,7 @@ def test_a_role_that_is_taken_away_holds_at_once(studio: SimpleNamespace):
             studio.users.path.write_text(kept)
         studio.users.remove("temp")
 
-    run(steps())
+    run_async(steps())
 
 
 def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
@@ -132,7 +133,7 @@ def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
                     while True:
                         await socket.recv()
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(studio: SimpleNamespace):
@@ -144,4 +145,4 @@ def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(studio: SimpleNam
             ]
             assert {(a.status_code, a.text) for a in answers} == {(400, answers[0].text)}
 
-    run(steps())
+    run_async(steps())

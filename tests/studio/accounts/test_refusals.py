@@ -5,7 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from people import PEOPLE, logged_in, run
+from async_calls import run_async
+from people import PEOPLE, logged_in
 
 from studio.accounts.refusals import refusals
 from studio.accounts.roles import Role
@@ -51,4 +52,4 @@ def test_a_page_learns_what_its_person_may_not_send(user: str, studio: SimpleNam
             assert ("models-panel.use" in refused) == (PEOPLE[user] < Role.ADMINISTER)
             assert "top-bar.home" not in refused
 
-    run(steps())
+    run_async(steps())

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from async_calls import run_async
 from page_client import connect, open_page
 from path_proxy import published
-from people import logged_in, run, studio_with_people
+from people import logged_in, studio_with_people
 
 from pipeline.errors import StudioError
 from studio.accounts.links import Links
@@ -20,7 +21,13 @@ ROOT = "/lab/grs"
 ADDRESS = re.compile(r"""["'`]/(?:static|viewer|project|thumbnail|library|link|set|compare)/""")
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["strips the path", "keeps the path"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="strips the path"),
+        pytest.param(False, id="keeps the path", marks=pytest.mark.soak),
+    ],
+)
 def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     workspace = tmp_path_factory.mktemp("workspace")
     access = {"root_path": ROOT, "links": Links(workspace)}
@@ -44,7 +51,7 @@ def test_a_project_is_opened_and_changed_through_the_proxy(proxied: SimpleNamesp
             root = (await http.get("/config")).json()["root"]
             assert root == proxied.address
 
-    run(steps())
+    run_async(steps())
     assert proxied.outside == []
 
 
@@ -64,7 +71,7 @@ def test_no_value_and_no_script_names_an_address_outside_the_path(proxied: Simpl
                 again = await http.get(address, headers={"if-none-match": answer.headers["etag"]})
                 assert again.status_code == 304
 
-    run(steps())
+    run_async(steps())
 
 
 def test_a_link_leads_to_its_project_through_the_proxy(proxied: SimpleNamespace):
@@ -76,7 +83,7 @@ def test_a_link_leads_to_its_project_through_the_proxy(proxied: SimpleNamespace)
             assert str(answer.url) == f"{proxied.address}/?project=two" and answer.status_code == 200
             assert (await http.get("/account.json")).json()["role"] == "visit"
 
-    run(steps())
+    run_async(steps())
 
 
 def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: SimpleNamespace):
@@ -96,7 +103,7 @@ def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: SimpleNamesp
             assert (await lou.get("/config")).status_code == 200
             assert (await logged_out(http)).status_code == 403
 
-    run(steps())
+    run_async(steps())
 
 
 async def logged_out(http: httpx.AsyncClient) -> httpx.Response:
@@ -111,7 +118,7 @@ def test_the_path_without_its_slash_leads_to_the_page(proxied: SimpleNamespace):
             if not proxied.strips:
                 assert answer.status_code == 308 and answer.headers["location"] == f"{ROOT}/"
 
-    run(steps())
+    run_async(steps())
 
 
 @pytest.mark.parametrize("path", ["grs", "/grs/", "/", "//x", "/a b", "/../x", "http://x/grs", "/a/./b", '/"><script>'])

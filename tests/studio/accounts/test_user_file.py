@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import StudioError
@@ -21,11 +21,6 @@ from studio.accounts.user_file import USER_NAME, UserFile
 from studio.server.access import Access
 
 PASSWORD = "a long sentence"
-
-
-@pytest.fixture(autouse=True)
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(passwords, "COST", 1 << 10)
 
 
 @pytest.fixture
@@ -40,6 +35,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: str, typed: str = "") -> in
     return main(["user", *words])
 
 
+@settings(max_examples=20)
 @given(st.text(min_size=8, max_size=40), st.text(min_size=8, max_size=40))
 def test_a_hash_fits_its_own_password_only(password: str, other: str):
     hashed = hash_password(password)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from offline_studio import FRAME
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
 from studio.masks.mask_requests import endpoint
 from studio.masks.segmenter_choice import FrameSegmenters
@@ -16,7 +16,6 @@ from studio.server.errors import RequestError
 
 MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 class OneSession:

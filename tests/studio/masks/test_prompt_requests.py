@@ -1,13 +1,10 @@
 """Clicks and boxes in a browser's request."""
 
-import numpy as np
 import pytest
+from offline_studio import FRAME
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import SegmentationError
 from studio.masks.prompt_requests import parse_prompt
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,15 @@ import random
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from offline_studio import offline_services
+from async_calls import run_async
+from offline_studio import FRAME, offline_services
 from page_client import connect, open_page
 from served_studio import served
 
-from pipeline.assets.library import Library
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from studio.pages import event_order
 from studio.pages.event_order import EventOrder
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 def run(order: EventOrder, arrivals: list[tuple[float, str, object]]) -> list[object]:
@@ -33,7 +29,7 @@ def run(order: EventOrder, arrivals: list[tuple[float, str, object]]) -> list[ob
     async def all_events() -> None:
         await asyncio.gather(*(event(*each) for each in arrivals))
 
-    asyncio.run(all_events())
+    run_async(all_events())
     return acted
 
 
@@ -82,7 +78,7 @@ def test_an_event_that_fails_lets_the_next_one_act(monkeypatch: pytest.MonkeyPat
         async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
             pass
 
-    asyncio.run(both())
+    run_async(both())
 
 
 def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):
@@ -97,7 +93,7 @@ def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPat
         await asyncio.sleep(0.2)
         return len(order)
 
-    assert asyncio.run(act()) == 0
+    assert run_async(act()) == 0
 
 
 def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_arrive_in_another(tmp_path: Path):
@@ -112,8 +108,8 @@ def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_ar
                 events.append(await page.send("review-queue", "review", message))
             await page.wait(lambda: page.completed >= set(events))
 
-    with served(offline_services(Library(())), tmp_path) as studio:
-        asyncio.run(send(studio.address))
+    with served(offline_services(), tmp_path) as studio:
+        run_async(send(studio.address))
     recorded = [each.data for each in Project.open(project.folder).active_decisions("review")]
     assert [each["key_presses"] for each in recorded] == [1, 2, 3, 4, 5]
     assert all("sent" not in each for each in recorded)

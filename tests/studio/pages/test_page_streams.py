@@ -4,24 +4,21 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from anyio import CapacityLimiter
-from offline_studio import offline_services
+from async_calls import run_async
+from offline_studio import FRAME, offline_services
 from page_client import PageClient, connect, open_page
 from served_studio import served
 
-from pipeline.assets.library import Library
-from pipeline.frame import Frame, Intrinsics
+from pipeline.frame import Frame
 from pipeline.project import Project
 from studio.pages import page_streams
 from studio.pages.page_streams import LatestValues, PageStreams
 from studio.sessions.event_log import EventLog
 
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 THREADS = 40
 """Threads that anyio has for all requests together, and events that Gradio answers at the same time by default."""
 
@@ -45,7 +42,7 @@ def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleName
     workspace, segmenter = tmp_path_factory.mktemp("workspace"), SilentSegmenter()
     for name in ("one", "two"):
         Project.create(workspace / name, FRAME, name)
-    services = replace(offline_services(Library(())), segmenter=segmenter)  # type: ignore[arg-type]
+    services = offline_services(segmenter=segmenter)
     with served(services, workspace) as studio:
         yield studio
         segmenter.answer.set()
@@ -64,7 +61,7 @@ def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studi
             await page.send("status-bar", "stop")
             await page.wait(lambda: page.values["status-bar"].get("stopping"))
 
-    asyncio.run(run())
+    run_async(run())
 
 
 def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
@@ -78,7 +75,7 @@ def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: Simpl
             await pages[-1].send("status-bar", "stop")
             await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
 
-    asyncio.run(run())
+    run_async(run())
 
 
 def test_what_a_page_sends_while_it_opens_a_project_does_not_lead_it_back(busy_studio: SimpleNamespace):
@@ -89,7 +86,7 @@ def test_what_a_page_sends_while_it_opens_a_project_does_not_lead_it_back(busy_s
             await page.wait(lambda: page.updates.get(refresh))
             assert page.values["top-bar"]["project"] == "two"
 
-    asyncio.run(run())
+    run_async(run())
 
 
 def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_even_of_another_event(
@@ -103,7 +100,7 @@ def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_even_o
             pairs = list(zip(page.history[::2], page.history[1::2], strict=False))
             assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
 
-    asyncio.run(run())
+    run_async(run())
 
 
 # ---------------------------------------------------------------------- one page
@@ -135,7 +132,7 @@ def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
         await asyncio.gather(*tasks)
         assert len(streams) == 0 and not session.log._watchers
 
-    asyncio.run(run())
+    run_async(run())
     assert order[:3] == ["first", "first ended", "second"]
 
 
@@ -150,7 +147,7 @@ def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during_an_up
                     session.log.mark_changed()  # work begins while the values are computed ...
                     session.log.mark_changed()  # ... and has ended when they are shown
 
-    asyncio.run(run())
+    run_async(run())
     assert shown == [0, session.log.version]
 
 
@@ -171,7 +168,7 @@ def test_a_stream_waits_for_the_page_to_draw_but_not_for_a_page_that_draws_nothi
             stream.next_update()
             await stream.drawn()
 
-    asyncio.run(run())
+    run_async(run())
 
 
 def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
@@ -182,7 +179,7 @@ def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
             seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
         assert len(seen) == 1
 
-    asyncio.run(run())
+    run_async(run())
 
 
 def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
@@ -205,4 +202,4 @@ def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_befo
         go_on.set()
         assert await first == [0] and await asyncio.gather(*others) == [[1]] * 5
 
-    asyncio.run(run())
+    run_async(run())

@@ -6,7 +6,6 @@ import pytest
 from fastapi import FastAPI
 from offline_studio import offline_services
 
-from pipeline.assets.library import Library
 from studio.server.access import Access
 
 
@@ -16,4 +15,4 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     from studio.server.app import build_app
 
     access = Access({"ada": "secret"}, ("lab.example",), behind_proxy=True)
-    return build_app(offline_services(Library(())), Path(tmp_path_factory.mktemp("workspace")), access)
+    return build_app(offline_services(), Path(tmp_path_factory.mktemp("workspace")), access)

@@ -3,32 +3,15 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from offline_studio import offline_services
+from offline_studio import FRAME
 
 from pipeline.assets.library import Library
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from studio.server import file_routes
-from studio.server.access import Access
 from studio.sessions.session import Session
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
-
-
-def test_nothing_is_answered_without_the_login(tmp_path: Path):
-    from studio.server.app import build_app
-
-    services = offline_services(Library(()))
-    with TestClient(build_app(services, tmp_path, Access({"ada": "secret"})), "http://127.0.0.1") as client:
-        for address in ("/project/x/colour.jpg", "/thumbnail/sample/blocks", "/viewer/", "/config"):
-            assert client.get(address).status_code == 401, address
-        client.post("/login", data={"username": "ada", "password": "secret"})
-        assert client.get("/thumbnail/sample/blocks").status_code == 200
-        assert client.get("/project/x/colour.jpg").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from async_calls import run_async
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
 from starlette.routing import BaseRoute
@@ -165,7 +166,7 @@ def test_a_body_that_does_not_arrive_ends_its_request(monkeypatch: pytest.Monkey
 
     scope = {"type": "http", "method": "POST", "path": "/x", "raw_path": b"/x", "query_string": b"", "scheme": "http",
              "headers": [(b"host", b"127.0.0.1")], "server": ("127.0.0.1", 7860), "client": None}  # fmt: skip
-    asyncio.run(client_of().app(scope, never, send))  # type: ignore[arg-type]
+    run_async(client_of().app(scope, never, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 408
 
 

@@ -1,20 +1,17 @@
 """What the studio needs of Gradio's private parts. A failure here names the file that has to follow Gradio's change."""
 
-import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import gradio as gr
-import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from gradio.routes import templates
 from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
-from components.steps import MaskCanvas, RoundTimeline
 from studio.server.gradio_internals import ICON, ValidLogins, allow_streams, event_data, name_icon, uploaded_file
 
 STARTUP = """
@@ -87,27 +84,6 @@ def test_only_files_in_the_upload_folder_are_uploads(tmp_path: Path):
     assert uploaded_file(str(folder / "some.txt")) == (folder / "some.txt").resolve()
     for path in (tmp_path / "other.txt", folder / "missing.txt", folder / ".." / "other.txt", None, 7):
         assert uploaded_file(path) is None
-
-
-def test_gr_html_has_the_parameters_that_our_components_use():
-    parameters = inspect.signature(gr.HTML.__init__).parameters
-    needed = {"html_template", "css_template", "js_on_load", "server_functions", "apply_default_css", "padding"}
-    assert needed <= parameters.keys(), "components/component.py needs these parameters of gr.HTML"
-
-
-def test_python_listens_to_the_events_that_a_component_names():
-    with gr.Blocks():
-        timeline = RoundTimeline()
-        assert callable(timeline.compare), "components/component.py needs events by the names quoted in js_on_load"
-        with pytest.raises(AttributeError):
-            _ = timeline.no_such_event
-
-
-def test_a_components_script_asks_the_server_by_the_name_ask():
-    with gr.Blocks():
-        canvas = MaskCanvas(answer=lambda request: {"echo": request})
-    config = json.dumps(canvas.get_config(), default=str)
-    assert '"ask"' in config, "components/component.py needs server_functions under their own names"
 
 
 def test_the_page_names_the_studios_icon_and_not_gradios_app():

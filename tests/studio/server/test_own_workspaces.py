@@ -1,25 +1,21 @@
 """One workspace for each user: nobody finds, reads or watches what belongs to another."""
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
 import mujoco
-import numpy as np
 import pytest
+from async_calls import run_async
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from offline_studio import offline_services
+from offline_studio import FRAME, EmptySegmenter, offline_services
 from page_client import PageClient, connect, open_page
 from served_studio import served
 from starlette.websockets import WebSocketDisconnect
 
-from pipeline.assets.library import Library
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, Intrinsics
 from pipeline.models import ModelError
 from pipeline.project import Project
 from studio.models.model_choice import ModelSelection
@@ -29,17 +25,7 @@ from studio.server.gate import Gate
 from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewRegistry, mount
 
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 LOGINS = {"ada": "a", "bob": "b"}
-
-
-class EmptySegmenter:
-    """Finds nothing, at once."""
-
-    name = "empty"
-
-    def open(self, frame: Frame) -> SimpleNamespace:
-        return SimpleNamespace(automatic=lambda *_: ())
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +41,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace
     workspace = tmp_path_factory.mktemp("workspace")
     Project.create(workspace / "users" / "ada" / "hers", FRAME, "hers")
     Project.create(workspace / "common", FRAME, "common")
-    services = replace(offline_services(Library(())), segmenter=EmptySegmenter())  # type: ignore[arg-type]
+    services = offline_services(segmenter=EmptySegmenter())
     with served(services, workspace, Access(LOGINS, own_workspaces=True)) as studio:
         yield studio
 
@@ -91,12 +77,12 @@ def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleN
                     for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
                         assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
 
-    asyncio.run(run())
+    run_async(run())
 
 
 @pytest.fixture
 def registry(tmp_path: Path) -> SessionRegistry:
-    services = replace(offline_services(Library(())), segmenter=EmptySegmenter())  # type: ignore[arg-type]
+    services = offline_services(segmenter=EmptySegmenter())
     Project.create(tmp_path / "users" / "ada" / "hers", FRAME, "hers")
     return SessionRegistry(tmp_path, services, own=True)
 

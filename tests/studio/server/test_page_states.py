@@ -1,27 +1,26 @@
 """What is kept of each loaded page: enough to update it, and nothing once it is closed."""
 
-import asyncio
 import gc
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from async_calls import run_async
 from gradio.state_holder import SessionState
 from offline_studio import offline_services
 from page_client import connect, open_page
 from served_studio import served
 
-from pipeline.assets.library import Library
 from studio.server import page_states
 from studio.server.gradio_internals import gradio_app
 
-LOADS = 20
+LOADS = 8
 NEEDED = "studio/server/page_states.py says what it needs of Gradio's StateHolder and SessionState"
 
 
 def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page_states, "CLOSED_PAGES", 5)
-    with served(offline_services(Library(())), tmp_path) as studio:
+    with served(offline_services(), tmp_path) as studio:
         gradio = gradio_app(studio.app)
 
         async def load(count: int) -> None:
@@ -31,9 +30,9 @@ def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch:
                         assert page.properties["home"] == {"visible": True}, NEEDED
                         assert page.properties["bench"] == {"visible": False}, NEEDED
 
-        asyncio.run(load(page_states.CLOSED_PAGES + 5))
+        run_async(load(page_states.CLOSED_PAGES + 5))
         before = census()
-        asyncio.run(load(LOADS))
+        run_async(load(LOADS))
         grown = census() - before
         assert len(gradio.state_holder.session_data) <= page_states.CLOSED_PAGES + 2, NEEDED
         assert sum(grown.values()) < 200 * LOADS, grown.most_common(8)

@@ -1,10 +1,10 @@
 """Outputs that an event leaves as they are: sent as Gradio sends them, but no component is made for them."""
 
-import asyncio
 from typing import Any
 
 import gradio as gr
 import pytest
+from async_calls import run_async
 from gradio.state_holder import SessionState
 
 from components.steps import RoundTimeline
@@ -23,7 +23,7 @@ def page(kind: type[gr.Blocks]) -> gr.Blocks:
 
 def sent(kind: type[gr.Blocks], event: int, predictions: Any) -> list[Any]:
     blocks = page(kind)
-    values = asyncio.run(blocks.postprocess_data(blocks.fns[event], predictions, SessionState(blocks)))
+    values = run_async(blocks.postprocess_data(blocks.fns[event], predictions, SessionState(blocks)))
     return [value and without_empty_props(value) for value in values]
 
 
@@ -57,5 +57,5 @@ def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(
     blocks, made = page(kind), []
     make = RoundTimeline.__init__
     monkeypatch.setattr(RoundTimeline, "__init__", lambda self, *a, **k: (made.append(self), make(self, *a, **k))[1])
-    asyncio.run(blocks.postprocess_data(blocks.fns[0], [gr.skip()] * 4, SessionState(blocks)))
+    run_async(blocks.postprocess_data(blocks.fns[0], [gr.skip()] * 4, SessionState(blocks)))
     assert bool(made) == is_made

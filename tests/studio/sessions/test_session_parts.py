@@ -42,12 +42,6 @@ def cache(tmp_path: Path, log: EventLog) -> Cache:
 # ---------------------------------------------------------------------- event log
 
 
-def test_every_line_raises_the_version_of_the_log(log: EventLog):
-    before = log.version
-    log.add("Scene · placing")
-    assert log.version > before and [line.text for line in log.lines] == ["Scene · placing"]
-
-
 def test_an_error_is_a_line_and_a_notice_and_the_same_one_is_reported_once(log: EventLog):
     for _ in range(2):
         log.report_once(StudioError("No table."))
