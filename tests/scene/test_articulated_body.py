@@ -2,13 +2,13 @@
 
 import io
 import json
-import os
 import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import drawn_scene as make
+import libero
 import mujoco
 import numpy as np
 import pytest
@@ -48,13 +48,6 @@ KNOB = """<mujoco><worldbody><body name="plate">
     <geom type="box" size="0.02 0.005 0.01"/></body>
 </body></worldbody><actuator><motor joint="knob"/></actuator><keyframe><key qpos="1"/></keyframe></mujoco>"""
 MODELS = {"drawers": DRAWERS, "door": DOOR, "knob": KNOB}
-
-
-def libero() -> list:
-    """Return the articulated assets of the LIBERO pack if it is installed."""
-    folder = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
-    names = [f.parent.parent for f in sorted(folder.glob("*/model/model.xml"))] if folder.is_dir() else []
-    return [pytest.param(path, id=path.name) for path in names]
 
 
 def articulated_placement(asset, scale=1.0, **more):
@@ -200,9 +193,10 @@ def test_it_is_exported_with_the_project_and_alone(twin, tmp_path):
     assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
 
 
-@pytest.mark.parametrize("folder", libero() or [pytest.param(None, marks=pytest.mark.skip("LIBERO is not installed"))])
-def test_every_articulated_asset_of_the_pack_rests_and_moves(folder, tmp_path):
-    (asset,) = Library.open([folder], cache=tmp_path)
+@pytest.mark.soak
+@pytest.mark.parametrize("name", libero.ARTICULATED)
+def test_every_articulated_asset_of_the_pack_rests_and_moves(name, tmp_path):
+    (asset,) = Library.open([libero.PACK / name], cache=tmp_path)
     settled, _ = settle(make.scene(articulated_placement(asset)))
     write_scene(replace(settled, intrinsics=None), tmp_path / "project")
     check_simulation(load_model(tmp_path / "project"), 1.5)

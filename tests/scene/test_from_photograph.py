@@ -1,10 +1,10 @@
 """From a photograph of furniture to a twin whose drawers open: match, place, settle and simulate."""
 
 import json
-import os
 from pathlib import Path
 
 import cabinet
+import libero
 import mujoco
 import numpy as np
 import pytest
@@ -28,20 +28,17 @@ from pipeline.segmentation import Segment
 from pipeline.simulation import kit
 from sample_scenes import make_scenes as studio
 
-PACK = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
 OTHER_ASSETS = ("soup_can", "red_cube", "cracker_box", "blue_block")
 YAW = 20.0
 """Degrees between the furniture's front and the camera's side of the table."""
 
 
 def furniture(kind: str, folder: Path):
-    """Return our own cabinet, or an asset of the LIBERO pack if it is installed."""
+    """Return our own cabinet, or an asset of the LIBERO pack."""
     if kind == "own":
         (folder / "cabinet.xml").write_text(cabinet.CABINET)
         return import_asset(folder / "cabinet.xml", folder / "library").asset
-    if not (PACK / kind).is_dir():
-        pytest.skip("LIBERO is not installed (GRS_LIBRARY)")
-    return Library.open([PACK / kind], cache=folder).assets[0]
+    return Library.open([libero.PACK / kind], cache=folder).assets[0]
 
 
 def asset_placement(asset, xy, yaw, number):
@@ -50,7 +47,7 @@ def asset_placement(asset, xy, yaw, number):
     return twin_drawing.asset_placement(asset, number, Pose(np.array([*xy, asset.size[2] / 2]), quat))
 
 
-@pytest.fixture(scope="module", params=["own", "wooden_cabinet"])
+@pytest.fixture(scope="module", params=["own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
 def result(request, tmp_path_factory):
     """Return the furniture, the matches, the true scene, the twin and its folder."""
     folder = tmp_path_factory.mktemp(request.param)
