@@ -13,8 +13,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
 from scripts.take_pictures import LONG, PICTURES
-from tests.ui.studio_process import Studio
-from tests.ui.watched_page import CHROMIUM, FLAGS, close_app, open_page
+from tests.browser.studio_process import Studio
+from tests.browser.watched_page import CHROMIUM, FLAGS, close_app, open_page
 
 FPS = 10
 SIZE = (1024, 640)

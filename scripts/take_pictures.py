@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.ui.studio_process import Studio
-from tests.ui.watched_page import CHROMIUM, FLAGS, open_page
+from tests.browser.studio_process import Studio
+from tests.browser.watched_page import CHROMIUM, FLAGS, open_page
 
 SCENE = "kitchen"
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"

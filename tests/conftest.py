@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 import tabletop
 from hypothesis import settings
+from processor_seconds import ProcessorSeconds, sort_longest_first
 from reference_frames import FRAMES, MISSING
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
@@ -35,8 +38,32 @@ def sandbox() -> "Iterator[Sandbox]":
         yield running
 
 
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """The system's Chromium, for all tests of this process."""
+    from browser.watched_page import CHROMIUM, FLAGS
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine; apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-seconds", action="store_true", help="measure the seconds of all files and fixtures")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-seconds"):
+        config.pluginmanager.register(ProcessorSeconds())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `frames` where the reference frames are missing."""
+    """Run the longest files first; skip the tests marked `frames` where the reference frames are missing."""
+    sort_longest_first(items)
     if not FRAMES.is_dir():
         for item in items:
             if item.get_closest_marker("frames"):

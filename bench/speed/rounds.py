@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from bench.measurement import Measurement, ms
 from bench.speed.viewer import PATIENCE, chromium, running
 from pipeline.router import read_record, read_rounds
-from tests.ui.watched_page import FLAGS
+from tests.browser.watched_page import FLAGS
 
 SCENE, TASK = "stack", "put the green_cylinder on the left"
 WRONG_OBJECTS = ("yellow_cube", "red_cube", "blue_block")

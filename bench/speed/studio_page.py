@@ -17,7 +17,7 @@ from bench import ROOT
 from bench.measurement import Measurement, NotMeasured, ms
 from bench.speed.viewer import chromium, running
 from pipeline.segmentation import read_segments
-from tests.ui.watched_page import FLAGS
+from tests.browser.watched_page import FLAGS
 
 SCENE = ROOT / "sample_scenes" / "workshop"
 """Nine objects, 1280x720."""

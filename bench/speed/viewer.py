@@ -28,8 +28,8 @@ from bench.speed.twin import make_twin
 from pipeline.evaluation import predict_from_last_click, simulate_clicks
 from pipeline.segmentation import DepthSegmenter
 from studio.viewer import ViewRegistry, mount
-from tests.ui.studio_process import Studio
-from tests.ui.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
+from tests.browser.studio_process import Studio
+from tests.browser.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
 
 PATIENCE = 600_000
 """Milliseconds: a busy machine is slow, and that is no reason to give up."""

@@ -3,9 +3,7 @@
 import json
 import os
 import subprocess
-from pathlib import Path
 
-import exported_twin
 import imageio.v2 as imageio
 import numpy as np
 import pandas
@@ -15,26 +13,12 @@ import solved_twin
 from foreign import DOCUMENTED, LEROBOT
 
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export import ExportError, export_project
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
 from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
 TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
-
-
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory, sandbox):
-    folder = tmp_path_factory.mktemp("lerobot")
-    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
-
-
-@pytest.fixture(scope="module")
-def dataset(solved, tmp_path_factory):
-    out = tmp_path_factory.mktemp("dataset") / "twin"
-    assert len(export_project(solved, "lerobot", out)) == 1
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +104,3 @@ assert bool(item["next.success"]) and tuple(item["{CAMERA}"].shape) == (3, {HEIG
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
     done = subprocess.run([LEROBOT, "-c", code], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_a_project_that_is_not_solved_is_refused_in_one_line(tmp_path: Path):
-    twin = exported_twin.write(tmp_path / "twin")
-    with pytest.raises(ExportError, match="has no solution yet, which this format needs; solve the task first"):
-        export_project(twin, "lerobot", tmp_path / "out")
-    assert not (tmp_path / "out").exists()

@@ -8,11 +8,7 @@ import pytest
 
 from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.encoder import TRAINED_ENCODER, load_encoder
-from pipeline.description import describe_all
-from pipeline.frame import Observation, find_support, load
-from pipeline.matching import IndexedLibrary, Query, calibration_warning, match
-from pipeline.segmentation import DepthSegmenter
-from tests.matching.test_matchers import SAMPLE
+from pipeline.matching import IndexedLibrary, calibration_warning, match
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +43,10 @@ def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
 
 
 @pytest.mark.soak
-def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint):
+def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint, query):
     loaded, default = load_encoder(str(checkpoint)), Library.open()
     assert loaded is not None
-    library = replace(default, assets=default.assets[:2])
-    frame = load(SAMPLE)
-    support, segment = find_support(frame), DepthSegmenter().open(frame).automatic()[0]
-    (described,) = describe_all(frame, support, [segment])
-    query, indexed = Query(Observation(frame, support), segment, described), IndexedLibrary.build(library, loaded)
+    indexed = IndexedLibrary.build(replace(default, assets=default.assets[:2]), loaded)
     for matcher in ("all", "embedding"):
         found = match(query, indexed, matcher)
         assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates

@@ -1,7 +1,6 @@
 """From a photograph of furniture to a twin whose drawers open: match, place, settle and simulate."""
 
 import json
-from pathlib import Path
 
 import cabinet
 import libero
@@ -33,25 +32,21 @@ YAW = 20.0
 """Degrees between the furniture's front and the camera's side of the table."""
 
 
-def furniture(kind: str, folder: Path):
-    """Return our own cabinet, or an asset of the LIBERO pack."""
-    if kind == "own":
-        (folder / "cabinet.xml").write_text(cabinet.CABINET)
-        return import_asset(folder / "cabinet.xml", folder / "library").asset
-    return Library.open([libero.PACK / kind], cache=folder).assets[0]
-
-
 def asset_placement(asset, xy, yaw, number):
     """Return an asset standing at x, y with a yaw in degrees."""
     quat = Rotation.from_euler("z", yaw, degrees=True).as_quat(scalar_first=True)
     return twin_drawing.asset_placement(asset, number, Pose(np.array([*xy, asset.size[2] / 2]), quat))
 
 
-@pytest.fixture(scope="module", params=["own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
 def result(request, tmp_path_factory):
-    """Return the furniture, the matches, the true scene, the twin and its folder."""
-    folder = tmp_path_factory.mktemp(request.param)
-    asset = furniture(request.param, folder)
+    """Return the furniture, ours or LIBERO's, the matches, the true scene, the twin and its folder."""
+    folder = tmp_path_factory.mktemp("furniture")
+    (folder / "cabinet.xml").write_text(cabinet.CABINET)
+    if request.param == "our own":
+        asset = import_asset(folder / "cabinet.xml", folder / "library").asset
+    else:
+        (asset,) = Library.open([libero.PACK / request.param], cache=folder).assets
     library = Library((asset, *(a for a in Library.open() if a.id in OTHER_ASSETS)))
     recipe = studio.SceneRecipe(
         "drawn", "", (), size=(640, 480), distance=1.0, azimuth=-8, table="oak", half=(0.6, 0.45)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from app_page import LONG, OpenProject, hint, open_tab, tab
-from axe import findings
+from browser.app_page import LONG, OpenProject, hint, open_tab, tab
+from browser.axe import findings
+from browser.watched_page import PAGE_LOGS, close_app
 from playwright.sync_api import Page, expect
-from watched_page import PAGE_LOGS, close_app
 
 SCENE = "blocks"
 STEPS = ("Frame", "Masks", "Objects", "Scene", "Task", "Review")

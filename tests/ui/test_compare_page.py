@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import written_logs
-from app_page import LONG, screenshot
+from browser.app_page import LONG, screenshot
+from browser.studio_process import Studio
+from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Page, Route, expect
-from studio_process import Studio
-from watched_page import wait_until
 
 from pipeline.divergence import read_episode, write_episode
 

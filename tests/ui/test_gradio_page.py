@@ -3,10 +3,10 @@
 A failure here means that Gradio changed: adapt the file that the message names, then its head comment.
 """
 
-from app_page import LONG, OpenProject, open_tab, stop_work
+from browser.app_page import LONG, OpenProject, open_tab, stop_work
+from browser.studio_process import Studio
+from browser.watched_page import close_app
 from playwright.sync_api import Page, expect
-from studio_process import Studio
-from watched_page import close_app
 
 SCENE = "blocks"
 VIEW = "content => content.cmTile?.view ?? content.cmView?.rootView?.view ?? content.cmView?.view"

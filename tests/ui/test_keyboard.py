@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from app_page import (
+from browser.app_page import (
     LONG,
     OpenProject,
     canvas,
@@ -15,8 +15,8 @@ from app_page import (
     undo_button,
     wait_until_idle,
 )
+from browser.watched_page import close_app
 from playwright.sync_api import Locator, Page, expect
-from watched_page import close_app
 
 SCENE = "blocks"
 MAX_TABS = 150

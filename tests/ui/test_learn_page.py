@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from app_page import LONG, OpenProject, open_tab, screenshot, stop_work, undo_button
-from axe import findings
+from browser.app_page import LONG, OpenProject, open_tab, screenshot, stop_work, undo_button
+from browser.axe import findings
 from playwright.sync_api import Locator, expect
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from app_page import LONG, OpenProject, open_tab, rows, screenshot, stop_work
+from browser.app_page import LONG, OpenProject, open_tab, rows, screenshot, stop_work
 from playwright.sync_api import Locator, Page, expect
 
 from pipeline.assets.library import BUILTIN_LIBRARY, Library

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from app_page import (
+from browser.app_page import (
     OpenProject,
     action,
     canvas,
@@ -23,10 +23,10 @@ from app_page import (
     undo_button,
     wait_until_idle,
 )
+from browser.studio_process import Studio
+from browser.watched_page import close_app
 from PIL import Image
 from playwright.sync_api import Locator, Page, Route, expect
-from studio_process import Studio
-from watched_page import close_app
 
 from pipeline.segmentation import decode_rle
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from app_page import LONG, OpenProject, action, canvas, open_masks, screenshot, wait_until_idle
+from browser.app_page import LONG, OpenProject, action, canvas, open_masks, screenshot, wait_until_idle
+from browser.studio_process import Studio
+from browser.watched_page import leaving
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import leaving
 
 from pipeline.segmentation import read_segments
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cv2
 import pytest
-from app_page import (
+from browser.app_page import (
     LONG,
     OpenProject,
     action,
@@ -21,9 +21,9 @@ from app_page import (
     rows,
     screenshot,
 )
+from browser.studio_process import Studio
+from browser.watched_page import open_page
 from playwright.sync_api import Browser, Page, Position, expect
-from studio_process import Studio
-from watched_page import open_page
 
 SCENE = "blocks"
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / SCENE

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from app_page import LONG, OpenProject, open_tab, undo_button
+from browser.app_page import LONG, OpenProject, open_tab, undo_button
 from playwright.sync_api import Locator, expect
 
 from tests.evaluation.test_matcher_evaluation import labelled  # noqa: F401  (a fixture)

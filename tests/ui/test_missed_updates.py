@@ -1,8 +1,8 @@
 """A page that missed what happened to its project shows it within seconds, without a reload."""
 
-from app_page import OpenProject, undo_button
+from browser.app_page import OpenProject, undo_button
+from browser.watched_page import open_page
 from playwright.sync_api import Browser, Locator, Page, Route, expect
-from watched_page import open_page
 
 SCENE = "sizes"
 STREAM = "**/queue/data*"

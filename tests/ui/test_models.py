@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_page import LONG, OpenProject, open_copy, open_tab, rows, screenshot, stop_work, wait_until_idle
+from browser.app_page import LONG, OpenProject, open_copy, open_tab, rows, screenshot, stop_work, wait_until_idle
+from browser.studio_process import Studio
+from browser.watched_page import close_app
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import close_app
 
 from tests.models import hostile
 from tests.models.honest import honest, kind_of

@@ -2,10 +2,10 @@
 
 import re
 
-from app_page import LONG, OpenProject, open_tab, tab, wait_until_idle
+from browser.app_page import LONG, OpenProject, open_tab, tab, wait_until_idle
+from browser.studio_process import Studio
+from browser.watched_page import close_app, leaving
 from playwright.sync_api import Page, expect
-from studio_process import Studio
-from watched_page import close_app, leaving
 
 SCENE = "blocks"
 

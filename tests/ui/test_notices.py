@@ -2,8 +2,8 @@
 
 import re
 
+from browser.studio_process import Studio
 from playwright.sync_api import Page, Route, expect
-from studio_process import Studio
 
 
 def test_a_page_says_what_it_opens_and_keeps_its_notices(studio: Studio, page: Page):

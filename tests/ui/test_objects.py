@@ -4,7 +4,7 @@ once; lowest confidence first."""
 import re
 
 import pytest
-from app_page import LONG, OpenProject, open_tab, rows, screenshot, undo_button, wait_until_idle
+from browser.app_page import LONG, OpenProject, open_tab, rows, screenshot, undo_button, wait_until_idle
 from playwright.sync_api import Locator, Page, expect
 
 SCENE = "stack"

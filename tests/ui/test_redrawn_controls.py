@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from app_page import OpenProject
+from browser.app_page import OpenProject
+from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Page, Route, expect
-from watched_page import wait_until
 
 SCENE = "sizes"
 CLICKS = """() => {

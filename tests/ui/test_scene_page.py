@@ -11,7 +11,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from app_page import LONG, OpenProject, open_tab, screenshot, undo_button
+from browser.app_page import LONG, OpenProject, open_tab, screenshot, undo_button
 from playwright.sync_api import Frame, Locator, Page, expect
 
 from pipeline.frame import Intrinsics

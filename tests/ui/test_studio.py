@@ -4,7 +4,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from app_page import (
+from browser.app_page import (
     LONG,
     OpenProject,
     canvas,
@@ -17,9 +17,9 @@ from app_page import (
     undo_button,
     wait_until_idle,
 )
+from browser.studio_process import Studio
+from browser.watched_page import close_app
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import close_app
 
 SCENE = "stack"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, tab, wait_until_idle
+from browser.app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, tab, wait_until_idle
+from browser.studio_process import Studio
+from browser.watched_page import close_app, leaving
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import close_app, leaving
 
 from pipeline.feasibility import feasibility_file, read_feasibility
 from pipeline.object_words import object_words

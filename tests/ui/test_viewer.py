@@ -17,9 +17,9 @@ import mujoco
 import numpy as np
 import pytest
 import uvicorn
+from browser.watched_page import TIMEOUT
 from fastapi import FastAPI
 from PIL import Image
-from watched_page import TIMEOUT
 
 from components.viewer import Viewer, viewer_value
 from studio.texts import text_routes

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_page import screenshot
+from browser.app_page import screenshot
+from browser.studio_process import Studio
+from browser.watched_page import PAGE_LOGS
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import PAGE_LOGS
 
 from bench.planted_projects import plant_projects
 from tests.ui.test_accessibility import findings

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_page import LONG, screenshot
+from browser.app_page import LONG, screenshot
+from browser.studio_process import Studio
+from browser.watched_page import leaving
 from playwright.sync_api import Locator, Page, expect
-from studio_process import Studio
-from watched_page import leaving
 
 from tests.ui.test_accessibility import findings
 

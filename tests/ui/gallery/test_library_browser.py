@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import trimesh
-from app_page import LONG, OpenProject, rows, screenshot, undo_button, wait_until_idle
+from browser.app_page import LONG, OpenProject, rows, screenshot, undo_button, wait_until_idle
+from browser.studio_process import Studio
+from browser.watched_page import wait_for_requests
 from playwright.sync_api import FrameLocator, Locator, Page, expect
-from studio_process import Studio
-from watched_page import wait_for_requests
 
 SCENE, UID = "sizes", "0123456789abcdef0123456789abcdef"
 

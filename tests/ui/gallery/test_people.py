@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_page import LONG, open_tab, rows, screenshot
+from browser.app_page import LONG, open_tab, rows, screenshot
+from browser.studio_process import Studio
+from browser.watched_page import TIMEOUT
 from playwright.sync_api import Browser, Locator, Page, expect
-from studio_process import Studio
-from watched_page import TIMEOUT
 
 from pipeline.decisions import read_log
 from pipeline.frame import load

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from app_page import LONG, open_tab, screenshot, tab, wait_until_idle
+from browser.app_page import LONG, open_tab, screenshot, tab, wait_until_idle
+from browser.studio_process import Studio
 from path_proxy import published
 from playwright.sync_api import Page, expect
-from studio_process import Studio
 
 ROOT, SCENE = "/grs", "blocks"
 

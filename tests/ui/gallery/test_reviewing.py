@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from app_page import open_masks, screenshot
+from browser.app_page import open_masks, screenshot
+from browser.studio_process import Studio
 from playwright.sync_api import Locator, Page, Request, expect
-from studio_process import Studio
 
 from tests.ui.test_accessibility import findings
 

@@ -1,7 +1,6 @@
 """Drives a page of the studio as a person does, and reads what the project's folder then holds."""
 
 import itertools
-import json
 import os
 import re
 import shutil
@@ -11,11 +10,10 @@ from typing import Any
 
 import cv2
 import numpy as np
+from browser.project_files import ProjectFiles
+from browser.studio_process import Studio
+from browser.watched_page import close_app
 from playwright.sync_api import FloatRect, Locator, Page, Position, expect
-from studio_process import Studio
-from watched_page import close_app
-
-from pipeline.segmentation import read_segments
 
 SCREENSHOTS = os.environ.get("GRS_SHOTS")
 """Folder for a picture of every step, for a person to look at."""
@@ -25,7 +23,7 @@ COPY_NUMBERS = itertools.count(1)
 
 
 @dataclass(frozen=True)
-class OpenProject:
+class OpenProject(ProjectFiles):
     """A project of its own, open in the page."""
 
     studio: Studio
@@ -35,26 +33,6 @@ class OpenProject:
     @property
     def folder(self) -> Path:
         return self.studio.workspace / self.name
-
-    @property
-    def decisions(self) -> list[dict[str, Any]]:
-        """Every recorded decision, undos included."""
-        log = self.folder / "decisions.jsonl"
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of the decisions."""
-        return [decision["kind"] for decision in self.decisions]
-
-    @property
-    def masks(self) -> dict[int, np.ndarray]:
-        """The masks (H, W), bool, by segment id."""
-        return {segment.id: segment.mask for segment in read_segments(self.folder / "segments")}
-
-    def json(self, name: str) -> Any:
-        """Read a JSON file of the project."""
-        return json.loads((self.folder / name).read_text())
 
     def reopen(self) -> None:
         """Leave the page and load this project's page again."""

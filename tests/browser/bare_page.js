@@ -1,0 +1,58 @@
+// Mounts components in a blank page as the studio's own does in Gradio's, and draws what the project shows.
+const { token, mounts } = JSON.parse(document.querySelector("#about").textContent);
+const draws = new Map(), // by the component's id
+  shown = new Map();
+const bare = { sent: [], open: 0, version: -1, loaded: false, notices: [], show, shown: (id) => shown.get(id) };
+window.bare = bare;
+
+const post = async (address, body) =>
+  (await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
+
+function show(id, text) {
+  if (shown.get(id) === text) return;
+  shown.set(id, text);
+  draws.get(id)(JSON.parse(text));
+}
+
+async function send(id, name, message = {}) {
+  bare.sent.push([name, message]);
+  bare.open++;
+  try {
+    const { error } = await post(`/bare/event/${id}/${name}`, { token, message });
+    if (error) bare.notices.push(error);
+    if (!token) await update();
+  } finally {
+    bare.open--;
+  }
+}
+
+async function mount({ id, script }) {
+  const element = document.querySelector(`#${id} > .own`);
+  const { default: load } = await import(script);
+  const server = { ask: (request) => post(`/bare/ask/${id}`, request) };
+  const props = {
+    get value() {
+      return shown.get(id);
+    },
+  };
+  draws.set(id, load({ element, props, trigger: (name, data) => send(id, name, data), server, upload }));
+}
+
+async function upload(file) {
+  const form = new FormData();
+  form.append("files", file);
+  const [path] = await (await fetch("/gradio_api/upload", { method: "POST", body: form })).json();
+  return { path };
+}
+
+// Draws what the project shows once that is newer than what is known; at once in the gallery, which has no project.
+async function update() {
+  const query = new URLSearchParams({ token, show: mounts.map(({ id }) => id), version: bare.version });
+  const { version, values } = await (await fetch(`/bare/values?${query}`)).json();
+  for (const [id, text] of Object.entries(values)) show(id, text);
+  Object.assign(bare, { version, loaded: true });
+}
+
+await Promise.all(mounts.map(mount));
+do await update();
+while (token);

@@ -1,0 +1,257 @@
+"""Components alone in a blank page, on an open project of this process: no Gradio between the two, and no process.
+
+The studio's app is built as always. Beside Gradio's page it serves a blank one, which loads the template, style and
+script of the components that a test names and passes them the values that the studio's own views return. Their
+requests and events go straight to what the studio registered for them. Gradio's transport is not tested here.
+"""
+
+import asyncio
+import inspect
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from html import escape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import uvicorn
+from browser.project_files import ProjectFiles
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+from gradio.blocks import Block
+from playwright.sync_api import Page
+from starlette.routing import Route
+
+from components.component import STATIC, Component, _browser_files
+from pipeline.errors import StudioError
+from pipeline.frame import Frame, Support
+from pipeline.segmentation import DepthSegmenter
+from studio.accounts.roles import Role, require
+from studio.pages.page_shell import SentEvent, Shell
+from studio.server import app as studio_app
+from studio.server.notices import error_message
+from studio.server.services import Settings, open_services
+from studio.sessions.session import Session
+
+LONG_POLL_SECONDS = 1.0
+"""For which a page waits for news before it asks again."""
+SCRIPT = (Path(__file__).with_name("bare_page.js")).read_text(encoding="utf-8")
+
+
+class BareShell(Shell):
+    """The studio's shell, which also keeps what each event of each component does."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.actions: dict[tuple[str, str], tuple[Callable[[SentEvent], Session | None], Role]] = {}
+        """By the component's id in the page and the event's name."""
+
+    def _register(self, event: Callable[..., Any], begin: Any, *arguments: Any, **settings: Any) -> None:
+        super()._register(event, begin, *arguments, **settings)
+        is_ours = isinstance(event, partial)  # Gradio's own events are bound methods
+        component, function = (event.args[0], event.func) if is_ours else (event.__self__, event.__func__)  # type: ignore
+        name = inspect.getclosurevars(function).nonlocals["_event_name"]
+        self.actions[component.elem_id, name] = begin, settings.get("role", Role.WORK)
+
+    def components(self) -> dict[str, tuple[Any, Any]]:
+        """Return each shown component with its view, by its id in the page."""
+        return {component.elem_id: (component, view) for component, view in (*self._views, *self._opening_views)}
+
+
+@dataclass
+class BareStudio:
+    """The studio in a thread of this process, with blank pages."""
+
+    workspace: Path
+    address: str
+    shell: BareShell
+
+    def mount(self, page: Page, name: str, *ids: str) -> "Mounted":
+        """Open a project of the workspace, or the gallery for "", and show these components of it."""
+        mounted = Mounted(self, page, name, self.shell.sessions.open(name) if name else None)
+        mounted.wait_until_idle()
+        page.goto(f"{self.address}bare?project={name}&show={','.join(ids)}")
+        mounted.wait_until_drawn()
+        return mounted
+
+
+@dataclass
+class Mounted(ProjectFiles):
+    """Components of an open project in a blank page, and the project's folder."""
+
+    studio: BareStudio
+    page: Page
+    name: str
+    session: Session | None = field(repr=False)
+    """None in the gallery."""
+
+    @property
+    def folder(self) -> Path:
+        return self.studio.workspace / self.name
+
+    @property
+    def sent(self) -> list[tuple[str, dict[str, Any]]]:
+        """The events that the components sent, each as its name and its message."""
+        return [(name, message) for name, message in self.page.evaluate("window.bare.sent")]
+
+    def wait_until_idle(self) -> None:
+        """Wait until nothing is computed for the project."""
+        while self.session and not self.session.idle:
+            time.sleep(0.01)
+
+    def wait_until_drawn(self) -> None:
+        """Wait until all events are answered, nothing is computed, and the components show the newest values."""
+        self.page.wait_for_function("() => window.bare?.loaded && !window.bare.open")
+        self.wait_until_idle()
+        version = self.session.log.version if self.session else 0
+        self.page.wait_for_function("(version) => window.bare.version >= version", arg=version)
+
+    def close(self) -> None:
+        """Leave the page, and stop the work on the project and close it."""
+        self.page.goto("about:blank")
+        if self.name:
+            self.studio.shell.sessions.take_out(self.name, lambda: None)
+
+    def set_value(self, id: str, value: Any) -> None:
+        """Draw a component with a value of the test's own; the project's next change replaces it."""
+        self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
+
+    def value(self, id: str) -> Any:
+        """Return the value that a component was drawn with last."""
+        return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
+
+
+class OpenedOnce(DepthSegmenter):
+    """Opens each photograph once for all tests, which takes most of the time of opening a project."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: dict[bytes, Any] = {}
+        self._lock = threading.Lock()
+
+    def open(self, frame: Frame, support: Support | None = None) -> Any:
+        if support:
+            return super().open(frame, support)
+        key = b"".join([frame.rgb.tobytes(), frame.depth.tobytes(), repr(frame.intrinsics).encode()])
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = super().open(frame)
+            return self._views[key]
+
+
+@contextmanager
+def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
+    """Serve the studio in a thread; `services` replace some of those that it opens without settings."""
+    opened = replace(open_services(Settings(workspace=workspace)), **{"segmenter": OpenedOnce()} | services)
+    shells: list[BareShell] = []
+
+    def make_shell(*arguments: Any) -> BareShell:
+        shells.append(BareShell(*arguments))
+        return shells[-1]
+
+    original, studio_app.Shell = studio_app.Shell, make_shell  # type: ignore[misc, assignment]
+    try:
+        app = studio_app.build_app(opened, workspace)
+    finally:
+        studio_app.Shell = original  # type: ignore[misc]
+    _add_routes(app, shells[0])
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, daemon=True, name="bare studio")
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shells[0])
+    server.should_exit = True
+    thread.join(30)
+    opened.sandbox.close()
+
+
+def _add_routes(app: FastAPI, shell: BareShell) -> None:
+    """Add the blank page and what it asks, before Gradio's page, which takes every address."""
+    components = shell.components()
+
+    def page(request: Request) -> HTMLResponse:
+        ids = request.query_params["show"].split(",")
+        name = request.query_params["project"]
+        token = shell.sessions.open(name).token if name else ""
+        return HTMLResponse(_page([components.get(id, (id, None))[0] for id in ids], token))
+
+    async def ask(request: Request) -> JSONResponse:
+        component, _ = components[request.path_params["id"]]
+        return JSONResponse(await asyncio.to_thread(component.answer, await request.json()))
+
+    async def event(request: Request) -> JSONResponse:
+        id, name = request.path_params["id"], request.path_params["name"]
+        sent = await request.json()
+        return JSONResponse(await asyncio.to_thread(_act, *shell.actions[id, name], sent))
+
+    async def values(request: Request) -> JSONResponse:
+        token = request.query_params["token"]
+        session = shell.sessions.get(token) if token else None
+        ids = request.query_params["show"].split(",")
+        known = int(request.query_params["version"])
+        return JSONResponse(await asyncio.to_thread(_values, session, known, [(id, components.get(id)) for id in ids]))
+
+    app.router.routes[:0] = [
+        Route("/bare", page),
+        Route("/bare/ask/{id}", ask, methods=["POST"]),
+        Route("/bare/event/{id}/{name}", event, methods=["POST"]),
+        Route("/bare/values", values),
+    ]
+
+
+def _act(begin: Callable[[SentEvent], Session | None], role: Role, sent: dict[str, Any]) -> dict[str, Any]:
+    try:
+        require(role)
+        begin(SentEvent(SimpleNamespace(), sent["message"], sent["token"], (), None))  # type: ignore[arg-type]
+    except StudioError as error:
+        return {"error": error_message(error)}
+    return {}
+
+
+def _values(session: Session | None, known: int, shown: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the values once the project's version differs from the known one, or after LONG_POLL_SECONDS."""
+    version = known + 1
+    if session:
+        changed = threading.Event()
+        unwatch = session.log.watch(changed.set)
+        if session.log.version == known:
+            changed.wait(LONG_POLL_SECONDS)
+        unwatch()
+        version = session.log.version
+    values = {id: found[0].postprocess(found[1](session)) for id, found in shown if _is_ours(found)}
+    return {"version": version, "values": values}
+
+
+def _is_ours(found: Any) -> bool:
+    return found is not None and isinstance(found[0], Component)
+
+
+def _page(components: list[Block | str], token: str) -> str:
+    """Return the blank page; a component that is not one of ours becomes an element with a text field."""
+    parts, mounts = [], []
+    for component in components:
+        if not isinstance(component, Component):
+            id = component if isinstance(component, str) else component.elem_id
+            parts.append(f'<div id="{id}"><textarea></textarea></div>')
+            continue
+        template, _, address = _browser_files(component.folder, component.patterns)
+        style = f"<style>#{component.elem_id} {{ {component.css_template} }}</style>"
+        parts.append(f'<div id="{component.elem_id}" class="block">{style}<div class="own">{template}</div></div>')
+        mounts.append({"id": component.elem_id, "script": f"/{address}", "events": component.event_names})
+    styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
+    about = escape(json.dumps({"token": token, "mounts": mounts}), quote=False)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bare page</title><style>{styles}</style>'
+        f'<link rel="icon" href="data:,"></head><body><div class="gradio-container"><main id="bare">{"".join(parts)}'
+        f'</main></div><script type="application/json" id="about">{about}</script>'
+        f'<script type="module">{SCRIPT}</script></body></html>'
+    )

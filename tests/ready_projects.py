@@ -1,0 +1,63 @@
+"""Projects of the sample scenes whose stages have run: made once, and used again by the next run of the tests.
+
+They lie in build/ready_projects/HASH, HASH being that of all that makes them. They are shared: copy one to change it.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "build" / "ready_projects"
+SOURCES = ("pipeline", "sample_scenes", "studio/commands/run.py", "requirements.lock")
+"""What makes a project, below the checkout."""
+
+
+def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
+    """Return the project folder of a sample scene after the stage `until`, as `grs-studio run` makes it.
+
+    Args:
+        task: instruction of the task; the first proposed one if empty.
+    """
+    name = f"{scene}_{until}" + (f"_{hashlib.sha256(task.encode()).hexdigest()[:8]}" if task else "")
+    made = FOLDER / _sources_hash() / name / scene
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(made.parent / "lock"):
+        if not made.exists():
+            part = made.parent / "part"
+            shutil.rmtree(part, ignore_errors=True)
+            command = ["run", f"sample_scenes/{scene}", "--out", str(part), "--until", until]
+            command += ["--task", task] if task else []
+            subprocess.run([sys.executable, "-m", "studio", *command], cwd=ROOT, env=_environment(), check=True)
+            part.rename(made)
+    return made
+
+
+def copy_of_ready_project(folder: Path, scene: str, until: str = "task", task: str = "") -> Path:
+    """Copy a ready project into a folder; return the copy, to be changed."""
+    return Path(shutil.copytree(ready_project(scene, until, task), folder / scene))
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
+
+
+@cache
+def _sources_hash() -> str:
+    """Return the hash of all sources; remove projects made from others."""
+    paths = [path for name in SOURCES for path in sorted([ROOT / name, *(ROOT / name).rglob("*")])]
+    content = hashlib.sha256()
+    for path in paths:
+        if path.is_file() and "__pycache__" not in path.parts:
+            content.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    found = content.hexdigest()[:16]
+    for other in FOLDER.glob("*"):
+        if other.name != found:
+            shutil.rmtree(other, ignore_errors=True)
+    return found
