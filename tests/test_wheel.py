@@ -15,6 +15,24 @@ FOLDERS = {
     "static": "components/_static", "sample_scenes": "pipeline/_sample_scenes",
 }  # fmt: skip
 """Where each folder of the checkout lies in a wheel."""
+START = """
+import sys
+
+class OnlyTheDependencies:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("torch", "sam2", "gymnasium", "stable_baselines3", "pxr", "mujoco_warp", "ray",
+                                      "rosbags", "transformers"):
+            raise ModuleNotFoundError(f"{name} comes with an extra")
+
+sys.meta_path.insert(0, OnlyTheDependencies())
+import pipeline, studio.server.app
+from components.component import STATIC
+from pipeline import plugins
+from pipeline.assets.library import BUILTIN_LIBRARY
+print(pipeline.__file__, studio.server.app.__file__, BUILTIN_LIBRARY, STATIC, sep="\\n")
+assert STATIC.is_dir() and BUILTIN_LIBRARY.is_dir() and "depth" in plugins.entries("segmenters")
+"""
+"""Imports the studio as if only its dependencies were there, and prints where its code and data lie."""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +55,18 @@ def test_a_wheel_holds_every_file_of_its_packages_and_its_commands(wheel: Path):
     assert "grs-studio = studio.__main__:main" in commands and "[grs_studio.segmenters]" in commands
 
 
+def test_the_studio_starts_from_a_wheel_without_the_packages_of_its_extras(wheel: Path, tmp_path: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    (tmp_path / "empty").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", START], cwd=tmp_path / "empty", capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert all(Path(line).is_relative_to(tmp_path / "site") for line in done.stdout.split())
+
+
 @pytest.mark.soak
 def test_a_sample_frame_is_solved_in_an_environment_that_holds_only_the_wheel(wheel: Path, tmp_path: Path):
     environment, empty = tmp_path / "environment", tmp_path / "empty"
@@ -46,14 +76,7 @@ def test_a_sample_frame_is_solved_in_an_environment_that_holds_only_the_wheel(wh
     subprocess.run([uv, "venv", "--python", sys.executable, environment], check=True)
     subprocess.run([uv, "pip", "install", "--python", python, wheel], check=True)
     (frame,) = environment.glob("lib/python*/site-packages/pipeline/_sample_scenes/blocks")
-    code = (
-        "import pipeline, studio.server.app; from pipeline.assets.library import BUILTIN_LIBRARY; "
-        "from components.component import STATIC; from pipeline import plugins; "
-        "print(pipeline.__file__, studio.server.app.__file__, BUILTIN_LIBRARY, STATIC, sep='\\n'); "
-        "assert STATIC.is_dir() and BUILTIN_LIBRARY.is_dir() and 'depth' in plugins.entries('segmenters')"
-    )
-    done = subprocess.run([python, "-c", code], cwd=empty, env=outside, check=True, capture_output=True, text=True)
-    assert all(Path(line).is_relative_to(environment) for line in done.stdout.split())
+    subprocess.run([python, "-c", START], cwd=empty, env=outside, check=True)
     command = [environment / "bin" / "grs-studio", "run", frame, "--out", "project"]
     subprocess.run(command, cwd=empty, env=outside, check=True)
     assert json.loads((empty / "project" / "solution.json").read_text())["solved"] is True

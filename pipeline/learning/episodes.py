@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.start_states import StartState
 from pipeline.simulation.goals.hand import hand_of
+
+if TYPE_CHECKING:  # its package gymnasium comes with the extra "learn"; the Learn page reads episodes without it
+    from pipeline.learning.environment import SubtaskEnv
 
 
 class Acts(Protocol):
@@ -48,7 +50,7 @@ class Episode:
     """Whether it ended because an object left the table, or the physics became unstable."""
 
 
-def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
+def play(env: "SubtaskEnv", policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
     """Yield an episode from each start, in order."""
     kept, env.starts = env.starts, tuple(starts)
     try:
@@ -60,7 +62,7 @@ def play(env: SubtaskEnv, policy: Acts, starts: Sequence[StartState], explore: b
 
 
 def play_across(
-    envs: Mapping[int, SubtaskEnv], policy: Acts, starts: Sequence[StartState], explore: bool = False
+    envs: Mapping[int, "SubtaskEnv"], policy: Acts, starts: Sequence[StartState], explore: bool = False
 ) -> Iterator[Episode]:
     """Yield an episode from each start in the environment of its variant, one variant after the other."""
     for variant, env in envs.items():
@@ -68,7 +70,7 @@ def play_across(
             yield replace(episode, end=replace(episode.end, variant=variant))
 
 
-def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
+def finish(env: "SubtaskEnv", policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
     """Return the episode that has just begun with an observation, played to its end."""
     total, actions, done, ended, info = 0.0, [], False, False, {}
     seen = [_instant(env)]
@@ -85,7 +87,7 @@ def finish(env: SubtaskEnv, policy: Acts, observation: np.ndarray, explore: bool
     )  # fmt: skip
 
 
-def _instant(env: SubtaskEnv) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, str]:
+def _instant(env: "SubtaskEnv") -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, str]:
     """Return qpos, potentials, misses, shifts and what is held."""
     moment = env.moment
     assert moment is not None

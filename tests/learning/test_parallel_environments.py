@@ -172,6 +172,7 @@ def test_training_leaves_no_process_behind(bowl_task, bowl_subtasks, starts, tmp
     assert not set(active_children()) - before
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not is_gpu_there(), reason="no GPU or no MuJoCo Warp on this machine")
 def test_a_gpu_moves_worlds_as_mujoco_does(bowl_task, bowl_subtasks, starts):
     """Hands stay within a millimetre over a second of random motion, resting objects within a millimetre, too."""

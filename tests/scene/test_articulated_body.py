@@ -4,13 +4,16 @@ import io
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import drawn_scene as make
+import libero
 import mujoco
 import numpy as np
 import pytest
 
+from pipeline.assets import Library
 from pipeline.assets.importers.asset_import import import_asset
 from pipeline.export.object_zip import object_zip
 from pipeline.scene import fidelity
@@ -157,3 +160,14 @@ def test_it_is_exported_alone(twin, tmp_path):
         archive.extractall(tmp_path / "closed")
     closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
     assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", libero.ARTICULATED)
+def test_every_articulated_asset_of_the_pack_rests_and_moves(name, tmp_path):
+    (asset,) = Library.open([libero.PACK / name], cache=tmp_path)
+    settled, _ = settle(make.scene(articulated_placement(asset)))
+    write_scene(replace(settled, intrinsics=None), tmp_path / "project")
+    check_simulation(load_model(tmp_path / "project"), 1.5)
+    shutil.copytree(tmp_path / "project" / "scene", tmp_path / "elsewhere")
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere" / "scene.xml")).njnt > 1

@@ -2,6 +2,7 @@
 
 import cabinet
 import cv2
+import libero
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -25,12 +26,15 @@ OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
 """Assets of the library besides the furniture; none is the bowl on the table."""
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Return the true scene of furniture, a teal bowl and a box, and the project of its photograph."""
+@pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
+def drawn(request, tmp_path_factory):
+    """Return the true scene of furniture (ours or LIBERO's), a teal bowl and a box, and the project of its photograph."""
     folder, known = tmp_path_factory.mktemp("drawn"), Library.open()
     (folder / "cabinet.xml").write_text(cabinet.CABINET)
-    furniture = import_asset(folder / "cabinet.xml", folder / "library").asset
+    if request.param == "our own":
+        furniture = import_asset(folder / "cabinet.xml", folder / "library").asset
+    else:
+        (furniture,) = Library.open([libero.PACK / request.param], cache=folder).assets
     recipe = studio.SceneRecipe("drawn", "", (), size=(640, 480), distance=1, azimuth=-8, table="oak", half=(0.6, 0.45))
     box, bowl = known["cracker_box"], known["teal_bowl"]
     stood = (furniture, (-0.08, 0.12), 20), (bowl, (0.2, -0.1), 0), (box, (-0.25, -0.1), 30)
