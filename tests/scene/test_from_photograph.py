@@ -28,7 +28,7 @@ OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
 
 @pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
 def drawn(request, tmp_path_factory):
-    """Return the true scene of furniture (ours or LIBERO's), a teal bowl and a box, and the project of its photograph."""
+    """Return the true scene of a cabinet, a teal bowl and a box, and the project of its photograph."""
     folder, known = tmp_path_factory.mktemp("drawn"), Library.open()
     (folder / "cabinet.xml").write_text(cabinet.CABINET)
     if request.param == "our own":
