@@ -27,11 +27,12 @@ async function send(id, name, message = {}) {
   }
 }
 
-async function mount({ id, script }) {
+async function mount({ id, script, settings }) {
   const element = document.querySelector(`#${id} > .own`);
   const { default: load } = await import(script);
   const server = { ask: (request) => post(`/bare/ask/${id}`, request) };
   const props = {
+    ...settings,
     get value() {
       return shown.get(id);
     },

@@ -121,6 +121,11 @@ class Mounted(ProjectFiles):
         if self.name:
             self.studio.shell.sessions.take_out(self.name, lambda: None)
 
+    def keep_twin(self) -> None:
+        """From now on, record decisions without building the twin again."""
+        assert self.session
+        self.session.prepare = lambda: None  # type: ignore[method-assign]
+
     def set_value(self, id: str, value: Any) -> None:
         """Draw a component with a value of the test's own; the studio's replaces it when that changes."""
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
@@ -253,7 +258,7 @@ def _page(components: list[Block | str], token: str) -> str:
         template, _, address = _browser_files(component.folder, component.patterns)
         style = f"<style>#{component.elem_id} {{ {component.css_template} }}</style>"
         parts.append(f'<div id="{component.elem_id}" class="block">{style}<div class="own">{template}</div></div>')
-        mounts.append({"id": component.elem_id, "script": f"/{address}", "events": component.event_names})
+        mounts.append({"id": component.elem_id, "script": f"/{address}", "settings": component.props})
     styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
     about = escape(json.dumps({"token": token, "mounts": mounts}), quote=False)
     return (
