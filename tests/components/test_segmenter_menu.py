@@ -56,15 +56,19 @@ def is_click(route: Route) -> bool:
 
 def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor: Mounted):
     page, current = editor.page, states(state="idle", progress=0.0)
+    encoding, stopped = [states("sam2", state=state, progress=0.4) for state in ("encoding", "stopped")]
+    missing = states(state="missing", note="SAM 2 is not installed.", installable=True)
+    follows = {"choose": [encoding, missing], "stop": [stopped], "install": [states(state="installing")]}
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal current
+        current = follows[request["kind"]].pop(0) if request["kind"] in follows else current
         return current
 
-    asked = editor.answer("mask-canvas", dict.fromkeys(("status", "choose", "stop", "install"), answer))
+    asked = editor.answer("mask-canvas", dict.fromkeys(("status", *follows), answer))
     menu(page).locator("> summary").click()
     sam2 = menu(page).locator(".segmenter", has_text="SAM 2")
     expect(sam2).to_contain_text("not started")
-    current = states("sam2", state="encoding", progress=0.4)
     sam2.locator("input").check()
     expect(menu(page).locator("summary").first).to_contain_text("Segmenter: SAM 2 ◐ encoding 40 %")
     expect(sam2.locator("progress")).to_have_js_property("value", 0.4)
@@ -75,19 +79,16 @@ def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor:
     expect(hint(page)).to_contain_text("SAM 2 is encoding this frame (40 %); your click is answered afterwards.")
     canvas(page).press("Escape")
     menu(page).locator("> summary").click()
-    current = states("sam2", state="stopped", progress=0.4)
     sam2.get_by_role("button", name="Stop").click()
     expect(sam2).to_contain_text("stopped")
-    current = states(state="missing", note="SAM 2 is not installed.", installable=True)
     sam2.get_by_role("button", name="Retry").click()
     expect(sam2.locator(".note")).to_have_text("SAM 2 is not installed.")
     expect(sam2.locator("input")).to_be_disabled()
-    current = states(state="installing", progress=0.0)
     sam2.get_by_role("button", name="Install").click()
     expect(sam2).to_contain_text("installing")
-    current = states(state="failed", progress=0.0)
+    current = states(state="failed")
     expect(sam2).to_contain_text("failed, using depth")
-    kinds = [(one["kind"], one["name"]) for one in asked if one["kind"] not in ("status", "prompt")]
+    kinds = [(one["kind"], one["name"]) for one in asked if one["kind"] in follows]
     assert kinds == [("choose", "sam2"), ("stop", "sam2"), ("choose", "sam2"), ("install", "sam2")]
 
 
