@@ -134,16 +134,18 @@ class Mounted(ProjectFiles):
         """Answer a component's requests of these kinds; return the growing list of all its requests.
 
         Args:
-            answers: by kind, an answer or a function from the request to it. The studio answers all other kinds.
+            answers: by kind ("" for requests without one), an answer or a function from the request to it. The studio
+                answers all other kinds.
         """
         asked: list[dict[str, Any]] = []
 
         def handle(route: Route) -> None:
             request = route.request.post_data_json
             asked.append(request)
-            if request.get("kind") not in answers:
+            kind = request.get("kind", "")
+            if kind not in answers:
                 return route.continue_()
-            answer = answers[request["kind"]]
+            answer = answers[kind]
             return route.fulfill(json=answer(request) if callable(answer) else answer)
 
         self.page.route(f"**/bare/ask/{id}", handle)
