@@ -195,10 +195,10 @@ export default function mount({ element, props, trigger, server }) {
 
   function field(name, unit, index) {
     const onInput = () => {
-      const all = [...poseFields.querySelectorAll("input")].map((input) => Number(input.value));
-      if (!all.every(Number.isFinite) || !(all[6] > 0)) return false;
-      const object = currentObject(),
-        scale = index === 6 ? all[6] / 100 : (trialPose?.scale ?? object.scale);
+      const all = [...poseFields.querySelectorAll("input")].map((input) => Number(input.value)),
+        object = currentObject(); // none if it was deleted while a number was typed
+      if (!object || !all.every(Number.isFinite) || !(all[6] > 0)) return false;
+      const scale = index === 6 ? all[6] / 100 : (trialPose?.scale ?? object.scale);
       const quat_wxyz =
         index >= 3 && index < 6 ? quaternion(all.slice(3, 6)) : (trialPose?.quat_wxyz ?? object.quat_wxyz);
       const pos = index < 3 ? all.slice(0, 3).map((length) => length / 100) : [...(trialPose?.pos ?? object.pos)];

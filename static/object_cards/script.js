@@ -361,6 +361,8 @@ export default function mount({ element, trigger, server }) {
       state = JSON.stringify([
         object.id,
         object.match,
+        object.method,
+        object.placed,
         offeredOptions,
         option?.asset_id,
         expanded.has(object.id),

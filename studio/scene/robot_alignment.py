@@ -49,7 +49,8 @@ def _align(session: Session, request: dict) -> dict[str, Any]:
     stop, camera = threading.Event(), np.asarray(scene.world_from_camera)
     session.cache.put(STOP, "scene.json", stop)
     with tempfile.TemporaryDirectory(prefix="grs-base-") as folder:
-        collect_uploads(request.get("files"), Path(folder))
+        if request.get("files"):  # without any, `_input_file` says which are wanted
+            collect_uploads(request["files"], Path(folder))
         file = _input_file(request, frame, Path(folder))
         try:
             found = read_robot_base_isolated(file, camera, frame.intrinsics, stop)

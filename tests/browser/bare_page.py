@@ -18,25 +18,28 @@ from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import uvicorn
 from browser.project_files import ProjectFiles
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from gradio.blocks import Block
-from playwright.sync_api import Page
-from starlette.routing import Route
+from playwright.sync_api import Page, Route
+from starlette.routing import Route as Address
 
 from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
 from pipeline.frame import Frame, Support
 from pipeline.segmentation import DepthSegmenter
+from studio import viewer
 from studio.accounts.roles import Role, require
 from studio.pages.page_shell import SentEvent, Shell
 from studio.server import app as studio_app
 from studio.server.notices import error_message
 from studio.server.services import Settings, open_services
 from studio.sessions.session import Session
+from studio.viewer import ViewRegistry
 
 LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""
@@ -70,6 +73,8 @@ class BareStudio:
     workspace: Path
     address: str
     shell: BareShell
+    views: ViewRegistry
+    """Of the viewer's page, at `address`viewer/#token."""
 
     def mount(self, page: Page, name: str, *ids: str) -> "Mounted":
         """Open a project of the workspace, or the gallery for "", and show these components of it."""
@@ -113,13 +118,40 @@ class Mounted(ProjectFiles):
 
     def close(self) -> None:
         """Leave the page, and stop the work on the project and close it."""
+        self.page.unroute_all(behavior="ignoreErrors")
         self.page.goto("about:blank")
         if self.name:
             self.studio.shell.sessions.take_out(self.name, lambda: None)
 
+    def keep_twin(self) -> None:
+        """From now on, record decisions without building the twin again."""
+        assert self.session
+        self.session.prepare = lambda: None  # type: ignore[method-assign]
+
     def set_value(self, id: str, value: Any) -> None:
-        """Draw a component with a value of the test's own; the project's next change replaces it."""
+        """Draw a component with a value of the test's own; the studio's replaces it when that changes."""
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
+
+    def answer(self, id: str, answers: dict[str, Any]) -> list[dict[str, Any]]:
+        """Answer a component's requests of these kinds; return the growing list of all its requests.
+
+        Args:
+            answers: by kind ("" for requests without one), an answer or a function from the request to it. The studio
+                answers all other kinds.
+        """
+        asked: list[dict[str, Any]] = []
+
+        def handle(route: Route) -> None:
+            request = route.request.post_data_json
+            asked.append(request)
+            kind = request.get("kind", "")
+            if kind not in answers:
+                return route.continue_()
+            answer = answers[kind]
+            return route.fulfill(json=answer(request) if callable(answer) else answer)
+
+        self.page.route(f"**/bare/ask/{id}", handle)
+        return asked
 
     def value(self, id: str) -> Any:
         """Return the value that a component was drawn with last."""
@@ -144,22 +176,23 @@ class OpenedOnce(DepthSegmenter):
             return self._views[key]
 
 
+Mount = Callable[..., Mounted]
+"""The fixture `mount` of the component tests."""
+
+
 @contextmanager
 def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     """Serve the studio in a thread; `services` replace some of those that it opens without settings."""
     opened = replace(open_services(Settings(workspace=workspace)), **{"segmenter": OpenedOnce()} | services)
-    shells: list[BareShell] = []
+    made: list[Any] = []
 
-    def make_shell(*arguments: Any) -> BareShell:
-        shells.append(BareShell(*arguments))
-        return shells[-1]
+    def keep(kind: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments, **settings: made.append(kind(*arguments, **settings)) or made[-1]
 
-    original, studio_app.Shell = studio_app.Shell, make_shell  # type: ignore[misc, assignment]
-    try:
+    with patch.object(viewer, "ViewRegistry", keep(ViewRegistry)), patch.object(studio_app, "Shell", keep(BareShell)):
         app = studio_app.build_app(opened, workspace)
-    finally:
-        studio_app.Shell = original  # type: ignore[misc]
-    _add_routes(app, shells[0])
+    views, shell = made
+    _add_routes(app, shell)
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
     )
@@ -168,7 +201,7 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     while not server.started:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shells[0])
+    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shell, views)
     server.should_exit = True
     thread.join(30)
     opened.sandbox.close()
@@ -191,7 +224,8 @@ def _add_routes(app: FastAPI, shell: BareShell) -> None:
     async def event(request: Request) -> JSONResponse:
         id, name = request.path_params["id"], request.path_params["name"]
         sent = await request.json()
-        return JSONResponse(await asyncio.to_thread(_act, *shell.actions[id, name], sent))
+        action = shell.actions.get((id, name))  # none for one that only fills widgets of Gradio's
+        return JSONResponse(await asyncio.to_thread(_act, *action, sent) if action else {})
 
     async def values(request: Request) -> JSONResponse:
         token = request.query_params["token"]
@@ -201,10 +235,10 @@ def _add_routes(app: FastAPI, shell: BareShell) -> None:
         return JSONResponse(await asyncio.to_thread(_values, session, known, [(id, components.get(id)) for id in ids]))
 
     app.router.routes[:0] = [
-        Route("/bare", page),
-        Route("/bare/ask/{id}", ask, methods=["POST"]),
-        Route("/bare/event/{id}/{name}", event, methods=["POST"]),
-        Route("/bare/values", values),
+        Address("/bare", page),
+        Address("/bare/ask/{id}", ask, methods=["POST"]),
+        Address("/bare/event/{id}/{name}", event, methods=["POST"]),
+        Address("/bare/values", values),
     ]
 
 
@@ -246,7 +280,7 @@ def _page(components: list[Block | str], token: str) -> str:
         template, _, address = _browser_files(component.folder, component.patterns)
         style = f"<style>#{component.elem_id} {{ {component.css_template} }}</style>"
         parts.append(f'<div id="{component.elem_id}" class="block">{style}<div class="own">{template}</div></div>')
-        mounts.append({"id": component.elem_id, "script": f"/{address}", "events": component.event_names})
+        mounts.append({"id": component.elem_id, "script": f"/{address}", "settings": component.props})
     styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
     about = escape(json.dumps({"token": token, "mounts": mounts}), quote=False)
     return (

@@ -1,0 +1,315 @@
+"""How the mask canvas shows a photograph and its masks: zoom, pan, dense and touch screens, 4k, numbers, outlines."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from browser.app_page import action, canvas, canvas_point, click, deepest_pixel, hint, largest, near_lower_edge
+from browser.bare_page import Mount, Mounted
+from browser.watched_page import open_page, wait_until
+from playwright.sync_api import Browser, FloatRect, Page, expect
+
+from pipeline.segmentation import decode_rle, encode_rle
+
+ALPHA = """(canvas, { x, y }) => {
+  const k = canvas.width / canvas.getBoundingClientRect().width;
+  return canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
+}"""
+LARGE = (2160, 3840)
+READY = {"name": "depth", "title": "Depth and colour", "state": "ready", "progress": 1, "note": ""}
+
+
+@pytest.fixture
+def masks(mount: Mount) -> Mounted:
+    """The masks of a project alone; the twin stays as it is."""
+    masks = mount("blocks", "mask-canvas")
+    masks.keep_twin()
+    expect(hint(masks.page)).to_contain_text("Click a mask")
+    return masks
+
+
+def alpha(page: Page, pixel: tuple[float, float], shape: tuple[int, ...]) -> int:
+    """The canvas's alpha at a pixel of the photograph, of 255."""
+    return canvas(page).evaluate(ALPHA, canvas_point(page, *pixel, shape))
+
+
+def photo_box(page: Page) -> FloatRect:
+    box = page.locator(".mask-canvas .photo").bounding_box()
+    assert box
+    return box
+
+
+def expect_fitted(page: Page) -> None:
+    """Expect that the whole photograph is in the middle of the canvas, as large as it can be."""
+
+    def is_fitted() -> bool:
+        box, around = photo_box(page), canvas(page).bounding_box()
+        assert around
+        margins = [around["width"] - box["width"], around["height"] - box["height"]]
+        middle = [2 * (box["x"] - around["x"]), 2 * (box["y"] - around["y"])]
+        return min(map(abs, margins)) < 1 and np.allclose(margins, middle, atol=1)
+
+    wait_until(page, is_fitted)
+
+
+def test_the_picture_zooms_at_the_pointer_pans_and_is_clicked_where_it_is(masks: Mounted):
+    page, (id, mask) = masks.page, largest(masks.masks)
+    expect_fitted(page)
+    fitted, point = photo_box(page), canvas_point(page, *deepest_pixel(mask), mask.shape)
+    around = canvas(page).bounding_box()
+    assert around
+    x, y = around["x"] + point["x"], around["y"] + point["y"]
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -300)
+    wait_until(page, lambda: photo_box(page)["width"] > 1.5 * fitted["width"])
+    zoomed = photo_box(page)
+    for place, start, size in ((x, "x", "width"), (y, "y", "height")):
+        before, after = [(place - box[start]) / box[size] for box in (fitted, zoomed)]
+        assert before == pytest.approx(after, abs=0.002), "the pixel under the pointer stays there"
+    action(page, "tool:move").click()
+    move(page, (x, y), (x + 40, y - 30))
+    wait_until(page, lambda: photo_box(page)["x"] == pytest.approx(zoomed["x"] + 40, abs=1))
+    assert photo_box(page)["y"] == pytest.approx(zoomed["y"] - 30, abs=1)
+    canvas(page).press("v")
+    page.keyboard.down(" ")
+    move(page, (x, y), (x - 10, y + 20))
+    page.keyboard.up(" ")
+    wait_until(page, lambda: photo_box(page)["x"] == pytest.approx(zoomed["x"] + 30, abs=1))
+    page.mouse.click(x + 30, y - 10)
+    expect(hint(page)).to_contain_text(re.compile(f"^{id} "))
+    canvas(page).press("f")
+    expect_fitted(page)
+    action(page, "zoom_in").click()
+    wait_until(page, lambda: photo_box(page)["width"] == pytest.approx(1.4 * fitted["width"], rel=0.01))
+    for _ in range(3):
+        canvas(page).press("-")
+    expect_fitted(page)
+    page.set_viewport_size({"width": 700, "height": 800})
+    wait_until(page, lambda: photo_box(page)["width"] < fitted["width"])
+    expect_fitted(page)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect_fitted(page)
+
+
+def move(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag from one point of the page to another."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+
+
+def test_masks_are_drawn_where_they_are_stronger_under_the_pointer_and_hidden_by_h(masks: Mounted):
+    page, all_masks = masks.page, masks.masks
+    id, mask = largest(all_masks)
+    inside, shape = deepest_pixel(mask), mask.shape
+    for one in all_masks.values():
+        wait_until(page, lambda one=one: alpha(page, deepest_pixel(one), shape) > 0)
+    assert not alpha(page, deepest_pixel(~np.logical_or.reduce(list(all_masks.values()))), shape)
+    plain = alpha(page, inside, shape)
+    canvas(page).hover(position=canvas_point(page, *inside, shape))
+    wait_until(page, lambda: alpha(page, inside, shape) > plain)
+    canvas(page).hover(position={"x": 20, "y": 20})
+    wait_until(page, lambda: alpha(page, inside, shape) == plain)
+    canvas(page).press("h")
+    wait_until(page, lambda: not alpha(page, inside, shape))
+    canvas(page).press("h")
+    wait_until(page, lambda: alpha(page, inside, shape) == plain)
+    masks.session.decisions.record("not_object", id=id, value=True)
+    wait_until(page, lambda: 0 < alpha(page, inside, shape) < plain)
+    masks.session.decisions.record("delete_segment", id=id)
+    wait_until(page, lambda: not alpha(page, inside, shape))
+
+
+def test_the_keys_are_listed_and_work_everywhere_but_in_fields(masks: Mounted):
+    page, keys = masks.page, masks.page.locator(".mask-canvas .help")
+    page.keyboard.press("?")
+    expect(keys).to_contain_text("Space-drag")
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    page.keyboard.press("1")
+    expect(hint(page)).to_contain_text("red ball")
+    page.locator("[data-menu=files] > summary").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-form=coco]")).to_be_hidden()
+    page.locator("[data-menu=segmenters] > summary").click()
+    page.keyboard.press("Escape")
+    expect(hint(page)).to_contain_text("red ball")  # the menu was closed and the selection left
+    page.evaluate("() => document.body.append(document.createElement('input'))")
+    page.locator("body > input").press("Delete")
+    page.evaluate("() => document.querySelector('#mask-canvas > .own').remove()")
+    page.keyboard.press("Delete")
+    assert masks.sent == []
+
+
+def test_another_project_begins_with_the_first_tool_and_no_edit(masks: Mounted):
+    page = masks.page
+    canvas(page).press("n")
+    canvas(page).press("b")
+    expect(hint(page)).to_contain_text("Paint its mask")
+    masks.set_value("mask-canvas", masks.value("mask-canvas") | {"can_undo": True})
+    expect(action(page, "undo")).to_be_enabled()
+    expect(hint(page)).to_contain_text("Paint its mask")
+    masks.answer("mask-canvas", {"status": {"chosen": "depth", "segmenters": [READY]}})
+    masks.set_value("mask-canvas", masks.value("mask-canvas") | {"token": "of another"})
+    expect(hint(page)).to_contain_text("Click a mask")
+    expect(action(page, "tool:add")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.fixture
+def touch_screen(browser: Browser) -> Iterator[Page]:
+    """A page with two pixels per page pixel."""
+    with open_page(browser, device_scale_factor=2, has_touch=True) as page:
+        yield page
+
+
+def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_screen: Page, mount: Mount):
+    page, dense = touch_screen, mount("blocks", "mask-canvas", page=touch_screen)
+    box, (id, mask) = canvas(page).bounding_box(), largest(dense.masks)
+    assert box
+    wait_until(page, lambda: alpha(page, deepest_pixel(mask), mask.shape) > 0)
+    assert canvas(page).evaluate("canvas => canvas.width") == pytest.approx(2 * box["width"], abs=2)
+    canvas(page).tap(position=canvas_point(page, *deepest_pixel(mask), mask.shape))
+    expect(hint(page)).to_contain_text(re.compile(f"^{id} "))
+    action(page, "tool:remove").tap()
+    canvas(page).tap(position=canvas_point(page, *near_lower_edge(mask), mask.shape))
+    expect(hint(page)).to_contain_text("edited")
+    action(page, "discard").tap()
+    expect(hint(page)).not_to_contain_text("edited")
+    text, fitted = hint(page).inner_text(), photo_box(page)
+    middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    pinch(page, middle, [40, 80, 120], shift=30)
+    wait_until(page, lambda: photo_box(page)["width"] == pytest.approx(3 * fitted["width"], rel=0.02))
+    centre = photo_box(page)["x"] + photo_box(page)["width"] / 2
+    assert centre == pytest.approx(middle["x"] + 30, abs=3), "the picture follows the fingers"
+    assert hint(page).inner_text() == text
+    action(page, "fit").tap()
+    expect_fitted(page)
+
+
+def pinch(page: Page, middle: dict[str, float], apart: list[float], shift: float) -> None:
+    """Put two fingers down, spread them to these half distances, and move both to the right meanwhile."""
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, half: float, right: float) -> None:
+        points = [{"x": middle["x"] + right + side * half, "y": middle["y"], "id": i} for i, side in enumerate((-1, 1))]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [] if kind == "touchEnd" else points})
+
+    send("touchStart", apart[0], 0)
+    for number, half in enumerate(apart[1:], 1):
+        send("touchMove", half, shift * number / (len(apart) - 1))
+    send("touchEnd", 0, 0)
+
+
+def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(masks: Mounted):
+    page, value = masks.page, masks.value("mask-canvas")
+    squares = np.zeros((2, *LARGE), bool)
+    squares[0, 2100:2124, 3700:3724] = squares[1, 2100:2124, 3724:3748] = True
+    segments = [one | {"rle": encode_rle(mask)} for one, mask in zip(value["segments"][:2], squares, strict=True)]
+    size = {"height": LARGE[0], "width": LARGE[1]}
+    picture = f"<svg xmlns='http://www.w3.org/2000/svg' width='{LARGE[1]}' height='{LARGE[0]}'/>"
+    masks.set_value("mask-canvas", value | size | {"image": f"data:image/svg+xml,{picture}", "segments": segments})
+    expect_fitted(page)
+    for id, mask in enumerate(squares, 1):
+        click(page, deepest_pixel(mask), LARGE)
+        expect(hint(page)).to_contain_text(re.compile(f"^{id} "))
+
+
+RENDER = """async ([scene, size]) => {
+  const { Mask } = await import("/static/mask_canvas/mask.js");
+  const { MaskRenderer } = await import("/static/mask_canvas/renderer.js");
+  const canvas = Object.assign(document.createElement("canvas"), size), renderer = new MaskRenderer(canvas);
+  const masks = new Map(scene.segments.map(({ id, rle }) => [id, { mask: Mask.decode(rle) }]));
+  renderer.draw({ picked: new Set() }, { zoom: 1, left: 0, top: 0, ratio: 1, unit: 1, scene, masks });
+  return [...renderer.spots];
+}"""
+
+
+def test_numbers_stand_beside_their_masks_off_other_masks_other_numbers_and_the_edge(mount: Mount):
+    page, labels = mount("").page, np.zeros((120, 160), int)
+    for id, (top, left) in enumerate([(2, 2), (2, 70), (24, 66), (60, 100), (60, 132)], 1):
+        labels[top : top + 20, left : left + 26] = id
+    segments = [
+        {"id": id, "colour": "#e69f00", "is_object": True, "review": "!" * (id == 2), "rle": encode_rle(labels == id)}
+        for id in range(1, 6)
+    ]
+    spots = dict(page.evaluate(RENDER, [{"segments": segments}, {"width": 160, "height": 120}]))
+    assert spots.keys() == {1, 2, 3, 4, 5}
+    for id, (x, y) in spots.items():
+        assert 9 <= x <= 151 and 9 <= y <= 111
+        assert labels[int(y), int(x)] in (0, id)
+        assert np.hypot(*np.subtract((x, y), np.argwhere(labels == id)[:, ::-1].mean(0))) < 35
+    places = np.array(list(spots.values()))
+    assert all(np.abs(a - b).max() >= 18 for i, a in enumerate(places) for b in places[:i])
+
+
+MASK_LAWS = """async ([rles, strokes, [from, to]]) => {
+  const { Mask } = await import("/static/mask_canvas/mask.js");
+  const masks = rles.map((rle) => Mask.decode(rle));
+  return {
+    strokes: masks.map((mask) => strokes.map((stroke) => mask.withStroke(...stroke).encode())),
+    parts: masks.map((mask) => mask.splitAlong(from, to).map((part) => part.encode())),
+    edges: masks.map((mask) => mask.edge.map((at, i) => at + (i % 2 ? mask.box.top : mask.box.left))),
+    centres: masks.map((mask) => mask.centre),
+    at: masks.map((mask) => [mask.at(15.9, 10.2), mask.at(-1, 3), mask.at(60, 3)]),
+  };
+}"""
+
+
+def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definitions(mount: Mount):
+    bowl = np.zeros((40, 60), bool)
+    cv2.ellipse(canvas_image := np.zeros((40, 60), np.uint8), (30, 12), (18, 14), 0, 10, 170, 1, 5)
+    bowl |= canvas_image > 0
+    box = np.zeros((40, 60), bool)
+    box[10:20, 15:40] = True
+    masks = [bowl, box]
+    strokes = [[[5, 30.5], [20, 8], 4, 1], [[5, 30.5], [20, 8], 4, 0], [[58, 2], [58, 2], 5, 1]]
+    line = [[28.25, 0], [22.25, 40]]
+    found = mount("").page.evaluate(MASK_LAWS, [[encode_rle(mask) for mask in masks], strokes, line])
+    y, x = np.mgrid[0.5:40.5, 0.5:60.5]
+    for mask, painted, parts, edge, (cx, cy), at in zip(masks, *(found[key] for key in found), strict=True):
+        for (start, end, radius, value), rle in zip(strokes, painted, strict=True):
+            along = np.subtract(end, start)
+            t = np.clip(((x - start[0]) * along[0] + (y - start[1]) * along[1]) / (along @ along or 1), 0, 1)
+            stroke = np.hypot(x - start[0] - t * along[0], y - start[1] - t * along[1]) <= radius
+            assert (decode_rle(rle) == (mask | stroke if value else mask & ~stroke)).all()
+        large, small = map(decode_rle, parts)
+        assert (large ^ small == mask).all() and large.sum() >= small.sum() > 0
+        (ax, ay), (bx, by) = line
+        side = (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0
+        assert {tuple(np.unique(side[part])) for part in (large, small)} == {(True,), (False,)}
+        outline = mask & ~cv2.erode(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))).astype(
+            bool
+        )
+        assert {tuple(one) for one in np.reshape(edge, (-1, 2))} == {(a, b) for b, a in np.argwhere(outline)}
+        pixels = np.argwhere(mask)[:, ::-1]
+        distances = np.linalg.norm(pixels - pixels.mean(0), axis=1)
+        assert mask[cy, cx] and np.linalg.norm([cx, cy] - pixels.mean(0)) == pytest.approx(distances.min())
+        assert at == [mask[10, 15], 0, 0]
+
+
+CLICKS_SENT = """async () => {
+  const { MaskEdit } = await import("/static/mask_canvas/mask_edit.js");
+  const { Mask } = await import("/static/mask_canvas/mask.js");
+  const square = (left) => Mask.empty(40, 40).withStroke([left, 20], [left, 20], 8, 1);
+  const edit = new MaskEdit(1, "#fff", square(10)), sent = () => edit.prompt().points.map(([x]) => x);
+  edit.clicks.push([12, 20, 1], [30, 20, 0]);
+  edit.addStep([{ mask: square(10) }]);
+  edit.clicks.push([14, 20, 1]);
+  const both = sent();
+  edit.addStep([{ mask: square(30) }]);
+  edit.clicks.push([16, 20, 1]);
+  const afterPainting = sent();
+  edit.box = [1, 1, 9, 9];
+  return { both, afterPainting, withBox: [sent(), edit.prompt().rle] };
+}"""
+
+
+def test_a_correction_knows_the_earlier_clicks_that_the_mask_still_agrees_with(mount: Mount):
+    sent: dict[str, Any] = mount("").page.evaluate(CLICKS_SENT)
+    assert sent["both"] == [12, 30, 14]
+    assert sent["afterPainting"] == [16], "another mask was painted, which none of the earlier clicks agrees with"
+    assert sent["withBox"] == [[16], None], "a new box starts over"

@@ -1,0 +1,202 @@
+"""The list of objects, the inspector and the table of fits: what they show, select, rename and send."""
+
+import re
+from typing import Any
+
+import pytest
+from browser.bare_page import Mount, Mounted
+from playwright.sync_api import Page, expect
+
+HEAR = """() => {
+  window.heard = [];
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  frame.contentWindow.addEventListener("message", ({ data }) => window.heard.push(data.name));
+}"""
+SAY = "(data) => frames[0].parent.postMessage(data, location.origin)"
+MOUNT_IN_COLUMN = """async () => {
+  document.body.insertAdjacentHTML("beforeend", `<div id="right"></div><div id="steps"><div class="tab-container">
+    <button role="tab" aria-selected="true" data-tab-id="scene"></button></div></div>`);
+  right.append(inspector);
+  const { default: mount } = await import("/static/inspector/script.js");
+  mount({ element: inspector.querySelector(".own"), trigger() {} })(JSON.parse(bare.shown("inspector")));
+}"""
+OPEN_STEP = """(name) => {
+  const [tab] = document.querySelectorAll("#steps [role=tab]");
+  tab.dataset.tabId = name;
+  tab.setAttribute("aria-selected", "true");
+}"""
+
+
+def known(id: int, **facts: Any) -> dict[str, Any]:
+    """An object of the list."""
+    plain = {
+        "name": f"thing_{id}",
+        "words": f"thing {id}",
+        "caption": "a thing",
+        "colour": "#e69f00",
+        "is_object": True,
+    }
+    return (
+        plain
+        | {"id": id, "placed": {}, "confidence": {"score": 0.5, "level": "sure", "reason": "r", "about": ""}}
+        | facts
+    )
+
+
+@pytest.fixture
+def objects(mount: Mount) -> Mounted:
+    """A project's list and inspector; the twin stays as it is."""
+    objects = mount("stack", "object-list", "inspector", "fit-table")
+    objects.keep_twin()
+    return objects
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".object-list .row .chip").all_inner_texts()
+
+
+def test_the_list_keeps_the_order_of_confidence_and_puts_aside_what_is_no_object_of_the_photograph(mount: Mount):
+    listed = mount("", "object-list")
+    page, scores = listed.page, {1: 0.9, 2: 0.3, 3: 0.6}
+
+    def show(*more: dict[str, Any]) -> None:
+        confidences = {
+            id: {"score": score, "level": "unsure", "reason": "r", "about": ""} for id, score in scores.items()
+        }
+        all_objects = [known(id, confidence=one) for id, one in confidences.items()]
+        listed.set_value("object-list", {"token": "t", "objects": [*all_objects, *more]})
+
+    listed.set_value("object-list", {"token": "t", "objects": [], "waiting": "Segmenting …"})
+    expect(page.locator(".object-list")).to_contain_text("Segmenting …")
+    show()
+    assert names(page) == ["1", "2", "3"]
+    page.get_by_label("Lowest confidence first").check()
+    assert names(page) == ["2", "3", "1"]
+    scores = {1: 0.1, 2: 0.9, 3: 0.6, 4: 0.2}
+    show(
+        known(7, is_brought=True), known(8, is_object=False), known(9, mark="!", mark_note="hidden", asset_label="mug")
+    )
+    assert names(page) == ["2", "3", "1", "4", "9", "+", "8"], "the order that is worked through stays"
+    expect(page.locator(".object-list .head")).to_have_text(["Objects5", "From the library", "Not objects"])
+    expect(page.locator(".object-list .mark")).to_have_attribute("title", "hidden")
+    expect(page.locator(".object-list [data-id='9']")).to_have_attribute("title", "thing 9: a thing; matched to mug")
+    expect(page.locator(".object-list [data-id='2'] .tag")).to_have_text("?")
+    page.get_by_label("Lowest confidence first").uncheck()
+    assert names(page)[:4] == ["1", "2", "3", "4"]
+    page.get_by_label("Lowest confidence first").check()
+    assert names(page)[:4] == ["1", "4", "9", "3"], "chosen again, it sorts again"
+
+
+def test_a_selection_is_the_same_in_the_list_the_table_the_inspector_and_the_viewers(objects: Mounted):
+    page = objects.page
+    page.evaluate(HEAR)
+    id, name = 2, objects.value("object-list")["objects"][1]["name"]
+    page.locator(f".object-list [data-id='{id}']").click()
+    expect(page.locator(".fit-table tr.selected")).to_have_attribute("data-id", str(id))
+    expect(page.locator(".inspector .title .chip")).to_have_text(str(id))
+    page.wait_for_function("(name) => heard.at(-1) === name", arg=name)
+    page.locator(".fit-table tr[data-id='3']").click()
+    expect(page.locator(".object-list .selected")).to_have_attribute("data-id", "3")
+    expect(page.locator(".object-list [aria-pressed=true]")).to_have_count(1)
+    page.evaluate(SAY, {"type": "select", "name": name})
+    expect(page.locator(".object-list .selected")).to_have_attribute("data-id", str(id))
+    count = page.evaluate("() => heard.length")
+    page.evaluate(SAY, {"type": "loaded"})
+    page.wait_for_function("(count) => heard.length > count && heard.at(-1) !== ''", arg=count)
+    page.evaluate(SAY, {"type": "select", "name": ""})
+    expect(page.locator(".object-list .selected")).to_have_count(0)
+    expect(page.locator(".inspector .empty")).to_contain_text("Select an object")
+
+
+def test_the_table_says_how_well_each_object_fits(objects: Mounted):
+    page, table = objects.page, objects.page.locator(".fit-table")
+    rows = objects.value("fit-table")["rows"][:2]
+    rows[0] |= {"iou": 0.914, "depth_error": 0.0123, "ok": True, "short": "fits"}
+    rows[1] |= {
+        "iou": None,
+        "depth_error": None,
+        "ok": False,
+        "short": None,
+        "verdict": "not in view",
+        "confidence": None,
+    }
+    objects.set_value("fit-table", {"rows": rows, "notes": ["Light: from above."], "waiting": ""})
+    cells = [page.locator(f".fit-table tr[data-id='{id}'] td").all_inner_texts() for id in (1, 2)]
+    assert cells[0][2:] == ["91 % IoU", "1.2 cm error", "✓ fits"]
+    assert cells[1][1:] == ["", "", "", "! not in view"]
+    expect(table.locator(".note")).to_have_text("Light: from above.")
+    objects.set_value("fit-table", {"rows": [], "waiting": "Placing …"})
+    expect(table).to_have_text("Placing …")
+
+
+def test_the_inspector_renames_measures_recolours_and_deletes_an_object(objects: Mounted):
+    page, panel, name = objects.page, objects.page.locator(".inspector"), objects.page.locator(".inspector input.name")
+    one = objects.value("inspector")["objects"][1]
+    page.locator(".object-list [data-id='2']").click()
+    size, (x, y, _) = [[f"{100 * one:.1f}" for one in each] for each in (one["size"], one["placed"]["pos"])]
+    for text in (" × ".join(size), f"{x} · {y} cm", f"{1000 * one['placed']['mass']:.0f} g", one["fit"]["short"]):
+        expect(panel).to_contain_text(text)
+    expect(panel).to_contain_text(re.compile(r"yaw-?\d+°"))
+    expect(panel.locator(".crop")).to_have_js_property("complete", True)
+    name.fill("nothing")
+    name.press("Escape")
+    expect(name).to_have_value(one["words"])
+    name.fill(f" {one['words']} ")
+    name.press("Enter")
+    assert objects.sent == []
+    name.fill("half a na")
+    objects.session.log.mark_changed()
+    objects.session.decisions.record("display_name", id=1, name="other")
+    expect(page.locator(".object-list [data-id='1']")).to_contain_text("other")
+    expect(name).to_have_value("half a na")
+    name.fill("my thing")
+    name.press("Enter")
+    expect(page.locator(".object-list [data-id='2']")).to_contain_text("my thing")
+    expect(panel.locator(".id")).to_have_text(one["name"])
+    for button, after in (
+        ("Recolour to the photograph", None),
+        ("Mark as not an object", "Mark as object"),
+        ("Delete", ""),
+    ):
+        panel.get_by_role("button", name=button).click()
+        if after:
+            expect(panel.get_by_role("button", name=after)).to_be_visible()
+    expect(panel.locator(".empty")).to_be_visible()
+    objects.wait_until_drawn()
+    assert [one["data"].get("value") for one in objects.decisions[2:]] == [True, True, None]
+    assert objects.kinds[1:] == ["display_name", "recolour", "not_object", "delete_segment"]
+
+
+def test_an_object_from_the_library_keeps_its_name_and_a_recoloured_one_says_so(objects: Mounted):
+    page, panel = objects.page, objects.page.locator(".inspector")
+    one = objects.value("inspector")["objects"][0]
+    page.locator(".object-list [data-id='1']").click()
+    placed = one["placed"] | {"recolour": [9, 99, 9], "scale": 1.2, "yaw": -1.5708}
+    objects.set_value(
+        "inspector", {"objects": [one | {"placed": placed, "moved": True, "warnings": ["It is cut off."]}]}
+    )
+    for text in ("recoloured to the photograph", "120 % of the asset", "-90°", "moved by you", "It is cut off."):
+        expect(panel).to_contain_text(text)
+    panel.get_by_role("button", name="Use the asset's colour").click()
+    assert objects.sent == [("decide", {"kind": "recolour", "id": 1, "value": False})]
+    objects.set_value("inspector", {"objects": [known(1, is_brought=True, placed=None)]})
+    expect(panel.locator("input.name")).to_be_disabled()
+    expect(panel.get_by_role("button", name="Delete")).to_have_count(0)
+
+
+def test_the_inspector_collapses_on_steps_about_the_task_until_a_person_opens_it(objects: Mounted):
+    page, column, toggle = objects.page, objects.page.locator("#right"), objects.page.locator(".inspector .collapse")
+    page.evaluate(MOUNT_IN_COLUMN)
+    expect(column).not_to_have_class(re.compile("collapsed"))
+    toggle.click()
+    expect(column).to_have_class(re.compile("collapsed"))
+    toggle.click()
+    page.evaluate(OPEN_STEP, "task")
+    expect(column).to_have_class(re.compile("collapsed"))
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    page.get_by_role("button", name="Show the inspector").click()
+    expect(column).not_to_have_class(re.compile("collapsed"))
+    page.evaluate(OPEN_STEP, "scene")
+    page.evaluate(OPEN_STEP, "review")
+    expect(column).not_to_have_class(re.compile("collapsed"))
