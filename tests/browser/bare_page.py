@@ -18,6 +18,7 @@ from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import uvicorn
 from browser.project_files import ProjectFiles
@@ -29,12 +30,14 @@ from starlette.routing import Route
 
 from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
+from studio import viewer
 from studio.accounts.roles import Role, require
 from studio.pages.page_shell import SentEvent, Shell
 from studio.server import app as studio_app
 from studio.server.notices import error_message
 from studio.server.services import Settings, open_services
 from studio.sessions.session import Session
+from studio.viewer import ViewRegistry
 
 LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""
@@ -68,6 +71,8 @@ class BareStudio:
     workspace: Path
     address: str
     shell: BareShell
+    views: ViewRegistry
+    """Of the viewer's page, at `address`viewer/#token."""
 
     def mount(self, page: Page, name: str, *ids: str) -> "Mounted":
         """Open a project of the workspace, or the gallery for "", and show these components of it."""
@@ -116,7 +121,7 @@ class Mounted(ProjectFiles):
             self.studio.shell.sessions.take_out(self.name, lambda: None)
 
     def set_value(self, id: str, value: Any) -> None:
-        """Draw a component with a value of the test's own; the project's next change replaces it."""
+        """Draw a component with a value of the test's own; the studio's replaces it when that changes."""
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
 
     def value(self, id: str) -> Any:
@@ -128,18 +133,15 @@ class Mounted(ProjectFiles):
 def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     """Serve the studio in a thread; `services` replace some of those that it opens without settings."""
     opened = replace(open_services(Settings(workspace=workspace)), **services)
-    shells: list[BareShell] = []
+    made: list[Any] = []
 
-    def make_shell(*arguments: Any) -> BareShell:
-        shells.append(BareShell(*arguments))
-        return shells[-1]
+    def keep(kind: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments, **settings: made.append(kind(*arguments, **settings)) or made[-1]
 
-    original, studio_app.Shell = studio_app.Shell, make_shell  # type: ignore[misc, assignment]
-    try:
+    with patch.object(viewer, "ViewRegistry", keep(ViewRegistry)), patch.object(studio_app, "Shell", keep(BareShell)):
         app = studio_app.build_app(opened, workspace)
-    finally:
-        studio_app.Shell = original  # type: ignore[misc]
-    _add_routes(app, shells[0])
+    views, shell = made
+    _add_routes(app, shell)
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
     )
@@ -148,7 +150,7 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     while not server.started:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shells[0])
+    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shell, views)
     server.should_exit = True
     thread.join(30)
     opened.sandbox.close()
@@ -171,7 +173,8 @@ def _add_routes(app: FastAPI, shell: BareShell) -> None:
     async def event(request: Request) -> JSONResponse:
         id, name = request.path_params["id"], request.path_params["name"]
         sent = await request.json()
-        return JSONResponse(await asyncio.to_thread(_act, *shell.actions[id, name], sent))
+        action = shell.actions.get((id, name))  # none for one that only fills widgets of Gradio's
+        return JSONResponse(await asyncio.to_thread(_act, *action, sent) if action else {})
 
     async def values(request: Request) -> JSONResponse:
         token = request.query_params["token"]

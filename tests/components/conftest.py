@@ -3,6 +3,7 @@
 import itertools
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from browser.bare_page import BareStudio, Mounted, bare_studio
@@ -42,14 +43,16 @@ def page(bare_page: Page) -> Iterator[Page]:
 def mount(studio: BareStudio, page: Page) -> Iterator[Mount]:
     """Mounts components by their ids in the page, on a copy of a sample scene's project ("" is the gallery).
 
-    `until` and `task` are those of `ready_projects.ready_project`.
+    `until` and `task` are those of `ready_projects.ready_project`. The scene may be a project's folder instead.
     """
     opened: list[Mounted] = []
 
-    def mount(scene: str, *ids: str, until: str = "task", task: str = "", page: Page = page) -> Mounted:
-        name = f"{scene}_{next(COPIES)}" if scene else ""
+    def mount(scene: str | Path, *ids: str, until: str = "task", task: str = "", page: Page = page) -> Mounted:
+        name = ""
         if scene:
-            shutil.copytree(ready_project(scene, until, task), studio.workspace / name)
+            made = scene if isinstance(scene, Path) else ready_project(scene, until, task)
+            name = f"{made.name}_{next(COPIES)}"
+            shutil.copytree(made, studio.workspace / name)
         opened.append(studio.mount(page, name, *ids))
         return opened[-1]
 
