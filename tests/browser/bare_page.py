@@ -30,6 +30,8 @@ from starlette.routing import Route
 
 from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
+from pipeline.frame import Frame, Support
+from pipeline.segmentation import DepthSegmenter
 from studio import viewer
 from studio.accounts.roles import Role, require
 from studio.pages.page_shell import SentEvent, Shell
@@ -129,10 +131,28 @@ class Mounted(ProjectFiles):
         return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
 
 
+class OpenedOnce(DepthSegmenter):
+    """Opens each photograph once for all tests, which takes most of the time of opening a project."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: dict[bytes, Any] = {}
+        self._lock = threading.Lock()
+
+    def open(self, frame: Frame, support: Support | None = None) -> Any:
+        if support:
+            return super().open(frame, support)
+        key = b"".join([frame.rgb.tobytes(), frame.depth.tobytes(), repr(frame.intrinsics).encode()])
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = super().open(frame)
+            return self._views[key]
+
+
 @contextmanager
 def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     """Serve the studio in a thread; `services` replace some of those that it opens without settings."""
-    opened = replace(open_services(Settings(workspace=workspace)), **services)
+    opened = replace(open_services(Settings(workspace=workspace)), **{"segmenter": OpenedOnce()} | services)
     made: list[Any] = []
 
     def keep(kind: Callable[..., Any]) -> Callable[..., Any]:
