@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.bare_page import Mounted
+from browser.bare_page import Mount, Mounted
 from browser.watched_page import PAGE_LOGS, open_page, wait_until
-from conftest import Mount
 from playwright.sync_api import Browser, Page, Route, expect
 
 PROJECT = {

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import written_logs
 from browser.app_page import LONG
+from browser.bare_page import Mount
 from browser.watched_page import wait_until
-from conftest import Mount
 from playwright.sync_api import Locator, Page, Route, expect
 
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
@@ -145,8 +146,9 @@ def test_a_log_with_several_topics_shows_a_menu_and_compares_the_chosen_one(comp
 
 def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(mount: Mount, page: Page):
     asked: list[dict] = []
-    answers = {"sample": {"error": "no sample"}, "compare": {"job": "7", "state": "running", "message": "Reading"},
-               "status": {"job": "7", "state": "running", "message": "Reading"}, "stop": {}, "again": {"error": ""}}  # fmt: skip
+    running = {"job": "7", "state": "running", "message": "Reading"}
+    answers: dict[str, Any] = {"sample": {"error": "no sample"}, "compare": running, "status": running, "stop": {}}
+    answers["again"] = {"error": ""}
 
     def answer(route: Route) -> None:
         asked.append(route.request.post_data_json)

@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from browser.bare_page import BareStudio
+from browser.bare_page import BareStudio, Mount
 from browser.watched_page import wait_until
-from conftest import Mount
 from playwright.sync_api import Locator, Page, Route, expect
 
 

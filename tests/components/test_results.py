@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from browser.bare_page import Mount
 from browser.watched_page import wait_until
-from conftest import Mount
 from playwright.sync_api import Page, expect
 
 from pipeline.feasibility import feasibility_file

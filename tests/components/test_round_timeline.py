@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.app_page import LONG
-from browser.bare_page import BareStudio, Mounted
+from browser.bare_page import BareStudio, Mount, Mounted
 from browser.watched_page import wait_until
-from conftest import Mount
 from playwright.sync_api import FrameLocator, Page, expect
 from ready_projects import ready_project
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from browser.app_page import LONG
-from browser.bare_page import Mounted
+from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
-from conftest import Mount
 from playwright.sync_api import Locator, Page, expect
 from ready_projects import ready_project
 

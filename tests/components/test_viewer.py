@@ -9,9 +9,8 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from browser.bare_page import BareStudio, Mounted
+from browser.bare_page import BareStudio, Mount, Mounted
 from browser.watched_page import PAGE_LOGS, wait_until
-from conftest import Mount
 from PIL import Image
 from playwright.sync_api import Page, expect
 
