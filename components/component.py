@@ -98,7 +98,10 @@ const send = (name, data) => {{
 }};
 import(new URL({address}, document.baseURI)).then((script) => {{
   const draw = script.default({{ element, props, trigger: send, server, upload }});
-  const drawValue = () => draw(JSON.parse(props.value));
+  const drawValue = () => {{
+    window.studioDrawnAt = performance.now();
+    draw(JSON.parse(props.value));
+  }};
   drawValue();
   watch("value", drawValue);
 }});

@@ -12,6 +12,7 @@ import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
+const CHECK_MS = 3000; // between two looks at whether the page is behind
 const CHECKS_WHILE_BUSY = 4; // that find the page behind before it asks again, while work still runs
 const PAGES = "#home, #steps > .tabitem";
 
@@ -56,7 +57,8 @@ export default function mount({ element, trigger }) {
   document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("refresh"));
   // Shows within seconds what the page does not know: what other people, or another tab, did to the project, and updates
   // that were lost. Gradio loses what follows from an event that is sent just while the answer to the one before ends.
-  let shownBefore = null, // version that was shown at the last check
+  let unanswered = 0, // number of the event that was sent to bring what Gradio lost
+    shownBefore = null, // version that was shown at the last check
     missed = 0; // checks in a row that found the page behind while it showed nothing new
   const refreshIfBehind = async () => {
     const { state_address: address, version, editor } = current;
@@ -71,6 +73,13 @@ export default function mount({ element, trigger }) {
     missed = 0;
     trigger("refresh");
   };
+  // An event that nothing was drawn after: another one brings what Gradio lost of it, such as a project that it opened.
+  const refreshIfUnanswered = () => {
+    const { number, at } = window.studioSent ?? {};
+    if (!number || number === unanswered || at < window.studioDrawnAt || performance.now() - at < CHECK_MS) return;
+    unanswered = number + 1;
+    trigger("refresh");
+  };
   let isLost = false;
   const lostBanner = h(
     "div.connection-lost",
@@ -83,11 +92,12 @@ export default function mount({ element, trigger }) {
       () => true,
       () => false,
     );
+    if (isReachable && !document.hidden) refreshIfUnanswered();
     if (isReachable && current.project && !document.hidden) await refreshIfBehind();
     if (isLost && isReachable) location.reload();
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
-  }, 3000);
+  }, CHECK_MS);
   const languageMenu = h(
     "select.language",
     { "aria-label": t("Language"), title: t("Language"), onchange: ({ target }) => chooseLanguage(target.value) },

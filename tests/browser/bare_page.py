@@ -213,7 +213,7 @@ def _add_routes(app: FastAPI, shell: BareShell) -> None:
 
     def page(request: Request) -> HTMLResponse:
         ids = request.query_params["show"].split(",")
-        name = request.query_params["project"]
+        name = request.query_params.get("project", "")
         token = shell.sessions.open(name).token if name else ""
         return HTMLResponse(_page([components.get(id, (id, None))[0] for id in ids], token))
 

@@ -1,0 +1,263 @@
+"""The bars above and below every page: undo and redo, who edits, what is lost on the way, what works, and the log."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.bare_page import Mount, Mounted
+from browser.watched_page import PAGE_LOGS, open_page, wait_until
+from playwright.sync_api import Browser, Page, Route, expect
+
+PROJECT = {
+    "ready": True, "services": [], "project": "stack", "title": "My table", "saved": "saved 20:42", "reached": "task",
+    "editor": "", "state_address": "state.json", "version": 5, "decided": 1, "can_undo": True, "can_redo": True,
+    "undo": "task: put it left", "redo": "rename",
+}  # fmt: skip
+LOOKER = {"user": "Ann", "role": "look", "refused": [], "editors": ["status-bar.stop"]}
+WORKER = LOOKER | {"role": "work"}
+TABS = """states => {
+  const tabs = Object.entries(states).map(([id, text], i) =>
+    `<button role="tab" data-tab-id="${id}" aria-selected="${i === 0}">${id} ${text}</button>`);
+  document.querySelector("main").insertAdjacentHTML("beforeend",
+    `<div id="steps"><div class="tab-container">${tabs.join("")}</div></div>`);
+  for (const tab of document.querySelectorAll("[role=tab]"))
+    tab.onclick = () => document.querySelectorAll("[role=tab]").forEach(one =>
+      one.setAttribute("aria-selected", one === tab));
+}"""
+"""Stands for Gradio's tabs."""
+
+
+def sent(mounted: Mounted) -> list[str]:
+    """The names of the events since the last call."""
+    return [name for name, _ in mounted.page.evaluate("window.bare.sent.splice(0)")]
+
+
+def test_undo_and_redo_name_their_step_stay_pressed_until_it_is_recorded_and_have_keys(mount: Mount):
+    mounted = mount("", "top-bar", "task-text")
+    page, bar = mounted.page, mounted.page.locator(".top-bar")
+    mounted.set_value("top-bar", PROJECT)
+    undo, redo = (bar.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    expect(undo).to_have_attribute("title", "Undo task: put it left (Ctrl Z)")
+    expect(redo).to_have_attribute("title", "Redo rename (Ctrl Shift Z)")
+    undo.click()
+    expect(bar.locator(".pending")).to_have_text("Undoing task: put it left …")
+    expect(undo).to_have_attribute("aria-busy", "true")
+    mounted.set_value("top-bar", PROJECT | {"saved": "saved 20:43"})  # of something else
+    expect(undo).to_have_attribute("aria-busy", "true")
+    mounted.set_value("top-bar", PROJECT | {"decided": 2, "can_redo": False})
+    expect(undo).to_have_attribute("aria-busy", "false")
+    expect(redo).to_be_disabled()
+    for key in ("Control+z", "Control+Shift+Z"):  # nothing to redo
+        page.keyboard.press(key)
+    page.locator("#task-text textarea").press("Control+z")  # of what is typed
+    page.locator("#task-text textarea").blur()
+    mounted.set_value("top-bar", PROJECT | {"decided": 3, "can_undo": False})
+    for key in ("Control+z", "Control+Shift+Z"):
+        page.keyboard.press(key)
+    expect(bar.locator(".pending")).to_have_text("Redoing rename …")
+    mounted.set_value("top-bar", PROJECT | {"decided": 3, "can_redo": False})  # nothing to redo after all
+    expect(bar.locator(".pending")).to_have_count(0)
+    assert sent(mounted) == ["undo", "undo", "redo"]
+
+
+def test_the_bar_names_the_project_its_services_and_what_opens_from_it(mount: Mount):
+    mounted = mount("", "top-bar")
+    page, bar = mounted.page, mounted.page.locator(".top-bar")
+    expect(bar.locator(".history")).to_have_count(0)  # the gallery
+    expect(bar.locator(".learn-button")).to_have_count(0)
+    services = [
+        {"what": "segmenter", "name": "SAM 2", "live": True, "note": "Outlines come from it."},
+        {"what": "model", "name": "rules", "live": False, "note": "Offline.", "opens": "model"},
+    ]
+    mounted.set_value("top-bar", PROJECT | {"services": services})
+    expect(bar.get_by_role("heading", name="My table")).to_be_visible()
+    expect(page).to_have_title("My table · GRS Studio")
+    assert page.url.endswith("project=stack&step=task")
+    expect(bar.locator(".service")).to_have_text(["●segmenter SAM 2", "○model rules"])
+    expect(bar.locator("button.service")).to_have_text(["○model rules"])  # only what opens is a button
+    bar.get_by_role("button", name="GRS Studio").click()
+    assert sent(mounted) == ["home"]
+    mounted.set_value("top-bar", {"ready": True, "services": [], "project": None})
+    expect(page).to_have_title("GRS Studio")
+    expect(bar.locator(".log-out")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("account", "editor", "why"),
+    [(LOOKER, "Bob", "View only: your role is to look."), (WORKER, "Bob", "Bob is editing. You look until you"),
+     (WORKER, "Ann", "")],
+)  # fmt: skip
+def test_who_may_not_edit_now_is_told_why_and_may_take_over_if_the_role_allows(
+    mount: Mount, page: Page, account: dict[str, Any], editor: str, why: str
+):
+    page.route("**/account.json", lambda route: route.fulfill(json=account), times=1)
+    mounted = mount("", "top-bar", "status-bar")
+    mounted.set_value("status-bar", {"running": True, "message": ""})
+    mounted.set_value("top-bar", PROJECT | {"editor": editor})
+    expect(page.locator("div.editing")).to_contain_text(why)
+    expect(page.locator("div.editing")).to_be_visible(visible=bool(why))
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled(enabled=not why)
+    take_over = page.get_by_role("button", name="Take over")
+    expect(take_over).to_have_count(int(account is WORKER and editor == "Bob"))
+    assert page.locator(".stop").evaluate("stop => stop.inert") is (editor == "Bob")
+    expect(page.get_by_role("link", name="Log out")).to_have_attribute("title", "End all logins of Ann")
+    if take_over.count():
+        take_over.click()
+        assert sent(mounted) == ["take_over"]
+
+
+# What a page misses
+
+
+@pytest.fixture
+def state() -> dict[str, Any]:
+    """What the server says of the project."""
+    return {"version": 5, "editor": "", "idle": True}
+
+
+@pytest.fixture
+def timed_page(browser: Browser, state: dict[str, Any]) -> Iterator[Page]:
+    """A page whose time passes when a test says so."""
+    with open_page(browser) as page:
+        page.clock.install(time=0)
+        page.clock.pause_at(1000)
+        page.route("**/state.json", lambda route: route.fulfill(json=state))
+        yield page
+
+
+def pass_checks(page: Page, count: int = 1) -> None:
+    """Let the bar look so many times whether the page is behind."""
+    for _ in range(count):
+        with page.expect_response("**/icon.svg"):
+            page.clock.fast_forward(3000)
+        for _ in range(2):  # its requests have been answered when later ones are
+            page.evaluate("() => fetch('state.json').then((answer) => answer.text())")
+
+
+def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(
+    timed_page: Page, state: dict[str, Any], mount: Mount
+):
+    mounted = mount("", "top-bar", page=timed_page)
+    mounted.set_value("top-bar", PROJECT)
+    pass_checks(timed_page, 2)
+    assert sent(mounted) == []
+    state["version"] = 6
+    pass_checks(timed_page)
+    assert sent(mounted) == ["refresh"]
+    state["idle"] = False  # work runs, whose updates are on their way
+    pass_checks(timed_page, 3)
+    assert sent(mounted) == []
+    pass_checks(timed_page)
+    assert sent(mounted) == ["refresh"]
+    mounted.set_value("top-bar", PROJECT | {"version": 6})
+    pass_checks(timed_page, 2)
+    assert sent(mounted) == []
+    state |= {"editor": "Bob", "idle": True}
+    pass_checks(timed_page)
+    assert sent(mounted) == ["refresh"]
+
+
+def test_an_event_that_nothing_was_drawn_after_is_followed_by_one_more(timed_page: Page, mount: Mount):
+    mounted = mount("", "top-bar", page=timed_page)
+    timed_page.evaluate("Object.assign(window, { studioSent: { number: 7, at: performance.now() }, studioDrawnAt: 0 })")
+    pass_checks(timed_page)
+    assert sent(mounted) == ["refresh"]
+    timed_page.evaluate("window.studioSent = { number: 8, at: performance.now() }")  # as components number it
+    pass_checks(timed_page, 2)
+    assert sent(mounted) == []
+    timed_page.evaluate("window.studioSent.number = 9; window.studioDrawnAt = window.studioSent.at + 1")
+    pass_checks(timed_page, 2)
+    assert sent(mounted) == []
+
+
+def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(timed_page: Page, mount: Mount):
+    mounted = mount("", "top-bar", page=timed_page)
+    mounted.page.evaluate("window.isOld = true")
+    held: list[Route] = []
+    timed_page.route("**/icon.svg", lambda route: (held.append(route), route.abort()))
+    timed_page.clock.fast_forward(3000)
+    banner = timed_page.locator(".connection-lost")
+    expect(banner).to_contain_text("The studio does not answer")
+    timed_page.unroute("**/icon.svg")
+    with timed_page.expect_navigation():
+        timed_page.clock.fast_forward(3000)
+    assert held and not timed_page.evaluate("window.isOld")
+    expect(banner).to_be_hidden()
+    log = PAGE_LOGS[timed_page]
+    log.errors = [error for error in log.errors if "ERR_FAILED" not in error]
+
+
+# The status bar
+
+
+def test_work_shows_how_far_it_is_and_stops_on_request(mount: Mount):
+    mounted = mount("", "status-bar")
+    bar = mounted.page.locator(".status-bar")
+    mounted.set_value(
+        "status-bar", {"running": True, "message": "Scene · settling", "done": 3, "of": 4, "calls": "2 calls"}
+    )
+    expect(bar.locator(".now > :not([hidden])")).to_have_text(
+        ["■ Stop", "", "", "3 of 4", "Scene · settling", "", "2 calls", "Log (0)", ""]
+    )
+    expect(bar.locator(".fill")).to_have_attribute("style", "width: 75%;")
+    bar.get_by_role("button", name="Stop").click()
+    mounted.set_value("status-bar", {"running": True, "stopping": True, "message": "Scene"})
+    expect(bar.locator(".message")).to_have_text("Stopping …")
+    expect(bar.get_by_role("button", name="Stop")).to_be_disabled()
+    log = [{"at": "20:01", "text": "renamed", "kind": "person", "by": "Ann"},
+           {"at": "20:02", "text": "Scene", "kind": "stage", "by": ""}]  # fmt: skip
+    mounted.set_value("status-bar", {"running": False, "message": "Ready", "log": log})
+    expect(bar.locator(".spin")).to_have_count(0)
+    bar.get_by_role("button", name="Log (2)").click()
+    expect(bar.locator(".log .line")).to_have_text(["20:01Ann: renamed", "20:02Scene"])
+    bar.get_by_role("button", name="Hide log").click()
+    expect(bar.locator(".log")).to_be_hidden()
+    for state, text in (("confined", "Programs confined"), ("agreed", "⚠ Programs not confined")):
+        mounted.set_value("status-bar", {"protection": {"state": state, "title": "why"}})
+        expect(bar.locator(".protection")).to_have_text(text)
+        expect(bar.locator(".agree")).to_be_hidden()
+    mounted.set_value("status-bar", {"protection": {"state": "refused", "title": "why", "question": "Sure?"}})
+    expect(bar.locator(".protection.missing")).to_have_text("⚠ Programs not confined: refused")
+    bar.get_by_role("button", name="Run unconfined").click()
+    assert sent(mounted) == ["stop", "agree"]
+
+
+def test_the_bar_guides_from_step_to_step_says_how_work_ended_when_the_tabs_do_and_reports_what_is_drawn(mount: Mount):
+    mounted = mount("", "status-bar")
+    page, bar = mounted.page, mounted.page.locator(".status-bar")
+    asked: list[Any] = []
+    page.route(
+        "**/bare/ask/status-bar", lambda route: (asked.append(route.request.post_data_json), route.fulfill(json={}))
+    )
+    page.evaluate(TABS, {"scene": "✓ Done", "task": "○ Not started"})
+    guide = {"scene": {"note": "Every object fits.", "next": "task", "title": "Task"}}
+    record = {"running": False, "message": "Solved", "guide": guide, "update": "a 1"}
+    mounted.set_value("status-bar", record | {"states": {"scene": "✓ Done", "task": "✓ Done"}})
+    expect(bar.locator(".note")).to_have_text("Every object fits.")
+    expect(bar.locator(".message")).to_have_text("")
+    page.evaluate("document.querySelector('[data-tab-id=task]').textContent = 'task ✓ Done'")
+    expect(bar.locator(".message")).to_have_text("Solved")
+    bar.get_by_role("button", name="Next: Task").click()
+    expect(page.locator("[aria-selected=true]")).to_have_text("task ✓ Done")
+    expect(bar.locator(".next")).to_be_hidden()
+    expect(bar.locator(".note")).to_have_text("")
+    mounted.set_value("status-bar", record | {"message": "Ready"})
+    mounted.set_value("status-bar", record | {"update": "a 2"})
+    wait_until(page, lambda: len(asked) == 2)
+    assert asked == [{"drawn": "a 1"}, {"drawn": "a 2"}]  # each once
+    page.unroute("**/bare/ask/status-bar")
+
+
+def test_the_bars_of_a_project_say_what_the_studio_knows_of_it(mount: Mount):
+    mounted = mount("stack", "top-bar", "status-bar", "object-list")
+    page, bar = mounted.page, mounted.page.locator(".top-bar")
+    expect(bar.get_by_role("button", name="Undo")).to_be_disabled()
+    mounted.session.decisions.record("display_name", id=1, name="My mug")
+    undo = bar.get_by_role("button", name="Undo")
+    undo.click()
+    expect(bar.get_by_role("button", name="Redo")).to_be_enabled()
+    expect(bar.locator(".saved")).to_contain_text("saved")
+    assert mounted.kinds == ["display_name", "undo"]
+    expect(bar.locator(".service")).to_contain_text(["stand-in for SAM 2", "rules (no language model)"])
+    page.get_by_role("button", name="Log (").click()
+    expect(page.locator(".status-bar .log")).to_contain_text("My mug")

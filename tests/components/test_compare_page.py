@@ -1,0 +1,186 @@
+"""The Compare page: the sample pair on one clock, episodes of one's own, and broken ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import written_logs
+from browser.app_page import LONG
+from browser.bare_page import Mount
+from browser.watched_page import wait_until
+from playwright.sync_api import Locator, Page, Route, expect
+
+SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
+
+
+@pytest.fixture
+def compare(mount: Mount, page: Page) -> Iterator[Locator]:
+    """The Compare page, opened from the gallery without a comparison of the sample pair."""
+    page.route("**/bare/ask/compare", lambda route: route.fulfill(json={"error": "not now"}), times=1)
+    mount("", "top-bar", "compare")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    shown = page.locator(".compare")
+    expect(shown.get_by_role("alert")).to_have_text("not now")
+    yield shown
+
+
+def pane(page: Page, name: str) -> Locator:
+    return page.locator(f".compare [data-pane={name}]")
+
+
+def clock(page: Page, name: str) -> Locator:
+    return pane(page, name).locator("iframe").content_frame.locator("#clock")
+
+
+def give(compare: Locator, slot: str, path: Path) -> None:
+    compare.locator(f"[data-slot={slot}] input[type=file]").first.set_input_files(path)
+    expect(compare.locator(f"[data-slot={slot}] .file")).to_have_text(path.name)
+
+
+def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(
+    mount: Mount, page: Page, tmp_path: Path
+):
+    held: list[Route] = []
+    page.route("**/viewer/*/geometry", lambda route: held.append(route))
+    mounted = mount("", "top-bar", "compare")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    compare = page.locator(".compare")
+    expect(compare.locator(".plot .main-svg").first).to_be_visible(timeout=LONG)
+    expect(compare.locator(".summary")).to_contain_text("sample")
+    expect(compare.locator(".summary")).to_contain_text("They diverge from")
+    expect(pane(page, "real")).to_contain_text("modelled by a second MuJoCo model")
+    expect(compare.locator("[data-table=joints] tbody tr")).to_have_count(10)
+    cursor = compare.locator(".cursor")
+    compare.locator("[data-table=events]").get_by_role("button", name="lift").first.click()
+    lifted = float(cursor.get_attribute("data-time") or "nan")
+    assert lifted > 1
+    wait_until(page, lambda: len(held) == 2)
+    for route in held:  # the seek was before the viewers had loaded
+        route.continue_()
+    for name in ("real", "sim"):
+        expect(clock(page, name)).to_have_text(f"{lifted:.2f} s", timeout=60_000)
+    expect(cursor).to_have_attribute("data-time", f"{lifted:.2f}")
+    page.unroute("**/viewer/*/geometry")
+    page.screenshot(path="/tmp/ui_b/compare_page.png")
+
+    compare.get_by_role("button", name="Ghost overlay").click()
+    expect(compare.get_by_role("button", name="Ghost overlay")).to_have_attribute("aria-pressed", "true")
+    expect(clock(page, "ghost")).to_have_text(f"{lifted:.2f} s", timeout=60_000)
+    compare.locator("[data-table=joints]").get_by_role("button", name="right_wrist").click()
+    expect(compare.locator(".plot .y2title")).to_contain_text("right_wrist")
+    expect(compare.locator("[data-table=joints] tr.on")).to_contain_text("right_wrist")
+
+    events = compare.locator(".event-strip .event")
+    expect(events.locator("img")).to_have_count(22, timeout=LONG)  # eleven events of two robots
+    lift = events.filter(has_text="lift").first
+    expect(lift).to_contain_text(f"real {lifted:.2f} s")
+    events.filter(has_text="grasp").first.click()
+    expect(cursor).not_to_have_attribute("data-time", f"{lifted:.2f}")
+    lift.click()
+    expect(cursor).to_have_attribute("data-time", f"{lifted:.2f}")
+    page.evaluate("document.querySelector('.compare .plot').emit('plotly_click', { points: [{ x: 0.5 }] })")
+    expect(clock(page, "ghost")).to_have_text("0.50 s")
+    with page.expect_download() as download:
+        compare.get_by_role("link", name="Report").click()
+    download.value.save_as(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert text.count("data:image/jpeg") == 22 and "RMSE_norm" in text
+    page.keyboard.press("Escape")
+    expect(compare).to_be_hidden()
+    assert mounted.sent == []
+
+
+def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
+    compare: Locator, page: Page, tmp_path: Path
+):
+    start = compare.locator("[data-act=compare]")
+    expect(start).to_be_disabled()
+    give(compare, "real", SAMPLE / "real.npz")
+    expect(start).to_be_disabled()  # a second one is missing
+    broken = tmp_path / "broken.csv"
+    broken.write_text("t,left_turn\n0,0\n0.1,nan\n")
+    give(compare, "sim", broken)
+    start.click()
+    fault = compare.get_by_role("alert")
+    expect(fault).to_contain_text("row 2", timeout=LONG)
+    assert "\n" not in fault.inner_text()
+    with np.load(SAMPLE / "real.npz") as real:
+        late = tmp_path / "late.npz"
+        np.savez(late, **{**real, "t": real["t"] + 0.5})
+    give(compare, "sim", late)
+    start.click()
+    expect(compare.locator(".summary")).to_contain_text("late.npz", timeout=LONG)
+    expect(compare.locator(".summary")).to_contain_text("stay within the noise")
+    expect(compare.locator(".summary")).to_contain_text("Shift of the simulation: 0.500 s")
+    expect(fault).to_be_hidden()
+    expect(pane(page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw
+    expect(compare.locator(".note")).to_contain_text("MJCF or URDF")
+    expect(compare.locator(".event-strip")).to_be_hidden()
+
+
+def test_a_log_with_several_topics_shows_a_menu_and_compares_the_chosen_one(compare: Locator, tmp_path: Path):
+    rows = (f"{row / 25},{np.sin(row / 9)},{2 * np.sin(row / 9)}\n" for row in range(60))
+    (tmp_path / "sim.csv").write_text("t,a,b\n" + "".join(rows))
+    with written_logs.log(tmp_path, "mcap/mcap.mcap") as log:
+        for row in range(60):
+            time = written_logs.nanoseconds(row / 25)
+            log.joints("/arm", time, ("a", "b"), np.sin(row / 9) * np.array([1, 2]))
+            log.joints("/copy", time, ("a", "b"), np.cos(row / 9) * np.array([1, 2]))
+    give(compare, "real", tmp_path / "mcap" / "mcap.mcap")
+    give(compare, "sim", tmp_path / "sim.csv")
+    compare.get_by_label("Time alignment").select_option("none")
+    compare.locator("[data-act=compare]").click()
+    expect(compare.get_by_role("alert")).to_contain_text("on /arm and on /copy", timeout=LONG)
+    menu = compare.locator("[data-slot=real]").get_by_label("Joint positions")
+    expect(menu.locator("option")).to_have_text(["All topics", "/arm", "/copy"])
+    menu.select_option("/arm")
+    expect(compare.locator(".note")).to_contain_text("joints from /arm", timeout=LONG)
+    expect(compare.locator(".summary")).to_contain_text("Times compared as they are.")
+    expect(compare.get_by_role("alert")).to_be_hidden()
+    expect(menu).to_have_value("/arm")
+    give(compare, "real", tmp_path / "sim.csv")
+    expect(menu).to_have_count(0)
+
+
+def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(mount: Mount, page: Page):
+    asked: list[dict] = []
+    running = {"job": "7", "state": "running", "message": "Reading"}
+    answers: dict[str, Any] = {"sample": {"error": "no sample"}, "compare": running, "status": running, "stop": {}}
+    answers["again"] = {"error": ""}
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json=answers[asked[-1]["kind"]])
+
+    page.route("**/bare/ask/compare", answer)
+    mounted = mount("", "top-bar", "compare")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    compare = page.locator(".compare")
+    real, sim = (compare.get_by_label(f"{side} episode: of the open project") for side in ("Real", "Simulated"))
+    expect(real).to_be_hidden()
+    episodes = [{"source": "oracle", "title": "The oracle"}, {"source": "policy", "title": "The policy"}]
+    mounted.set_value("compare", {"page_token": "p", "project": "token", "name": "stack", "episodes": episodes})
+    expect(real.locator("option")).to_have_text(["From stack …", "The oracle", "The policy"])
+    real.select_option("oracle")
+    sim.select_option("policy")
+    expect(compare.locator("[data-slot=sim] .file")).to_have_text("The policy")
+    compare.locator("[data-act=compare]").click()
+    expect(compare.locator(".state")).to_contain_text("Reading")
+    expect(compare.locator("[data-act=compare]")).to_be_disabled()
+    compare.locator("[data-act=stop]").click()
+    choices = {"real": {"offered": {"episodes": ["0", "7"]}, "chosen": ["0"]}}
+    answers["status"] = {"job": "7", "state": "stopped", "message": "", "choices": choices}
+    expect(compare.locator(".state")).to_have_text("Stopped.")
+    expect(compare.locator("[data-act=compare]")).to_be_enabled()
+    menu = compare.locator("[data-slot=real] [data-choice=episodes]")  # of a dataset
+    expect(menu.locator("option")).to_have_text(["0", "7"])
+    expect(menu).to_have_value("0")
+    menu.select_option("7")
+    wait_until(page, lambda: asked[-1]["kind"] == "again")
+    assert (asked[-1]["job"], asked[-1]["selection"]) == ("7", {"real": ["7"], "sim": []})
+    started = next(one for one in asked if one["kind"] == "compare")
+    assert (started["real"]["source"], started["sim"]["source"]) == ("oracle", "policy")
+    assert (started["page_token"], started["align"], started["robot"]) == ("p", "clock", [])
+    page.unroute("**/bare/ask/compare")

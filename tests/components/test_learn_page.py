@@ -1,0 +1,222 @@
+"""The Learn page: what was learned of each subtask, its episodes, trainings, and edits of its reward."""
+
+from typing import Any
+
+import pytest
+from browser.bare_page import BareStudio, Mount
+from browser.watched_page import wait_until
+from playwright.sync_api import Locator, Page, Route, expect
+
+
+def subtask(name: str, **more: Any) -> dict[str, Any]:
+    """A subtask that nobody has trained yet."""
+    known = {
+        "name": name, "title": name.title(), "source": "rules", "instruction": f"{name} it", "start": "home",
+        "success": ["it is near", "it is held"], "can_edit": True, "learned": False, "steps": 0, "seconds": 0,
+        "reward": [{"text": "Distance", "weight": 1.5}, {"text": "Contact", "weight": 0.5}],
+        "addable_terms": [{"row": {"term": "still"}, "text": "Stand still"}], "addable_goals": [],
+        "validation": None, "tuned": None, "measured": None, "curve": [], "checkpoints": [], "shortcut": None,
+        "failures": [],
+    }  # fmt: skip
+    return known | more
+
+
+CLONED = {"steps": 0, "success": 0.25, "cloned": 12, "return": 1, "terms": [0.5, 0.5]}
+POINT = {"steps": 4096, "success": 0.75, "return": 2, "terms": [1, 1]}
+REACH = subtask(
+    "reach", learned=True, validation=0.75, measured={"success": 0.97, "layouts": 64}, checkpoints=[0, 4096],
+    curve=[CLONED, POINT], failures=[{"layout": 9, "time": 2.5, "text": "it slips"}],
+    shortcut={"text": "It pushes.", "advice": "Ask for a grasp.", "layout": 5, "time": 0.4, "can_fix": True},
+    tuned={"steps": 8192, "before": 0.5, "after": 0.8, "layouts": 32},
+)  # fmt: skip
+LIFT = subtask(
+    "lift", learned=True, validation=0.4, curve=[CLONED | {"cloned": 0, "skill": "lift cube"}], checkpoints=[0]
+)
+PLACE = subtask("place", success=["it lies"], reward=[{"text": "Distance", "weight": 1.0}])
+
+
+class Learn:
+    """The Learn page, whose requests the test answers."""
+
+    def __init__(self, mount: Mount, studio: BareStudio, page: Page):
+        self.page, self.element, self.asked = page, page.locator(".learn"), list[dict[str, Any]]()
+        self.record = {
+            "install": "", "task": "put it left", "fault": "", "preparing": False, "subtasks": [REACH, LIFT, PLACE],
+            "chain": {"success": 0.5, "layouts": 64}, "whole": None, "variants": {"success": 0.25, "layouts": 16},
+            "job": None, "ablation": None,
+        }  # fmt: skip
+        self.view = studio.views.open("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
+        page.route("**/bare/ask/learn", self._answer)
+        self.mounted = mount("", "top-bar", "learn")
+        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
+        self.mounted.set_value("top-bar", bar)
+        self.set_value()
+        page.get_by_role("button", name="Learn").click()
+        expect(self.element).to_be_visible()
+
+    def set_value(self, **more: Any) -> None:
+        self.mounted.set_value("learn", {"project": "token", "may_work": True, "decided": 0} | more)
+
+    def _answer(self, route: Route) -> None:
+        request = route.request.post_data_json
+        if request["kind"] == "episodes":
+            answer: Any = {"episodes": [{"layout": 3, "success": True}, {"layout": 4, "success": False}]}
+        elif request["kind"] == "play":
+            answer = {"view": self.view, "layout": request["layout"], "success": request["layout"] != 4, "reward": 1.25,
+                      "times": [0, 1], "terms": [{"text": "Distance", "values": [0, 1]}], "misses": [0.1, 0.0],
+                      "failed_at": None, "is_oracle": request["oracle"]}  # fmt: skip
+        else:
+            answer = self.record
+        if request["kind"] != "status":
+            self.asked.append({key: value for key, value in request.items() if key != "token"})
+        route.fulfill(json=answer)
+
+    def requests(self, count: int) -> list[dict[str, Any]]:
+        """Return the next requests but those for the state, once there are so many."""
+        wait_until(self.page, lambda: len(self.asked) >= count)
+        taken, self.asked[:] = list(self.asked), []
+        return taken
+
+    def button(self, name: str) -> Locator:
+        return self.element.get_by_role("button", name=name, exact=True)
+
+
+@pytest.fixture
+def learn(mount: Mount, studio: BareStudio, page: Page) -> Any:
+    yield Learn(mount, studio, page)
+    page.unroute("**/bare/ask/learn")
+
+
+def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(learn: Learn):
+    page = learn.page
+    expect(learn.element.locator(".summary")).to_have_text(
+        "put it left Chain: 50 % of 64 unseen layouts. On unseen variants: 25 % of 16."
+    )
+    expect(learn.element.locator(".card .status")).to_have_text(
+        ["! shortcut · ✓ 97 % of 64 · demonstrated", "◔ 40 % in training · from a skill", "○ not learned"]
+    )
+    assert learn.requests(2) == [
+        {"kind": "episodes", "subtask": "reach", "steps": None},
+        {"kind": "play", "subtask": "reach", "steps": None, "layout": 3, "time": 0, "oracle": False},
+    ]
+    caption = learn.element.locator("figcaption")
+    expect(caption).to_contain_text("Layout 3 · ✓ solved · return 1.25")
+    expect(page.frame_locator(".learn iframe").locator("body")).to_have_attribute("data-state", "showing")
+    expect(learn.button("Policy")).to_have_attribute("aria-pressed", "true")
+    learn.button("Oracle").click()
+    expect(learn.button("Oracle")).to_have_attribute("aria-pressed", "true")
+    learn.element.get_by_label("Play layout 4: not solved").click()
+    expect(caption).to_contain_text("Layout 4 · ✗ not solved")
+    expect(learn.element.locator(".episode.on")).to_have_text("✗")
+    learn.button("2.5 s · it slips").click()
+    learn.button("▶ Show").click()  # the shortcut, from a second before
+    plays = [one for one in learn.requests(6) if one["kind"] == "play"]
+    assert [(one["layout"], one["time"], one["oracle"]) for one in plays] == [
+        (3, 0, True), (4, 0, False), (9, 1.5, False), (5, 0, False),
+    ]  # fmt: skip
+    menu = learn.element.get_by_label("Checkpoint")
+    expect(menu.locator("option")).to_have_text(
+        ["Evaluation, best policy", "After 4,096 steps", "After imitating the oracle"]
+    )
+    menu.select_option("4096")
+    assert learn.requests(1) == [{"kind": "episodes", "subtask": "reach", "steps": 4096}]
+    page.wait_for_function("document.querySelector('.learn .js-plotly-plot')?.data?.length === 4")
+    page.evaluate("document.querySelector('.learn .js-plotly-plot').emit('plotly_click', { points: [{ x: 0 }] })")
+    assert [one["steps"] for one in learn.requests(2)] == [0, 0]
+    plotted = page.evaluate("document.querySelector('.learn .js-plotly-plot').data.map(({ name, y }) => [name, y])")
+    assert plotted[:2] == [["Success", [25, 75]], ["Return", [1, 2]]]
+    expect(learn.element.locator(".stage")).to_contain_text(
+        "8,192 steps from where the former subtask ends: 50 % to 80 %"
+    )
+    page.screenshot(path="/tmp/ui_b/learn.png")
+    learn.element.locator("[data-subtask=lift]").click()
+    expect(learn.element.locator(".failures")).to_contain_text("Not evaluated yet.")
+    assert [one["subtask"] for one in learn.requests(2)] == ["lift", "lift"]
+    learn.element.locator("[data-subtask=place]").click()
+    expect(learn.element.locator(".empty")).to_contain_text("Not learned yet.")
+    page.keyboard.press("Escape")
+    expect(learn.element).to_be_hidden()
+
+
+def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_end(learn: Learn):
+    expect(learn.button("Train one policy for all")).to_be_disabled()  # some subtask is not learned
+    learn.element.get_by_label("Most steps").fill("8192")
+    learn.element.get_by_label("Variants").fill("4")
+    learn.requests(2)
+    learn.button("Train this subtask").click()
+    learn.element.get_by_label("Start from skills").check()
+    learn.button("Train all").click()
+    setting = {"kind": "train", "steps": 8192, "variants": 4}
+    assert learn.requests(2) == [
+        setting | {"demonstrations": 40, "skills": False, "subtask": "reach"},
+        setting | {"demonstrations": 0, "skills": True},
+    ]
+    learn.record["subtasks"] = [REACH, LIFT]
+    for name in ("Train one policy for all", "Evaluate", "Ablation"):
+        learn.button(name).click()
+    kinds = [(one["kind"], one.get("subtask")) for one in learn.requests(3)]
+    assert kinds == [("train", "whole"), ("evaluate", None), ("ablation", None)]
+    job = {"kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024, "limit": 8192,
+           "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
+    learn.record["job"] = job
+    expect(learn.element.locator(".progress-text")).to_have_text(
+        "Reach: 1,024 of at most 8,192 steps · at most 2 min left"
+    )
+    expect(learn.element.locator("[data-subtask=reach] .status")).to_contain_text("◐ learning")
+    expect(learn.element.locator(".weight").first).to_be_disabled()
+    learn.button("■ Stop").click()
+    learn.requests(1)
+    learn.record["job"] = job | {"state": "done"}
+    expect(learn.button("Train all")).to_be_enabled()
+    wait_until(learn.page, lambda: learn.asked and learn.asked[-1]["kind"] == "play")  # what was learned
+    learn.record["job"] = job | {"state": "failed", "message": "No memory is left."}
+    expect(learn.element.locator(".fault")).to_have_text("No memory is left.")
+    learn.record["job"] = job | {"state": "stopped"}
+    expect(learn.element).to_contain_text("Stopped; what was learned is kept.")
+    states = [
+        ({"state": "waiting"}, "Waiting for another training"),
+        ({"kind": "ablation", "message": "seed 2"}, "seed 2"),
+        ({"doing": "measure"}, "Playing the policies on unseen layouts"),
+        ({"doing": "seams"}, "Playing the policies one after the other"),
+        ({"finished": True}, "Reach: learned; playing it to see where the next one begins"),
+        ({"steps": 0, "imitated": 7}, "Reach: imitates the oracle, 7 demonstrations and corrections so far"),
+        ({"steps": 0}, "Reach: drawing layouts to begin from"),
+        ({"steps": 0, "subtask": ""}, "Starting"),
+    ]
+    say = "async (job) => (await import('/static/learn/progress.js')).progressText(job, 'Reach')"
+    assert [learn.page.evaluate(say, job | more) for more, _ in states] == [text for _, text in states]
+
+
+def test_a_reward_is_edited_by_who_may_work(learn: Learn):
+    reward = learn.element.locator(".reward")
+    expect(reward.locator(".text")).to_have_text(["it is near", "it is held", "Distance", "Contact"])
+    learn.requests(2)
+    reward.get_by_label("Weight of Contact").fill("0.75")
+    reward.get_by_label("Weight of Contact").press("Enter")
+    reward.get_by_label("Delete: Distance").click()
+    reward.get_by_label("Delete: it is held").click()
+    reward.get_by_label("Add a term").select_option(label="Stand still")
+    learn.button("Make this change").click()
+    edit = {"kind": "edit", "subtask": "reach"}
+    assert learn.requests(5) == [
+        edit | {"change": "weight", "index": 1, "weight": 0.75},
+        edit | {"change": "remove_term", "index": 0},
+        edit | {"change": "remove_goal", "index": 1},
+        edit | {"change": "add_term", "row": {"term": "still"}},
+        {"kind": "fix", "subtask": "reach"},
+    ]
+    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 5)
+    learn.record["subtasks"] = [PLACE]
+    expect(reward.get_by_label("Delete: it lies")).to_be_disabled()  # the last one stays
+    learn.set_value(may_work=False)
+    learn.record |= {"subtasks": [REACH], "preparing": True, "fault": "No layout can be drawn."}
+    expect(reward.get_by_label("Weight of Contact")).to_be_disabled()
+    expect(learn.button("Train all")).to_be_disabled()
+    expect(learn.element.locator(".state")).to_contain_text("Splitting the task into subtasks")
+    expect(learn.element.locator(".fault")).to_have_text("No layout can be drawn.")
+    learn.record |= {"ablation": {"rows": [{"title": "Full", "success": 0.5, "low": 0.25, "high": 0.75}]}}
+    learn.record |= {"subtasks": [REACH | {"failures": []}], "install": "pip install it"}
+    expect(learn.element.locator(".ablation .js-plotly-plot")).to_be_visible()
+    expect(learn.element.locator(".fault")).to_have_text("Training needs extra packages: pip install it")
+    learn.set_value(project="")
+    expect(learn.element).to_be_hidden()

@@ -1,0 +1,460 @@
+"""The rounds of a task: their branches, what a person opens, plays, compares and edits, and the viewers beside them."""
+
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser.app_page import LONG
+from browser.bare_page import BareStudio, Mount, Mounted
+from browser.watched_page import wait_until
+from playwright.sync_api import FrameLocator, Page, expect
+from ready_projects import ready_project
+
+from studio.__main__ import main
+from studio.sessions.project_work import EditedRound
+from studio.task.round_records import timeline_record
+from studio.viewer import PhotoCamera
+
+TASK = "put the green_cylinder on the left"
+END_TIME_S = 1e6
+
+
+def viewer(page: Page, id: str = "round") -> FrameLocator:
+    return page.frame_locator(f"#{id} iframe")
+
+
+def wait_until_shown(view: FrameLocator, caption: str | re.Pattern[str]) -> None:
+    expect(view.locator("#caption")).to_have_text(caption, timeout=LONG)
+    expect(view.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+
+
+def opened_copy(studio: BareStudio, name: str) -> Any:
+    shutil.copytree(ready_project("stack", "solution", TASK), studio.workspace / name)
+    return studio.shell.sessions.open(name)
+
+
+@pytest.fixture(scope="module")
+def branched(studio: BareStudio) -> Path:
+    """The folder of a project in which an edit of the round that passed has failed, with conditions that failed."""
+    pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+    session = opened_copy(studio, "branched")
+    folder, program = session.project.folder, session.project.rounds()[0].program
+    wrong = program.simulation.replace('"green_cylinder"', '"yellow_cube"')
+    session.continue_from(EditedRound(0, wrong, program.checks, TASK), "none")
+    while not session.idle:
+        time.sleep(0.02)
+    studio.shell.sessions.take_out("branched", lambda: None)
+    arguments = ["--count", "3", "--robot", "policy", "--policy", "hold", "--seconds", "2"]
+    assert main(["vary", str(folder), *arguments, "--out", str(folder / "variations" / "hold")]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def record(studio: BareStudio) -> dict[str, Any]:
+    """What the studio shows of a project whose one round has passed."""
+    session = opened_copy(studio, "one_round")
+    shown = timeline_record(session)
+    studio.shell.sessions.take_out("one_round", lambda: None)
+    return shown
+
+
+@pytest.fixture
+def timeline(mount: Mount, record: dict[str, Any]) -> "Timeline":
+    return Timeline(mount("", "round-timeline", "edited-task"), record)
+
+
+class Timeline:
+    """The timeline in a page, with rounds that differ from a real one as a test says."""
+
+    def __init__(self, mounted: Mounted, record: dict[str, Any]):
+        self.mounted, self.page, self.record = mounted, mounted.page, record
+        self.element = mounted.page.locator(".round-timeline")
+
+    def show(self, *rounds: dict[str, Any], **record: Any) -> None:
+        (real,) = self.record["rounds"]
+        made = [real | {"number": number} | one for number, one in enumerate(rounds)]
+        lanes = [[one["number"] for one in made]]
+        self.mounted.set_value("round-timeline", self.record | {"rounds": made, "lanes": lanes} | record)
+
+    @property
+    def sent(self) -> list[tuple[str, dict[str, Any]]]:
+        """The events since the last call."""
+        return [(name, data) for name, data in self.page.evaluate("window.bare.sent.splice(0)")]
+
+    def press(self, name: str, **how: Any) -> None:
+        self.element.get_by_role("button", name=name, exact=True, **how).first.click()
+
+
+def check(title: str, **more: Any) -> dict[str, Any]:
+    passed = {"name": f"check_{title}", "title": title, "passed": True, "message": "", "line": None, "instant": None}
+    return passed | more
+
+
+TIPPED = check("bowl_upright", passed=False, message="the bowl tips over", line=5, instant=1.54)
+FAILED: dict[str, Any] = {"clean": False, "checks": [check("in_bowl"), TIPPED], "passed": 1, "route": "fix_checks"}
+
+
+def test_each_round_says_how_it_ended_and_what_follows(timeline: Timeline):
+    timeline.show(
+        FAILED | {"reward": [0.5, 0.25]},
+        {"clean": False, "crash": "no such object", "reward": []},
+        {"clean": False, "violation": "import os", "reward": []},
+        {"clean": False, "timed_out": True, "reward": [], "route": "ask"},
+        {"reward": [1.0, 0.5]},
+        best=4,
+        pinned=False,
+    )
+    buttons = timeline.element.locator(".lanes .round")
+    expect(buttons).to_have_text(
+        [
+            re.compile("^Round 0 reward 0.38! 1 of 2 checks → repair the checks$"),
+            re.compile("^Round 1✕ Crashed → done$"),
+            re.compile("^Round 2✕ Refused → done$"),
+            re.compile("^Round 3✕ Timed out → ask you$"),
+            re.compile("^Round 4 ☆ reward 0.75✓ 5 of 5 checks$"),
+        ]
+    )
+    tones = ["warn", "bad", "bad", "bad", "good"]
+    assert [buttons.nth(i).get_attribute("class") for i in range(4)] == [f"round {tone}" for tone in tones[:4]]
+    expect(timeline.element.locator(".round.on")).to_have_text(re.compile("Round 4"))  # the newest is shown
+    expect(timeline.element.locator("[aria-current=true]")).to_have_count(1)
+    expect(timeline.element.locator(".detail .faint")).to_have_text(["reward 1.00, 0.50", re.compile(r"^\d+\.\d s$")])
+    timeline.show({}, best=0, pinned=True)
+    expect(buttons).to_contain_text("Round 0 ★")
+
+
+def test_a_branch_names_the_round_that_it_continues_and_work_shows_in_the_last(timeline: Timeline):
+    three = ({}, {"parent": 0}, {"parent": None}, {"parent": 0})
+    timeline.show(*three, lanes=[[0, 1], [2], [3]], running=True, judging=None)
+    rows = timeline.element.locator(".branch-row")
+    expect(rows.locator(".branch")).to_have_text(["First", "New task", "↳ from 0"])
+    expect(rows.locator(".running")).to_have_count(1)
+    expect(rows.last.locator(".running")).to_have_text("Working …")
+    expect(timeline.element.locator(".detail .top")).to_contain_text("from round 0")
+    timeline.show({}, running=True, judging={"number": 1, "parent": 0, "change": "", "changes": {}})
+    expect(rows.locator(".branch")).to_have_count(0)  # one branch needs no name
+    expect(rows.locator(".running")).to_have_text("Judging round 1 …")
+    expect(timeline.element.locator(".judging")).to_have_count(0)  # nothing has changed since its parent
+    row = ["change", 1, "old", 1, "new"]
+    judged = {"number": 1, "parent": 0, "change": "a larger zone", "changes": {"checks.py": [row]}}
+    timeline.show({}, running=True, judging=judged)
+    expect(timeline.element.locator(".judging")).to_contain_text("Round 1repairs round 0, being judgeda larger zone")
+    timeline.show({}, running=True, judging=judged | {"change": ""})
+    expect(timeline.element.locator(".judging .faint")).to_have_text("edit of round 0, being judged")
+    timeline.show(running=True, rounds=[], lanes=[])
+    expect(timeline.element.locator(".running")).to_have_text("Writing the simulation and its checks …")
+    timeline.show(rounds=[], lanes=[])
+    expect(timeline.element).to_have_text("")
+
+
+def test_the_round_that_a_person_chose_stays_until_new_work_begins(timeline: Timeline):
+    chosen = timeline.element.locator(".detail strong")
+    timeline.show({}, {})
+    timeline.element.locator("[data-round='0']").click()
+    timeline.show({}, {}, {})
+    expect(chosen).to_have_text("Round 0")
+    timeline.show({}, {}, {}, running=True)
+    expect(chosen).to_have_text("Round 2")
+    timeline.show(*[{}] * 40, lanes=[[number] for number in range(40)])
+    expect(timeline.element.locator("[data-round='39']")).to_be_in_viewport()  # a long list scrolls to it
+    timeline.element.locator("[data-round='38']").click()
+    assert timeline.sent == []  # no replay is open
+
+
+def test_while_a_replay_is_open_another_chosen_round_plays_at_the_moment_that_matters(timeline: Timeline):
+    rounds = ({}, FAILED, {})
+    timeline.show(*rounds, replayed_round=2)
+    timeline.element.locator("[data-round='1']").click()
+    timeline.element.locator("[data-round='0']").click()
+    timeline.element.locator("[data-round='2']").click()
+    assert timeline.sent == [("play", {"number": 1, "instant": 1.54}), ("play", {"number": 0, "instant": END_TIME_S})]
+    comparing = {"titles": ["a", "b"], "reasons": [], "outcomes": [], "changes": None}
+    for busy in ({"arranging": True}, {"comparing": comparing}):
+        timeline.show(*rounds, replayed_round=2, **busy)
+        timeline.element.locator("[data-round='0']").click()
+    assert timeline.sent == []
+
+
+def test_the_tools_of_a_round_send_what_they_say(timeline: Timeline):
+    timeline.show({}, {"layouts": [1, 2]}, best=0, pinned=False)
+    for name in ("▶ Replay", "☆ Pin", "Set goal layout", "Edit and branch"):
+        timeline.press(name)
+    expect(timeline.page.locator("#edited-task textarea")).to_be_focused()
+    menu = timeline.element.locator(".compare")
+    assert menu.locator("optgroup").evaluate_all("all => all.map(one => one.label)") == [
+        "Rounds",
+        "As photographed beside",
+    ]
+    menu.select_option("round 0")
+    menu.select_option("layout 2")
+    assert timeline.sent == [
+        ("play", {"number": 1}),
+        ("pin", {"number": 1}),
+        ("arrange_goal", {"number": 1}),
+        ("edit", {"number": 1}),
+        ("compare", {"a": 0, "b": 1}),
+        ("compare", {"a": 1, "seed": 2}),
+    ]
+    timeline.show({}, {"layouts": []}, best=1, pinned=True, replayed_round=1, running=True)
+    for name in ("★ Pinned", "■ Close replay"):
+        timeline.press(name)
+    assert timeline.sent == [("pin", {"number": None}), ("close_replay", {})]
+    expect(timeline.element.get_by_role("button", name="Set goal layout")).to_be_disabled()
+    expect(menu.locator("optgroup")).to_have_count(1)
+    timeline.show({"layouts": []}, replayed_round=0, replaying=True, running=True, best=None)
+    expect(timeline.element.get_by_role("button", name="Replaying …")).to_be_visible()
+    expect(timeline.element.get_by_role("button", name="☆ Pin")).to_be_disabled()
+    expect(menu).to_have_count(0)  # nothing to compare with
+
+
+def test_a_failed_round_says_why_where_in_the_code_and_what_to_try(timeline: Timeline):
+    page, element = timeline.page, timeline.element
+    page.evaluate("window.hovered = []; addEventListener('grs-check', ({ detail }) => hovered.push(detail))")
+    facts = [{"text": "The bowl tipped over", "instant": 1.54}, {"text": "It was late", "instant": None}]
+    remedies = [
+        {"kind": "widen", "title": "Widen the goals", "instruction": ""},
+        {"kind": "other object", "title": "Try another object", "instruction": "put the cube left"},
+    ]
+    code = (
+        "import kit\ndef check_in_bowl(sim):\n    assert sim.at_start\ndef check_bowl_upright(sim):\n    x\n\nEND = 1\n"
+    )
+    round_ = FAILED | {
+        "parent": 0, "route": "ask", "confidence": 0.6, "reason": "the bowl tips", "change": "a wider bowl",
+        "causes": {"facts": facts, "remedies": remedies}, "code": {"simulation.py": "import kit", "checks.py": code},
+        "mutations": {"inverted": "check_in_bowl", "strange": "check_gone"},
+        "changes": {
+            "simulation.py": [["same", 1, "a", 1, "a"], ["change", 2, "old", 2, "new"], ["change", 3, "x", None, None]],
+            "checks.py": [["gap", None, "12 lines", None, None]],
+        },
+    }  # fmt: skip
+    round_["checks"] = [*FAILED["checks"], check("late", passed=False, message="late"),
+                        check("", name="meaning displaced", passed=False, message="not caught"),
+                        check("", name="meaning goals", passed=False)]  # fmt: skip
+    timeline.show({}, round_)
+    causes = element.locator(".causes")
+    expect(causes.locator("li")).to_have_text(["The bowl tipped over▶ 1.5 s", "It was late"])
+    causes.get_by_role("button", name="▶ 1.5 s").click()
+    for name in ("Widen the goals", "Try another object put the cube left"):
+        causes.get_by_role("button", name=name).click()
+    failed = element.locator(".check.failed")
+    expect(failed).to_have_text(
+        [
+            "✕bowl_uprightthe bowl tips over checks.py, line 5 ▶ Replay at 1.5 s",
+            "✕latelate ▶ Replay end",
+            "✕Checks detect the fault: Ends with an object elsewherenot caught ▶ Replay end",
+            "✕Tolerances are strict enough ▶ Replay end",
+        ]
+    )
+    timeline.press("▶ Replay at 1.5 s")
+    timeline.press("▶ Replay end")
+    assert timeline.sent == [
+        ("play", {"number": 1, "instant": 1.54}),
+        ("remedy", {"number": 1, "kind": "widen", "instruction": ""}),
+        ("remedy", {"number": 1, "kind": "other object", "instruction": "put the cube left"}),
+        ("play", {"number": 1, "instant": 1.54}),
+        ("play", {"number": 1, "instant": END_TIME_S}),
+    ]
+    failed.first.hover()
+    element.locator(".route").hover()
+    assert page.evaluate("hovered.slice(-2)") == ["check_bowl_upright", ""]
+    expect(element.locator(".route.warning")).to_have_text("Router: ask you (60 % confidence). The bowl tips")
+    expect(element.locator(".mutations tbody tr")).to_have_text(
+        ["Does the opposite✓ in_bowl", "strange✓ check_gone", "Ends with an object elsewhere✕ No check"]
+    )
+    expect(element.locator(".detail > details > summary")).to_have_text(
+        ["Changes in simulation.py since round 0: a wider bowl", "Changes in checks.py since round 0", "Code"]
+    )
+    diff = element.locator(".code-diff").first
+    expect(diff.locator("code")).to_have_text(["a", "a", "old", "new", "x", ""])
+    expect(diff.locator(".was")).to_have_text(["old", "x"])
+    expect(diff.locator(".now")).to_have_text(["new"])
+    expect(diff.locator(".none")).to_have_count(1)
+    expect(element.locator(".gap-row")).to_have_text("12 lines")
+
+    element.locator(".code summary").click()
+    lines = element.locator(".lines .line")
+    expect(lines).to_have_text(
+        ["def check_in_bowl(sim):", "    assert sim.at_start", "def check_bowl_upright(sim):", "    x"]
+    )
+    expect(element.locator(".line.failing")).to_have_text(["def check_bowl_upright(sim):"])
+    lines.nth(1).click()
+    lines.nth(3).click()
+    assert timeline.sent == [("play", {"number": 1, "instant": 0}), ("play", {"number": 1, "instant": 1.54})]
+    timeline.show({}, round_ | {"crash": "boom", "violation": "import os"}, running=True)
+    expect(element.locator(".fault")).to_have_text(["Refused: import os", "Crashed: boom"])
+    expect(causes.get_by_role("button", name="Widen the goals")).to_be_disabled()
+
+
+def test_the_checks_of_all_rounds_of_a_task_stand_in_one_table(timeline: Timeline):
+    rounds = ({"task": "another"}, FAILED, {"checks": [check("in_bowl")], "reward": []})
+    timeline.show(*rounds[:1])
+    expect(timeline.element.locator(".tabs")).to_have_count(0)  # one round needs no table
+    timeline.show(*rounds)
+    timeline.press("Checks by round")
+    table = timeline.element.locator(".matrix")
+    expect(table.locator("thead th")).to_have_text(["Check", "Round 1", "Round 2"])
+    expect(table.locator("tbody tr")).to_have_text(["in_bowl✓✓", "bowl_upright✕·", "Reward1.00–"])
+    table.get_by_role("button", name="bowl_upright failed in round 1: replay").click()
+    expect(table.locator("th.on")).to_have_text("Round 1")
+    table.get_by_role("button", name="Round 2").click()
+    expect(table.locator("th.on")).to_have_text("Round 2")
+    timeline.show(*rounds, charts=True)
+    timeline.press("Round")
+    expect(table).to_have_count(0)
+    play = ("play", {"number": 1, "instant": 1.54})
+    assert timeline.sent == [("chart", {"on": True}), play, ("chart", {"on": False})]
+
+
+def test_a_comparison_says_what_differs_and_is_closed(timeline: Timeline):
+    compared = {
+        "titles": ["Round 0", "Round 1"], "reasons": [["Round 0", "the bowl tips"]], "changes": {},
+        "outcomes": [["Check upright", "met", "not met"], ["Goal left", "absent", "met"], ["Reward", "0.50", "1.00"]],
+    }  # fmt: skip
+    timeline.show({}, {}, comparing=compared)
+    panel = timeline.element.locator(".comparison")
+    expect(panel.locator("strong")).to_have_text("Round 0 and Round 1")
+    expect(panel.locator("th[scope=col]")).to_have_text(["Outcome", "Round 0", "Round 1"])
+    expect(panel.locator("tbody tr")).to_have_text(["Check upright✓ Met✕ Not met", "Goal left–✓ Met", "Reward0.501.00"])
+    expect(panel.locator("td.passed")).to_have_text(["✓ Met"] * 2)
+    expect(panel.locator("td.failed")).to_have_text(["✕ Not met"])
+    expect(panel.locator(".route")).to_have_text(["Round 0: The bowl tips", "Same code."])
+    timeline.show({}, {}, comparing=compared | {"outcomes": [], "changes": {"checks.py": [["same", 1, "a", 1, "a"]]}})
+    expect(panel.locator(".route").first).to_have_text("Same outcome.")
+    expect(panel.locator("details")).to_have_text(re.compile("checks.py"))
+    timeline.press("Close")
+    assert timeline.sent == [("compare", {"a": None})]
+
+
+def test_a_goal_layout_is_used_once_the_round_has_been_replayed(timeline: Timeline):
+    timeline.show({}, replayed_round=0, arranging=True, replaying=True)
+    panel = timeline.element.locator(".goal-layout")
+    expect(panel).to_contain_text("Replaying the round to its end")
+    expect(panel.get_by_role("button", name="Use as goal")).to_be_disabled()
+    timeline.show({}, replayed_round=0, arranging=True)
+    expect(panel).to_contain_text("Drag objects to their goal positions")
+    timeline.press("Use as goal")
+    timeline.press("Cancel")
+    assert timeline.sent == [("use_as_goal", {"number": 0}), ("close_replay", {})]
+    expect(timeline.element.get_by_role("button", name="▶ Replay")).to_be_visible()
+    expect(timeline.element.get_by_role("button", name="Set goal layout")).to_be_disabled()
+
+
+def test_whether_rounds_play_is_kept_in_the_browser_which_may_ask_for_less_motion(timeline: Timeline):
+    page, box = timeline.page, timeline.element.get_by_label("Play rounds")
+    timeline.show({}, plays=True)
+    assert timeline.sent == []  # the server agrees
+    box.uncheck()
+    assert timeline.sent == [("autoplay", {"on": False})]
+    page.reload()
+    timeline.mounted.wait_until_drawn()
+    timeline.show({}, plays=True)
+    assert timeline.sent == [("autoplay", {"on": False})]
+    page.evaluate("localStorage.clear()")
+    page.emulate_media(reduced_motion="reduce")
+    page.reload()
+    timeline.mounted.wait_until_drawn()
+    timeline.show({}, plays=False)
+    page.emulate_media(reduced_motion="no-preference")
+    assert timeline.sent == []
+
+
+def test_a_failed_round_is_replayed_held_at_its_failed_check_and_sought_from_its_code(mount: Mount, branched: Path):
+    mounted = mount(branched, "round", "round-timeline", "status-bar")
+    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), viewer(mounted.page)
+    expect(timeline.locator(".branch")).to_have_text(["First", "↳ from 0"])
+    expect(timeline.locator(".causes")).to_contain_text("Why it failed")
+    expect(page.locator("#round iframe")).to_be_hidden()
+    timeline.get_by_role("button", name="▶ Replay", exact=True).click()
+    wait_until_shown(view, "Round 1")
+    expect(view.locator("#kind")).to_have_text("recording")
+    expect(view.locator("body")).to_have_attribute("data-held", re.compile("check_"), timeout=LONG)
+    expect(view.locator("#labels .note")).to_contain_text("✕")
+    view.locator("#bands canvas").hover()
+    expect(view.locator("#measure")).to_contain_text("tolerance 0 cm")
+    timeline.locator(".check.failed", has_text="green cylinder ends").first.hover()
+    expect(view.locator("#measure")).to_contain_text("height of green cylinder · 3.5 cm at the end")
+    timeline.locator("details.code summary").click()
+    timeline.locator(".lines .line", has_text="reward_at_start").click()
+    expect(view.locator("#clock")).to_have_text("0.00 s")
+    timeline.get_by_role("button", name="■ Close replay").click()
+    expect(page.locator("#round iframe")).to_be_hidden()
+
+
+def test_two_rounds_then_two_layouts_are_compared_on_one_clock(mount: Mount, branched: Path):
+    mounted = mount(branched, "round", "beside", "round-timeline")
+    page, timeline = mounted.page, mounted.page.locator(".round-timeline")
+    left, right = viewer(page), viewer(page, "beside")
+    timeline.locator(".compare").select_option("round 0")
+    wait_until_shown(left, "Round 0")
+    wait_until_shown(right, "Round 1")
+    expect(timeline.locator(".comparison .code-diff").first).to_be_visible()
+    right.locator("#track").click(position={"x": 60, "y": 12})
+    expect(left.locator("#clock")).not_to_have_text("0.00 s")
+    expect(left.locator("#clock")).to_have_text(right.locator("#clock").inner_text())
+    timeline.locator(".compare").select_option("layout 2")
+    wait_until_shown(left, re.compile("photographed layout"))
+    wait_until_shown(right, re.compile("layout 2"))
+    expect(timeline.locator(".outcomes")).to_contain_text("Reward")
+    timeline.locator(".comparison").get_by_role("button", name="Close").click()
+    expect(timeline.locator(".comparison")).to_have_count(0)
+    expect(page.locator("#beside")).to_be_hidden()
+    timeline.get_by_role("button", name="Pin").click()
+    expect(timeline.locator("[data-round='1']")).to_contain_text("★")
+    mounted.session.runner.stop()
+    assert mounted.decisions[-1]["kind"] == "pin" and mounted.decisions[-1]["data"] == {"round": 1}
+
+
+def test_a_goal_layout_arranged_by_hand_becomes_a_branch(mount: Mount, branched: Path):
+    mounted, name = mount(branched, "round", "round-timeline"), "white_bin"
+    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), viewer(mounted.page)
+    timeline.get_by_role("button", name="Set goal layout").click()
+    expect(view.locator("#kind")).to_have_text("Goal layout", timeout=LONG)
+    expect(view.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+    use_as_goal = timeline.get_by_role("button", name="Use as goal")
+    expect(use_as_goal).to_be_enabled(timeout=LONG)
+    view.locator("[data-view=photo]").click()
+    expect(view.locator("body")).to_have_attribute("data-view", "photo")
+    project = mounted.session.project
+    twin = project.scene()
+    camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, twin.world_from_camera)
+    start = next(p for p in twin.placements if p.name == name).world_from_object.pos
+    page.mouse.move(*on_screen(page, camera, start - np.array([0, 0, 0.02])))
+    expect(view.locator("#labels .hovered")).to_have_text("white bin")
+    page.mouse.down()
+    page.mouse.move(*on_screen(page, camera, start + np.array([0.03, 0.06, -0.02])), steps=8)
+    expect(view.locator("body")).to_have_class(re.compile("dragging"))
+    page.mouse.up()
+    expect(view.locator("body")).not_to_have_class(re.compile("dragging"))
+    use_as_goal.click()
+    wait_until(page, lambda: "arrange" in (mounted.folder / "task.json").read_text(), LONG / 1000)
+    mounted.session.runner.stop()
+    task = mounted.json("task.json")
+    assert task["objects"] == [name] and task["goals"][0].startswith("white_bin stands at (")
+
+
+def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
+    """Return where the photograph's camera shows a world point on the page."""
+    box = viewer(page).locator("#canvas").bounding_box()
+    assert box
+    scale = min(box["width"] / camera.width, box["height"] / camera.height)
+    corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
+    return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]
+
+
+def test_a_condition_that_fails_is_watched_with_one_click(mount: Mount, branched: Path):
+    mounted = mount(branched, "round", "condition-table")
+    page, table, view = mounted.page, mounted.page.locator(".condition-table"), viewer(mounted.page)
+    table.get_by_text("hold: 0 of 3 conditions solved by policy hold").click()
+    expect(table.locator("tbody tr")).to_have_count(3)
+    for id in ("0-0001", "0-0002"):
+        table.get_by_role("button", name=f"Watch {id}").click()
+        wait_until_shown(view, f"Condition {id}")
+        expect(table.locator(f"tr.watched[data-condition='{id}']")).to_be_visible()
+        expect(view.locator("#clock")).not_to_have_text("0.00 s", timeout=LONG)
+    table.get_by_role("button", name="Close").click()
+    expect(table.locator("tr.watched")).to_have_count(0)
+    expect(page.locator("#round iframe")).to_be_hidden()
