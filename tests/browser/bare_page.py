@@ -24,8 +24,8 @@ from browser.project_files import ProjectFiles
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from gradio.blocks import Block
-from playwright.sync_api import Page
-from starlette.routing import Route
+from playwright.sync_api import Page, Route
+from starlette.routing import Route as Address
 
 from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
@@ -111,6 +111,7 @@ class Mounted(ProjectFiles):
 
     def close(self) -> None:
         """Leave the page, and stop the work on the project and close it."""
+        self.page.unroute_all(behavior="ignoreErrors")
         self.page.goto("about:blank")
         if self.name:
             self.studio.shell.sessions.take_out(self.name, lambda: None)
@@ -119,9 +120,32 @@ class Mounted(ProjectFiles):
         """Draw a component with a value of the test's own; the project's next change replaces it."""
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
 
+    def answer(self, id: str, answers: dict[str, Any]) -> list[dict[str, Any]]:
+        """Answer a component's requests of these kinds; return the growing list of all its requests.
+
+        Args:
+            answers: by kind, an answer or a function from the request to it. The studio answers all other kinds.
+        """
+        asked: list[dict[str, Any]] = []
+
+        def handle(route: Route) -> None:
+            request = route.request.post_data_json
+            asked.append(request)
+            if request.get("kind") not in answers:
+                return route.continue_()
+            answer = answers[request["kind"]]
+            return route.fulfill(json=answer(request) if callable(answer) else answer)
+
+        self.page.route(f"**/bare/ask/{id}", handle)
+        return asked
+
     def value(self, id: str) -> Any:
         """Return the value that a component was drawn with last."""
         return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
+
+
+Mount = Callable[..., Mounted]
+"""The fixture `mount` of the component tests."""
 
 
 @contextmanager
@@ -181,10 +205,10 @@ def _add_routes(app: FastAPI, shell: BareShell) -> None:
         return JSONResponse(await asyncio.to_thread(_values, session, known, [(id, components.get(id)) for id in ids]))
 
     app.router.routes[:0] = [
-        Route("/bare", page),
-        Route("/bare/ask/{id}", ask, methods=["POST"]),
-        Route("/bare/event/{id}/{name}", event, methods=["POST"]),
-        Route("/bare/values", values),
+        Address("/bare", page),
+        Address("/bare/ask/{id}", ask, methods=["POST"]),
+        Address("/bare/event/{id}/{name}", event, methods=["POST"]),
+        Address("/bare/values", values),
     ]
 
 

@@ -2,15 +2,14 @@
 
 import itertools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from browser.bare_page import BareStudio, Mounted, bare_studio
+from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import PAGE_LOGS, open_page
 from playwright.sync_api import Browser, Page
 from ready_projects import ready_project
 
-Mount = Callable[..., Mounted]
 COPIES = itertools.count(1)
 
 
