@@ -139,6 +139,10 @@ class Mounted(ProjectFiles):
         self.page.route(f"**/bare/ask/{id}", handle)
         return asked
 
+    def answer_event(self, id: str, name: str) -> None:
+        """Let an event of a component do nothing but stand in `sent`."""
+        self.page.route(f"**/bare/event/{id}/{name}", lambda route: route.fulfill(json={}))
+
     def value(self, id: str) -> Any:
         """Return the value that a component was drawn with last."""
         return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
