@@ -124,17 +124,17 @@ class Mounted(ProjectFiles):
         """Answer a component's requests of these kinds; return the growing list of all its requests.
 
         Args:
-            answers: by kind, an answer or a function from the request to it. The studio answers all other kinds.
+            answers: by kind, an answer or a function from the request to it. The studio answers all other requests,
+                and those for which a function returns None.
         """
         asked: list[dict[str, Any]] = []
 
         def handle(route: Route) -> None:
             request = route.request.post_data_json
             asked.append(request)
-            if request.get("kind") not in answers:
-                return route.continue_()
-            answer = answers[request["kind"]]
-            return route.fulfill(json=answer(request) if callable(answer) else answer)
+            answer = answers.get(request.get("kind"))
+            answer = answer(request) if callable(answer) else answer
+            return route.continue_() if answer is None else route.fulfill(json=answer)
 
         self.page.route(f"**/bare/ask/{id}", handle)
         return asked
