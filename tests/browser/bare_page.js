@@ -1,7 +1,8 @@
 // Mounts components in a blank page as the studio's own does in Gradio's, and draws what the project shows.
 const { token, mounts } = JSON.parse(document.querySelector("#about").textContent);
 const draws = new Map(), // by the component's id
-  shown = new Map();
+  shown = new Map(),
+  received = new Map(); // from the studio
 const bare = { sent: [], open: 0, version: -1, loaded: false, notices: [], show, shown: (id) => shown.get(id) };
 window.bare = bare;
 
@@ -49,7 +50,8 @@ async function upload(file) {
 async function update() {
   const query = new URLSearchParams({ token, show: mounts.map(({ id }) => id), version: bare.version });
   const { version, values } = await (await fetch(`/bare/values?${query}`)).json();
-  for (const [id, text] of Object.entries(values)) show(id, text);
+  for (const [id, text] of Object.entries(values)) if (received.get(id) !== text) show(id, text);
+  for (const [id, text] of Object.entries(values)) received.set(id, text);
   Object.assign(bare, { version, loaded: true });
 }
 
