@@ -20,7 +20,7 @@ RUN pip install --no-cache-dir --constraint /tmp/requirements.lock /wheels/*.whl
     && rm -rf /wheels /tmp/requirements.lock \
     && useradd --create-home --uid 10001 studio \
     && install --directory --owner=studio --group=studio /workspace
-USER studio
+USER 10001
 ENV GRS_WORKSPACE=/workspace \
     GRS_USERS=/workspace/.users.json \
     GRADIO_ANALYTICS_ENABLED=False \

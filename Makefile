@@ -5,7 +5,7 @@ export MUJOCO_GL ?= egl
 export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
-.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin eval-appearance lock sample-scenes chaos fuzz load pictures
+.PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin eval-appearance lock sample-scenes soak pictures
 
 setup:
 	@scripts/setup
@@ -20,11 +20,9 @@ test:
 	@scripts/setup --browser
 	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
 
-fuzz: setup      # mutated files for every reader of something foreign; MINUTES=n, ARGS="--reader 'mesh obj' --seed 5"
-	@$(bin)/python -m tests.fuzz --minutes $(or $(MINUTES),10) $(ARGS)
-
-chaos: setup     # kill, fill and cut off 300 projects at random; RUNS=n makes more or fewer
-	@CHAOS_RUNS=$(or $(RUNS),300) $(bin)/python -m pytest -q tests/chaos --durations=0 --durations-min=30
+soak:            # what is too long for `make test`, and other people's software; ARGS="tests/chaos" runs some of it
+	@scripts/setup --browser --soak
+	@$(bin)/python -m pytest -m soak --durations=0 --durations-min=30 $(ARGS)
 
 lint: setup      # Python, the order of rooms, JavaScript and CSS
 	@$(bin)/ruff check . && $(bin)/ruff format --check . && $(bin)/lint-imports && scripts/lint_web
@@ -40,31 +38,27 @@ types: setup     # without the stubs that Gradio writes beside its components wh
 
 bench:           # each speed beside its budget; ARGS="click start" measures some of them
 	@scripts/setup --browser
-	@$(bin)/python -m tests.bench $(ARGS)
+	@$(bin)/python -m bench $(ARGS)
 
 eval-masks: setup  # masks against those that people drew, on ../shared/frames and the sample scenes; ARGS=--drawn: rendered tables
-	@$(bin)/python -m tests.bench.masks $(ARGS)
+	@$(bin)/python -m bench.masks $(ARGS)
 
 eval-match: setup  # the library's assets chosen for real objects, on ../shared/frames
-	@$(bin)/python -m tests.bench.match $(ARGS)
+	@$(bin)/python -m bench.match $(ARGS)
 
 eval-twin: setup   # twins of drawn scenes against their exact truth
-	@$(bin)/python -m tests.bench.twin $(ARGS)
+	@$(bin)/python -m bench.twin $(ARGS)
 
 eval-appearance: setup  # how alike photograph and twin look; build/appearance.png shows them side by side
-	@$(bin)/python -m tests.bench.appearance $(ARGS)
+	@$(bin)/python -m bench.appearance $(ARGS)
 
 bench-router: setup  # programs with one fault each: which side is chosen, what is repaired
-	@$(bin)/python -m tests.bench.router $(ARGS)
+	@$(bin)/python -m bench.router $(ARGS)
 
 pictures:        # the pictures of the six steps and the recorded demo, taken again
 	@scripts/setup --browser
 	@$(bin)/python -m scripts.take_pictures
 	@$(bin)/python -m scripts.record_demo
-
-load:            # many people, pages and streams at once (docs/results/load.md); ARGS="sessions streams pages" for some
-	@scripts/setup
-	@$(bin)/python -m tests.load $(ARGS)
 
 lock:            # renew the lock file after a change to pyproject.toml
 	@$(bin)/uv pip compile --quiet --universal --no-emit-index-url --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import tabletop
 from hypothesis import settings
+from processor_seconds import ProcessorSeconds, sort_longest_first
 from reference_frames import FRAMES, MISSING
 
 if TYPE_CHECKING:
@@ -51,8 +52,18 @@ def browser() -> "Iterator[Browser]":
         browser.close()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-seconds", action="store_true", help="measure the seconds of all files and fixtures")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-seconds"):
+        config.pluginmanager.register(ProcessorSeconds())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `frames` where the reference frames are missing."""
+    """Run the longest files first; skip the tests marked `frames` where the reference frames are missing."""
+    sort_longest_first(items)
     if not FRAMES.is_dir():
         for item in items:
             if item.get_closest_marker("frames"):

@@ -9,10 +9,14 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from pipeline.assets import Library
+from pipeline.description import Attributes, Description
 from pipeline.frame import Frame, Intrinsics, Observation, Support
 from pipeline.geometry import Plane, Pose
+from pipeline.matching import Match
 from pipeline.scene import Placement, Scene, fidelity
 from pipeline.scene.mjcf import builder
+from pipeline.scene.place_objects import SceneInputs
 from pipeline.segmentation import Segment
 
 CAMERA = Intrinsics(320, 240, 300.0, 303.0, 170.0, 112.0)
@@ -70,6 +74,27 @@ def photograph(scene: Scene) -> tuple[Frame, Support, tuple[Segment, ...]]:
     plane = Plane(world_from_camera[2, :3], float(world_from_camera[2, 3]))
     frame = Frame(rgb, depth, CAMERA, scene.world_from_camera)
     return frame, Support(scene.world_from_camera, plane, TABLE, labels == 0), segments
+
+
+def exact_description(p: Placement, shape="box") -> Description:
+    """Return the description of a placement that exact measurements would give."""
+    yaw = 2 * np.arctan2(p.world_from_object.quat_wxyz[3], p.world_from_object.quat_wxyz[0])
+    attributes = Attributes("red", (200, 30, 30), shape, p.size, float(yaw), p.world_from_object.pos, 0.001)
+    return Description(p.segment_id, True, p.name, "", attributes)
+
+
+def inputs(scene: Scene, library: Library, folder: Path, known=True, overrides=None, shape="box") -> SceneInputs:
+    """Return what a photograph of a scene gives; the objects match their assets if they are `known`."""
+    observation, segments = observe(scene)
+    descriptions = [exact_description(p, shape) for p in scene.placements]
+    matches = [Match(p.segment_id, p.asset_id if known else None, 1.0, "", ()) for p in scene.placements]
+    return SceneInputs(observation, segments, descriptions, matches, library, folder, overrides or {})
+
+
+def position_errors(a: Scene, b: Scene) -> list[float]:
+    """Return the metres between the objects of two scenes."""
+    pairs = zip(a.placements, b.placements, strict=True)
+    return [float(np.linalg.norm(p.world_from_object.pos - q.world_from_object.pos)) for p, q in pairs]
 
 
 def observe(scene: Scene) -> tuple[Observation, tuple[Segment, ...]]:

@@ -2,10 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.geometry import quat_about_z
+
+if TYPE_CHECKING:
+    from pipeline.frame import Frame
+    from pipeline.project import Project
 
 CAMERA = np.array([[1, 0, 0, 0], [0, -0.6, 0.8, -0.6], [0, -0.8, -0.6, 0.5], [0, 0, 0, 1.0]])
 """world_from_camera: looks along +y and down; right is +x."""
@@ -25,6 +30,22 @@ OBJECTS = {
     "white_bowl": ("bowl", "bowl", "white", (0.15, 0.15, 0.055), (-0.12, 0.14), 0.3),
     "purple_carton": ("box", "box", "purple", (0.07, 0.05, 0.16), (0.1, 0.15), 0.4),
 }
+
+
+def blank_frame() -> "Frame":
+    """Return a frame of 32 x 24 pixels in which nothing is to be seen."""
+    from pipeline.frame import Frame, Intrinsics
+
+    return Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
+
+
+def project(folder: Path) -> "Project":
+    """Create a project with a blank frame and the table as its twin."""
+    from pipeline.project import Project
+
+    made = Project.create(folder, blank_frame())
+    write(folder)
+    return made
 
 
 def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:

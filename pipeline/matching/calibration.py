@@ -1,7 +1,7 @@
 """Calibrated score of a view: the probability that it shows the query, rather than no asset of the library.
 
 The score is a logistic regression over the terms of `Similarity`. Weights and thresholds were fitted on rendered tables
-(`tests/bench/unseen_matching.py`, development set) by maximum likelihood of the right asset against all others and "no
+(`bench/unseen_matching.py`, development set) by maximum likelihood of the right asset against all others and "no
 match", and of "no match" where every asset of the object's category was removed from the library. No photograph was
 used.
 """
@@ -21,7 +21,7 @@ ACCEPT_LOG_ODDS = {"plain": -0.39, "printed": -0.66, "hollow": 0.78}
 MIN_VARIANT_COLOUR = 0.05
 """Lower bound of the histogram overlap among hollow assets of one category: all of them share the light."""
 CONFIDENCE = {"odds": 1.17, "rivals": -0.54, "bias": -0.96}
-"""Weights of `match_confidence`, fitted on 21 sources (`tests/bench/matching_sources.py`). Left out one by one, the
+"""Weights of `match_confidence`, fitted on 21 sources (`bench/matching_sources.py`). Left out one by one, the
 expected calibration error is 0.03; that of the scores, which are against "no match" only, is 0.12."""
 WEIGHTS_WITHOUT_ENCODER = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
 MIN_HOLLOW_COLOUR, MIN_HOLLOW_COLOUR_WITHOUT_ENCODER = 0.7, 0.45

@@ -26,11 +26,12 @@ import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.untrusted.fork_connection import ForkConnection
+from pipeline.untrusted.worker_process import PROCESSOR
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
     "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
-    "MUJOCO_GL": "disable", "PYTHONHASHSEED": "0", "HOME": "/", "PATH": "/usr/bin:/bin",
+    "MUJOCO_GL": "disable", "PYTHONHASHSEED": "0", "HOME": "/", "PATH": "/usr/bin:/bin", **PROCESSOR,
 }  # fmt: skip
 """The complete environment of the server and its children: no keys, no path of the user. librealsense needs HOME."""
 MAX_HEADER_BYTES = 64 << 20

@@ -19,9 +19,11 @@ import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[1])
 importlib.import_module(sys.argv[2]).main()
 """
+PROCESSOR = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in os.environ}
+"""What a user sets where OpenBLAS takes the processor for another: a worker that lacks it rounds in another way."""
 ENVIRONMENT = {
     "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable",
-    "PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin",
+    "PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", **PROCESSOR,
 }  # fmt: skip
 """The environment of a worker without network: no keys, no paths of the user."""
 NETWORK_VARIABLES = re.compile(

@@ -3,12 +3,11 @@
 import gzip
 import json
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import trimesh
+from http_server import serving
 
 from pipeline.assets import AssetError
 from pipeline.assets.importers.asset_import import import_asset
@@ -36,29 +35,6 @@ def served(tmp_path) -> Path:
     about = {UID: {"name": "Tea tin", "license": "by-nc", "user": user, "archives": {"glb": {"size": 1234}}}}
     (top / "metadata" / "000-001.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
     return top
-
-
-@pytest.fixture
-def answering() -> Iterator[dict]:
-    """A server that answers each path as it is caught: (status, bytes, length it claims); "" tells its address."""
-    replies: dict = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body, length = replies.get(self.path, (404, b"", 0))
-            self.send_response(status)
-            self.send_header("Content-Length", str(length))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    replies[""] = f"http://127.0.0.1:{server.server_port}"
-    yield replies
-    server.shutdown()
 
 
 def test_an_object_is_imported_by_id_with_its_name_author_and_licence(served, tmp_path):
@@ -118,14 +94,13 @@ def test_an_unreachable_objaverse_is_reported():
         ((200, b"", 500 << 20), "more than 400 MB"),
     ],
 )
-def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(answering, reply, message, tmp_path):
-    answering["/object-paths.json.gz"] = reply
-    with pytest.raises(AssetError, match=message) as caught:
-        look_up_object(UID, answering[""])
+def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(reply, message, tmp_path):
+    with serving(lambda *_: reply) as address, pytest.raises(AssetError, match=message) as caught:
+        look_up_object(UID, address)
     assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
-def test_an_isolated_import_offers_the_terms_and_imports_once_agreed(served, tmp_path, monkeypatch):
+def test_an_isolated_import_offers_the_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):
     monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
 
     def last(agreed: bool):

@@ -1,16 +1,18 @@
 """Many frames in processes of their own: a broken one stops nobody, a killed batch goes on where it was."""
 
 import contextlib
+import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
+from offline_studio import wait_until
+from ready_projects import ready_project
 
 from pipeline.curation.effort import FrameEffort
 from pipeline.models import secret_environment
@@ -25,9 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_scenes"
 
 
-def batch(*arguments, **more):
-    command = [sys.executable, "-m", "studio", "batch", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
+def batch(*arguments) -> tuple[int, str]:
+    """Run a batch whose frames have processes of their own; return its exit code and what it printed."""
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        code = main(["batch", *map(str, arguments)])
+    return code, printed.getvalue()
 
 
 def items(out):
@@ -42,10 +46,9 @@ def only_item(out):
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """A folder of three frames, one of which is broken."""
+    """A folder of two frames, one of which is broken."""
     folder = tmp_path_factory.mktemp("frames")
-    for name in ("blocks", "stack"):
-        (folder / name).symlink_to(SAMPLES / name)
+    (folder / "blocks").symlink_to(SAMPLES / "blocks")
     (folder / "broken").mkdir()
     (folder / "broken" / "rgb.png").write_bytes(b"no picture")
     return folder
@@ -55,57 +58,66 @@ def frames(tmp_path_factory):
 def done(frames, tmp_path_factory):
     """A finished batch up to the segments: its folder and what it printed."""
     out = tmp_path_factory.mktemp("batch") / "out"
-    return out, batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
+    code, printed = batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
+    assert code == 0, printed
+    return out, printed
 
 
 def test_a_broken_frame_says_why_and_stops_nobody(done):
-    out, process = done
-    assert process.returncode == 0, process.stderr
-    states = {name: item["state"] for name, item in items(out).items()}
-    assert states == {"blocks": "done", "stack": "done", "broken": "failed"}
+    out, printed = done
+    assert {name: item["state"] for name, item in items(out).items()} == {"blocks": "done", "broken": "failed"}
     assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
     message = items(out)["broken"]["message"]
-    assert message and "\n" not in message and "Traceback" not in process.stderr
+    assert message and "\n" not in message and "Traceback" not in printed
     assert (out / "blocks" / "segments" / "masks.png").is_file()
 
 
 def test_progress_is_printed_per_frame_and_in_all(done):
-    lines = done[1].stderr.splitlines()
+    lines = done[1].splitlines()
     assert "blocks: segments" in lines
-    assert any(line.startswith("stack: done (") and "of 3 done" in line for line in lines)
-    assert lines[-1].startswith("2 of 3 done") and any("left" in line for line in lines)
+    assert any(line.startswith("blocks: done (") and "of 2 done" in line for line in lines)
+    assert lines[-1].startswith("1 of 2 done") and any("left" in line for line in lines)
 
 
-def test_what_is_done_is_not_run_again_and_the_bytes_do_not_depend_on_the_jobs(done, frames, tmp_path):
+def test_what_is_done_is_not_run_again_and_is_what_a_run_makes(done, frames):
     out, _ = done
     before = (out / "blocks" / "project.json").stat().st_mtime_ns
-    again = batch(frames, "--out", out, "--until", "segments")
-    assert again.returncode == 0 and "blocks: segments" not in again.stderr
+    code, printed = batch(frames, "--out", out, "--until", "segments")
+    assert code == 0 and "blocks: segments" not in printed
     assert (out / "blocks" / "project.json").stat().st_mtime_ns == before
-    batch(frames / "blocks", "--out", tmp_path / "one", "--until", "segments")
     for name in ("segments/masks.png", "segments/coco.json"):
-        assert (out / "blocks" / name).read_bytes() == (tmp_path / "one" / "blocks" / name).read_bytes()
+        assert (out / "blocks" / name).read_bytes() == (ready_project("blocks") / name).read_bytes()
 
 
+def test_frames_run_at_the_same_time(tmp_path):
+    class Together:
+        met = threading.Barrier(2, timeout=60)
+
+        def run(self) -> str:
+            self.met.wait()
+            return ""
+
+        def kill(self) -> None: ...
+
+    record = BatchFile(tmp_path, {}, [BatchItem(f"/{name}", name) for name in "ab"])
+    BatchRunner(record, [], Bounds(), make=lambda *_: Together()).run(2)
+    assert [item["state"] for item in items(tmp_path).values()] == ["done", "done"]
+
+
+@pytest.mark.soak
 def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(frames, tmp_path):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "studio", "batch", str(frames / "blocks"), "--out", str(out), "--until", "matches"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("blocks: descriptions"):
-            break
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
-    deadline = time.monotonic() + 30
-    while not _is_free(out / "blocks") and time.monotonic() < deadline:
-        time.sleep(0.05)
+    arguments = [str(frames / "blocks"), "--out", str(out), "--until", "segments"]
+    command = [sys.executable, "-m", "studio", "batch", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(line.startswith("blocks: segments") for line in process.stderr)
+        process.kill()
+    wait_until(lambda: _is_free(out / "blocks"), "the end of the frame's process")
     assert items(out)["blocks"]["state"] == "todo"
-    segmented = (out / "blocks" / "segments" / "masks.png").stat().st_mtime_ns
-    assert batch(frames / "blocks", "--out", out, "--until", "matches").returncode == 0
-    assert items(out)["blocks"] | {"seconds": 0} == items(out)["blocks"] | {"state": "done", "seconds": 0}
-    assert (out / "blocks" / "segments" / "masks.png").stat().st_mtime_ns == segmented
+    loaded = (out / "blocks" / "frame" / "rgb.png").stat().st_mtime_ns
+    assert batch(*arguments)[0] == 0 and items(out)["blocks"]["state"] == "done"
+    assert (out / "blocks" / "frame" / "rgb.png").stat().st_mtime_ns == loaded
 
 
 def _is_free(project):
@@ -191,10 +203,10 @@ def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert len(page) < 10_000_000 and "default-src 'none'" in page
     assert not re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="(?!data:)', page)
-    assert "3 frames: 2 done, 1 failed" in page and "Plotly.newPlot" in page
+    assert "2 frames: 1 done, 1 failed" in page and "Plotly.newPlot" in page
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
-    assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 2
+    assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
 
 
 def test_a_folder_without_a_batch_has_no_report(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""A batch on a real local Ray cluster gives what the local runner gives; needs `pip install grs-studio[ray]`."""
+"""A batch on a real local Ray cluster gives what the local runner gives (`make soak`)."""
 
 import json
 import os
@@ -22,7 +22,6 @@ SAME = ("segments/masks.png", "segments/coco.json", "frame/depth.png")
 def address() -> Iterator[str]:
     """The address of a cluster of two cores on this machine."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    pytest.importorskip("ray", reason="needs the extra ray")
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
@@ -45,6 +44,7 @@ def states(out: Path) -> dict[str, str]:
     return {item["project"]: item["state"] for item in json.loads((out / "batch.json").read_text())["items"]}
 
 
+@pytest.mark.soak
 def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(address: str, frames: Path, tmp_path: Path, capsys: Any):
     assert main(["batch", str(frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
     lines = capsys.readouterr().err
@@ -58,6 +58,7 @@ def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(address: str, frame
             assert (tmp_path / "ray" / name / file).read_bytes() == (tmp_path / "here" / name / file).read_bytes()
 
 
+@pytest.mark.soak
 def test_a_frame_on_a_cluster_is_stopped(address: str, tmp_path: Path):
     from studio.batch.ray_cluster import RayCluster
 
@@ -77,8 +78,8 @@ def test_a_frame_on_a_cluster_is_stopped(address: str, tmp_path: Path):
     assert json.loads((tmp_path / "blocks" / "project.json").read_text())["stages"]["segments"] == "done"
 
 
+@pytest.mark.soak
 def test_a_cluster_that_does_not_answer_is_one_line_and_nothing_is_made(tmp_path: Path, capsys: Any):
-    pytest.importorskip("ray", reason="needs the extra ray")
     assert main(["batch", str(SAMPLES / "blocks"), "--out", str(tmp_path / "out"), "--ray", "127.0.0.1:1"]) == 2
     error = capsys.readouterr().err
     assert "no Ray cluster answers at 127.0.0.1:1" in error and error.count("\n") == 1

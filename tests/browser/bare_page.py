@@ -29,6 +29,8 @@ from starlette.routing import Route as Address
 
 from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
+from pipeline.frame import Frame, Support
+from pipeline.segmentation import DepthSegmenter
 from studio.accounts.roles import Role, require
 from studio.pages.page_shell import SentEvent, Shell
 from studio.server import app as studio_app
@@ -152,10 +154,28 @@ Mount = Callable[..., Mounted]
 """The fixture `mount` of the component tests."""
 
 
+class OpenedOnce(DepthSegmenter):
+    """Opens each photograph once for all tests, which takes most of the time of opening a project."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: dict[bytes, Any] = {}
+        self._lock = threading.Lock()
+
+    def open(self, frame: Frame, support: Support | None = None) -> Any:
+        if support:
+            return super().open(frame, support)
+        key = b"".join([frame.rgb.tobytes(), frame.depth.tobytes(), repr(frame.intrinsics).encode()])
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = super().open(frame)
+            return self._views[key]
+
+
 @contextmanager
 def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     """Serve the studio in a thread; `services` replace some of those that it opens without settings."""
-    opened = replace(open_services(Settings(workspace=workspace)), **services)
+    opened = replace(open_services(Settings(workspace=workspace)), **{"segmenter": OpenedOnce()} | services)
     shells: list[BareShell] = []
 
     def make_shell(*arguments: Any) -> BareShell:

@@ -1,6 +1,6 @@
 """Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and every project opens again.
 
-20 runs; `make chaos` makes 300, `CHAOS_RUNS=n` any number, from `CHAOS_SEED` on.
+`make soak` makes 300 runs, from SOAK_SEED on.
 """
 
 import json
@@ -21,7 +21,8 @@ from pipeline.models.trace.recorder import read_trace
 from pipeline.project import Project, is_free
 from pipeline.router import next_round_number
 
-RUNS, FIRST = int(os.environ.get("CHAOS_RUNS", "20")), int(os.environ.get("CHAOS_SEED", "0"))
+FIRST = int(os.environ.get("SOAK_SEED", "0"))
+SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FIRST + 10, FIRST + 310))]
 LIVES = 3
 """Kills in a run."""
 CUT = (
@@ -114,7 +115,7 @@ def cut_a_file(folder: Path, chance: random.Random, known: Known) -> None:
         known.asked = set()
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + RUNS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_confirmed_is_lost_and_the_project_opens_again(parent, tmp_path, seed):
     chance, known, folder = random.Random(seed), Known(), tmp_path / "project"
     for _ in range(LIVES):

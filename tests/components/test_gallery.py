@@ -12,7 +12,7 @@ from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Route, expect
 
-from tests.bench.planted_projects import plant_projects
+from bench.planted_projects import plant_projects
 
 COUNT = 70
 """Projects, more than a page shows."""

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -51,13 +50,13 @@ class HalfSolvingSandbox:
         return Report((CheckResult("check_it", False, "half"),), (0.5,), evidence={"goals": []}), None
 
 
-@pytest.fixture
-def scenes(tmp_path):
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
     """Three tables as the model is shown them; each but the first lacks an object."""
     names = list(tabletop.OBJECTS)
     found = []
     for number in range(3):
-        folder = tmp_path / f"table{number}"
+        folder = tmp_path_factory.mktemp("tables") / f"table{number}"
         objects = {name: tabletop.OBJECTS[name] for name in names[: len(names) - number]}
         tabletop.write(folder, objects=objects)
         notes = {name: f"(mark {k}) a plain {name}" for k, name in enumerate(objects, 1)}
@@ -72,11 +71,11 @@ def served():
         yield server
 
 
-@pytest.fixture
-def model(served, tmp_path):
-    """Open the scripted model with a ceiling in USD; its calls are traced in this folder."""
+@pytest.fixture(scope="module")
+def model(served):
+    """Open the scripted model with a ceiling in USD; its calls are traced in a folder."""
 
-    def open_model(ceiling=None, folder=tmp_path):
+    def open_model(folder, ceiling=None):
         prices = {"usd_per_million_in": 2.0, "usd_per_million_out": 8.0}
         settings = ModelSettings("openai", served.model, base_url=served.url, ceiling_usd=ceiling, **prices)
         return TracingModel(OpenAIModel(settings), folder / "trace.jsonl")
@@ -85,6 +84,14 @@ def model(served, tmp_path):
 
 
 OPTIONS = AblationOptions(tuple(ROWS), COUNT, 3)
+
+
+@pytest.fixture(scope="module")
+def whole(scenes, model, served, tmp_path_factory):
+    """The steps of an ablation, what the model was asked, and the lines of the trace."""
+    before, folder = len(served.requests), tmp_path_factory.mktemp("whole")
+    steps = list(ablate(scenes, model(folder), HalfSolvingSandbox(), OPTIONS))
+    return steps, served.requests[before:], list(read_trace(folder / "trace.jsonl"))
 
 
 def test_crashed_runs_are_left_out_of_one_score_and_count_as_zero_in_the_other():
@@ -137,62 +144,49 @@ def test_an_ablation_without_scenes_is_refused():
         next(ablate([], PlannerModel(), HalfSolvingSandbox()))
 
 
-def test_rows_without_pictures_send_none_and_the_others_send_one_with_every_question(scenes, served, model, tmp_path):
-    before = len(served.requests)
-    traced = model()
-    steps = list(ablate(scenes, traced, HalfSolvingSandbox(), OPTIONS))
+def test_rows_without_pictures_send_none_and_the_others_send_one_with_every_question(whole):
+    steps, requests, trace = whole
     trials = [one for one in steps if isinstance(one, AblationTrial)]
     assert len(trials) == 3 * COUNT * len(ROWS) and {one.mode for one in trials} == set(ROWS)
-    asked = [one for one in served.requests[before:] if one.kind != "judge_task"]
+    asked = [one for one in requests if one.kind != "judge_task"]
     sights = {(one.kind, len(one.pictures)) for one in asked}
     assert sights >= {(kind, count) for kind in ("propose_tasks", "write_program", "route") for count in (0, 1)}
     assert all("(mark 1) a plain red_cube" in one.prompt for one in asked)
-    ended = [line for line in read_trace(tmp_path / "trace.jsonl") if line["event"] == "end"]
-    assert len(ended) == len(served.requests) - before, "every call is traced"
+    assert len([line for line in trace if line["event"] == "end"]) == len(requests), "every call is traced"
 
 
-def test_the_judge_gets_three_scenes_and_its_verdict_depends_on_the_task_alone(scenes, served, model):
-    before = len(served.requests)
-    verdicts = [
-        one for one in ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS) if isinstance(one, JudgedProposal)
-    ]
-    asked = [one for one in served.requests[before:] if one.kind == "judge_task"]
+def test_the_judge_gets_three_scenes_and_every_task_of_both_proposals(whole, scenes, model, tmp_path):
+    steps, requests, _ = whole
+    verdicts = [one for one in steps if isinstance(one, JudgedProposal)]
+    asked = [one for one in requests if one.kind == "judge_task"]
     assert len(verdicts) == 2 * 3 * COUNT and {one.pictures for one in verdicts} == {True, False}
     assert asked and all(len(one.pictures) == 3 and "red_cube" not in one.prompt for one in asked)
-    again = [one for one in ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS) if isinstance(one, JudgedProposal)]
-    assert again == verdicts
-    alone = [one for one in ablate(scenes[:2], model(), HalfSolvingSandbox(), OPTIONS)]
+    alone = ablate(scenes[:2], model(tmp_path), HalfSolvingSandbox(), OPTIONS)
     assert not any(isinstance(one, JudgedProposal) for one in alone), "two scenes are too few"
 
 
-def test_a_stopped_ablation_goes_on_where_it_stopped(scenes, model, tmp_path):
-    whole = list(ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS))
-    for stop in (0, 1, len(whole) // 2, len(whole)):
+def test_a_stopped_ablation_goes_on_where_it_stopped(whole, scenes, model, tmp_path):
+    steps, *_ = whole
+    for stop in (1, len(steps) // 2, len(steps)):
         folder = tmp_path / f"stopped{stop}"
-        keep_steps(folder, "scripted", whole[:stop])
+        keep_steps(folder, "scripted", steps[:stop])
         with (folder / FILE).open("a") as file:
             file.write('{"step": "trial", "scen')  # killed while writing
         done = read_steps(folder, "scripted")
-        assert done == whole[:stop]
-        rest = list(ablate(scenes, model(), HalfSolvingSandbox(), OPTIONS, done))
-        assert [_result(one) for one in (*done, *rest)] == [_result(one) for one in whole]
+        assert done == steps[:stop]
+        rest = list(ablate(scenes, model(folder), HalfSolvingSandbox(), OPTIONS, done))
+        assert [_result(one) for one in (*done, *rest)] == [_result(one) for one in steps]
     with pytest.raises(AblationError, match="by scripted, not by gpt-9"):
         read_steps(folder, "gpt-9")
 
 
-def test_no_ablation_crosses_its_random_ceiling(scenes, model, tmp_path):
-    rng, stopped = random.Random(0), 0
-    for number in range(20):
-        folder, ceiling = tmp_path / str(number), rng.uniform(0.0, 0.6)
-        folder.mkdir()
-        traced = model(ceiling, folder)
-        try:
-            list(ablate(scenes, traced, HalfSolvingSandbox(), replace(OPTIONS, count=1)))
-        except CeilingReached:
-            stopped += 1
-        assert spent_usd(read_trace(folder / "trace.jsonl")) <= ceiling
-        assert traced.budget.spent_usd <= ceiling
-    assert stopped > 0, "some ceilings are low"
+@pytest.mark.parametrize("ceiling", [0.0, 0.05, 0.2])
+def test_no_ablation_crosses_its_ceiling(scenes, model, tmp_path, ceiling):
+    traced = model(tmp_path, ceiling)
+    with pytest.raises(CeilingReached):
+        list(ablate(scenes, traced, HalfSolvingSandbox(), replace(OPTIONS, count=1)))
+    assert spent_usd(read_trace(tmp_path / "trace.jsonl")) <= ceiling
+    assert traced.budget.spent_usd <= ceiling
 
 
 def _result(step):

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from reference_frames import reference_frame
 
+MORE = [pytest.param(name, marks=pytest.mark.soak) for name in ("m2t2_02", "grasp6dof_white_bowl", "uoc_0")]
 COMMAND = Path(sys.executable).with_name("grs-studio")
 
 
 @pytest.mark.frames
-@pytest.mark.parametrize("name", ["posecnn_0", "m2t2_02", "grasp6dof_white_bowl", "uoc_0"])
+@pytest.mark.parametrize("name", ["posecnn_0", *MORE])
 def test_a_real_frame_ends_in_a_twin_that_stands_and_a_task_that_is_solved(tmp_path, name):
     out, frame = tmp_path / name, reference_frame(name)
     done = subprocess.run([COMMAND, "run", frame, "--out", out], capture_output=True, text=True, timeout=600)

@@ -19,7 +19,7 @@ def build(scene, seed):
     sim.goal(kit.opened("cabinet", "top_drawer"))
     return sim
 """
-SEEDS = (0, 1, 3)
+SEEDS = (0, 3)
 
 
 def write(unsolved: Path, folder: Path, sandbox) -> Path:

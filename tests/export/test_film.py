@@ -11,7 +11,6 @@ from pipeline.export.export_format import ExportError
 from pipeline.export.film import html_page, mp4
 from pipeline.export.film.chapters import Chapter, _labelled, chapters
 from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.segmentation import Segment
@@ -19,7 +18,6 @@ from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
 
-CAMERA = Intrinsics(32, 24, 40, 40, 16, 12)
 FRAMES = tuple(np.full((120, 160, 3), shade, np.uint8) for shade in (0, 80, 160, 240))
 PARTS = [
     Chapter("Photograph", ("put <the> cube & bowl",), FRAMES[:1]),
@@ -84,8 +82,7 @@ def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
 
 
 def test_a_film_calls_objects_as_a_person_does_and_shows_no_id(tmp_path):
-    project = Project.create(tmp_path / "one", Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32)), CAMERA))
-    tabletop.write(project.folder)
+    project = tabletop.project(tmp_path / "one")
     scene = project.scene()
     assert scene
     first, second = scene.placements[:2]

@@ -1,37 +1,24 @@
-"""The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself if installed."""
+"""The solved seeds as a LeRobot dataset: its documented layout, our own reader, and lerobot itself (`make soak`)."""
 
 import json
-from pathlib import Path
+import os
+import subprocess
 
-import exported_twin
 import imageio.v2 as imageio
 import numpy as np
 import pandas
 import pyarrow.parquet as parquet
 import pytest
 import solved_twin
+from foreign import DOCUMENTED, LEROBOT
 
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export import ExportError, export_project
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
 from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
 TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
-
-
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory, sandbox):
-    folder = tmp_path_factory.mktemp("lerobot")
-    return solved_twin.write(exported_twin.write(folder / "twin"), folder / "solved", sandbox)
-
-
-@pytest.fixture(scope="module")
-def dataset(solved, tmp_path_factory):
-    out = tmp_path_factory.mktemp("dataset") / "twin"
-    assert len(export_project(solved, "lerobot", out)) == 1
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -105,19 +92,15 @@ def test_statistics_cover_every_feature(dataset, info):
     assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
 
 
-def test_lerobot_itself_loads_it(dataset, info, monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
-    module = pytest.importorskip("lerobot.datasets.lerobot_dataset", reason="the package lerobot is not installed")
-    loaded = module.LeRobotDataset("local/twin", root=dataset, video_backend="pyav")
-    assert len(loaded) == info["total_frames"]
-    item = loaded[len(loaded) - 1]
-    assert item["task"].startswith("Put the red cube") and bool(item["next.success"])
-    assert tuple(item[CAMERA].shape) == (3, HEIGHT_PX, WIDTH_PX)
-
-
-def test_a_project_that_is_not_solved_is_refused_in_one_line(tmp_path: Path):
-    twin = exported_twin.write(tmp_path / "twin")
-    with pytest.raises(ExportError, match="has no solution yet, which this format needs; solve the task first"):
-        export_project(twin, "lerobot", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+@pytest.mark.soak
+def test_lerobot_itself_loads_it_with_the_documented_lines(dataset, info, tmp_path):
+    out, code = DOCUMENTED["lerobot"]
+    (tmp_path / out).symlink_to(dataset)
+    code += f"""
+item = dataset[len(dataset) - 1]
+assert len(dataset) == {info["total_frames"]} and item["task"].startswith("Put the red cube")
+assert bool(item["next.success"]) and tuple(item["{CAMERA}"].shape) == (3, {HEIGHT_PX}, {WIDTH_PX})
+"""
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([LEROBOT, "-c", code], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,8 +1,7 @@
-"""The server of LeRobot policies: what it asks of a policy, and its faults. GRS_LEROBOT_PYTHON runs lerobot itself."""
+"""The server of LeRobot policies: what it asks of a policy, its faults, and lerobot itself (`make soak`)."""
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
@@ -11,6 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from foreign import LEROBOT
 
 from pipeline.closed_loop import lerobot_server
 from pipeline.closed_loop.lerobot_server import OBJECTS, STATE, PolicyServer
@@ -98,9 +98,9 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path, capfd):
         assert error.count("\n") == 1 and "Traceback" not in error
 
 
-@pytest.mark.skipif("GRS_LEROBOT_PYTHON" not in os.environ, reason="GRS_LEROBOT_PYTHON names no Python with lerobot")
+@pytest.mark.soak
 def test_lerobot_itself_is_served(tmp_path):
-    python, checkpoint = os.environ["GRS_LEROBOT_PYTHON"], tmp_path / "policy"
+    checkpoint = tmp_path / "policy"
     script = f"""
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.policies.act.configuration_act import ACTConfig
@@ -115,10 +115,10 @@ config = ACTConfig(input_features=inputs, output_features=outputs, pretrained_ba
 for part in (ACTPolicy(config), *make_pre_post_processors(config)):
     part.save_pretrained("{checkpoint}")
 """  # draccus 0.11 leaves the type out, which lerobot-train's checkpoints have
-    subprocess.run([python, "-c", script], check=True)
+    subprocess.run([LEROBOT, "-c", script], check=True)
     config = checkpoint / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"type": "act"}))
-    command = [sys.executable, "-m", "studio", "serve-policy", str(checkpoint), "--python", python, "--port", "0"]
+    command = [sys.executable, "-m", "studio", "serve-policy", str(checkpoint), "--python", str(LEROBOT), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         words = next(line for line in server.stdout if "--policy" in line).split()

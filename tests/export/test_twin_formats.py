@@ -4,7 +4,6 @@ import json
 import zipfile
 from xml.etree import ElementTree
 
-import exported_twin
 import mujoco
 import numpy as np
 import pytest
@@ -16,20 +15,15 @@ from pipeline.export.formats.urdf import link_name
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return exported_twin.write(tmp_path_factory.mktemp("exported") / "twin")
+def twin(twin_folder):
+    return mujoco.MjModel.from_xml_path(str(twin_folder / "scene" / "scene.xml"))
 
 
 @pytest.fixture(scope="module")
-def twin(project):
-    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
-
-
-@pytest.fixture(scope="module")
-def urdf(project, tmp_path_factory):
+def urdf(twin_folder, tmp_path_factory):
     """The URDF of the twin, and the sentences about what was left out."""
     out = tmp_path_factory.mktemp("urdf") / "twin"
-    left_out = export_project(project, "urdf", out)
+    left_out = export_project(twin_folder, "urdf", out)
     return out / "twin.urdf", left_out
 
 
@@ -44,8 +38,8 @@ def poses(model, joint_values=None):
     }
 
 
-def test_the_mjcf_loads_alone_and_is_the_twin(project, twin, tmp_path):
-    export_project(project, "mjcf", tmp_path / "twin")
+def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
+    export_project(twin_folder, "mjcf", tmp_path / "twin")
     alone = mujoco.MjModel.from_xml_path(str(tmp_path / "twin" / "scene.xml"))
     assert (alone.nq, alone.ngeom, alone.ncam) == (twin.nq, twin.ngeom, twin.ncam)
     assert np.array_equal(alone.body_pos, twin.body_pos) and np.array_equal(alone.body_mass, twin.body_mass)
@@ -90,22 +84,24 @@ def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_text
     assert robot.find("link[@name='picture']/visual/material/texture") is not None
 
 
+@pytest.mark.filterwarnings("ignore:.*Scene.dump")
 def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
-    yourdfpy = pytest.importorskip("yourdfpy", reason="the URDF reader yourdfpy is not installed")
+    import yourdfpy
+
     read = yourdfpy.URDF.load(str(urdf[0]), load_collision_meshes=True, build_collision_scene_graph=True)
     assert read.validate()
     assert np.abs(read.get_transform("picture", "world")[:3] - poses(twin)["picture"]).max() < 1e-6
 
 
-def test_what_a_format_cannot_hold_is_said(project, urdf, tmp_path):
+def test_what_a_format_cannot_hold_is_said(twin_folder, urdf, tmp_path):
     assert any("camera" in sentence for sentence in urdf[1])
     assert "floor: a URDF has no planes" in urdf[1]
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
-    assert any("joints" in sentence for sentence in export_project(project, "glb", tmp_path / "twin.glb"))
+    assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
 
 
-def test_the_glb_shows_every_body_in_its_place_with_its_texture(project, twin, tmp_path):
-    export_project(project, "glb", tmp_path / "twin.glb")
+def test_the_glb_shows_every_body_in_its_place_with_its_texture(twin_folder, twin, tmp_path):
+    export_project(twin_folder, "glb", tmp_path / "twin.glb")
     scene = trimesh.load_scene(tmp_path / "twin.glb")
     here = poses(twin)
     for b in range(1, twin.nbody):
@@ -116,19 +112,19 @@ def test_the_glb_shows_every_body_in_its_place_with_its_texture(project, twin, t
     assert skin.material.baseColorTexture.size[0] >= 8
     assert skin.uv[:, 1].min() >= 0 and len(np.unique(skin.uv, axis=0)) > 2
     textures = {tuple(np.asarray(skin.material.to_color(skin.uv))[i][:3]) for i in range(len(skin.uv))}
-    assert textures == original_colours(project)
+    assert textures == original_colours(twin_folder)
 
 
-def original_colours(project):
-    skin = trimesh.load(project / "scene" / "picture.obj", force="mesh", process=False).visual
+def original_colours(twin_folder):
+    skin = trimesh.load(twin_folder / "scene" / "picture.obj", force="mesh", process=False).visual
     return {tuple(colour[:3]) for colour in np.asarray(skin.material.to_color(skin.uv))}
 
 
-def test_the_ply_holds_the_measured_points_with_their_segments(project, tmp_path):
-    export_project(project, "ply", tmp_path / "points.ply")
+def test_the_ply_holds_the_measured_points_with_their_segments(twin_folder, tmp_path):
+    export_project(twin_folder, "ply", tmp_path / "points.ply")
     cloud = trimesh.load(tmp_path / "points.ply")
     row = cloud.metadata["_ply_raw"]["vertex"]["data"]
-    placements = {p["name"]: p for p in json.loads((project / "scene.json").read_text())["placements"]}
+    placements = {p["name"]: p for p in json.loads((twin_folder / "scene.json").read_text())["placements"]}
     on_can = cloud.vertices[np.asarray(row["segment"]).ravel() == placements["can"]["segment_id"]]
     centre = placements["can"]["world_from_object"]["pos"]
     assert len(on_can) > 20
@@ -140,29 +136,29 @@ def test_the_ply_holds_the_measured_points_with_their_segments(project, tmp_path
 
 
 @pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "ply"])
-def test_equal_projects_give_equal_bytes(project, tmp_path, name):
+def test_equal_projects_give_equal_bytes(twin_folder, tmp_path, name):
     extension = export_formats()[name].extension
     files = [tmp_path / folder / f"twin{extension}" for folder in ("a", "b")]
     for file in files:
-        export_project(project, name, file)
+        export_project(twin_folder, name, file)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_an_export_replaces_an_earlier_one_and_nothing_else(project, tmp_path):
-    export_project(project, "mjcf", tmp_path / "twin")
+def test_an_export_replaces_an_earlier_one_and_nothing_else(twin_folder, tmp_path):
+    export_project(twin_folder, "mjcf", tmp_path / "twin")
     (tmp_path / "twin" / "old.obj").touch()
-    export_project(project, "mjcf", tmp_path / "twin")
+    export_project(twin_folder, "mjcf", tmp_path / "twin")
     assert not (tmp_path / "twin" / "old.obj").exists() and sorted(p.name for p in tmp_path.iterdir()) == ["twin"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(ExportError, match="holds other files; choose a new folder"):
-        export_project(project, "urdf", tmp_path / "mine")
+        export_project(twin_folder, "urdf", tmp_path / "mine")
     assert (tmp_path / "mine" / "letter.txt").read_text() == "dear"
     with pytest.raises(ExportError, match="is a file; this format writes a folder"):
-        export_project(project, "mjcf", tmp_path / "mine" / "letter.txt")
+        export_project(twin_folder, "mjcf", tmp_path / "mine" / "letter.txt")
     with zipfile.ZipFile(tmp_path / "t.zip", "w"):
         pass
-    export_project(project, "mjcf", tmp_path / "t.zip")
+    export_project(twin_folder, "mjcf", tmp_path / "t.zip")
     with zipfile.ZipFile(tmp_path / "t.zip") as archive:
         assert "t/scene.xml" in archive.namelist()
 
@@ -173,3 +169,10 @@ def test_a_project_without_a_twin_is_refused_in_one_line(tmp_path, name):
     with pytest.raises(ExportError, match="has no scene yet, so there is nothing to export; build the scene first"):
         export_project(tmp_path, name, tmp_path / "out" / "twin")
     assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("name", ["gymnasium", "lerobot"])
+def test_a_project_that_is_not_solved_is_refused_in_one_line(twin_folder, tmp_path, name):
+    with pytest.raises(ExportError, match="twin has no solution yet, which this format needs; solve the task first"):
+        export_project(twin_folder, name, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -2,7 +2,6 @@
 
 import json
 
-import exported_twin
 import mujoco
 import numpy as np
 import pytest
@@ -16,14 +15,9 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation  # noqa: E
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return exported_twin.write(tmp_path_factory.mktemp("usd") / "twin")
-
-
-@pytest.fixture(scope="module")
-def folder(project, tmp_path_factory):
+def folder(twin_folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("stage") / "twin"
-    left_out = export_project(project, "usd", out)
+    left_out = export_project(twin_folder, "usd", out)
     assert len(left_out) == 1 and "lights" in left_out[0]
     return out
 
@@ -34,8 +28,8 @@ def stage(folder):
 
 
 @pytest.fixture(scope="module")
-def twin(project):
-    return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
+def twin(twin_folder):
+    return mujoco.MjModel.from_xml_path(str(twin_folder / "scene" / "scene.xml"))
 
 
 def world_from(prim):
@@ -43,8 +37,8 @@ def world_from(prim):
     return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
 
 
-def test_every_object_has_the_pose_of_scene_json(project, stage):
-    for p in json.loads((project / "scene.json").read_text())["placements"]:
+def test_every_object_has_the_pose_of_scene_json(twin_folder, stage):
+    for p in json.loads((twin_folder / "scene.json").read_text())["placements"]:
         pose = world_from(stage.GetPrimAtPath(f"/World/{p['name']}"))
         quat = np.zeros(9)
         mujoco.mju_quat2Mat(quat, np.array(p["world_from_object"]["quat_wxyz"]))
@@ -129,8 +123,8 @@ def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
     assert len(st.Get()) == len(UsdGeom.Mesh(shown).GetFaceVertexIndicesAttr().Get())
 
 
-def test_the_camera_sees_a_point_at_the_photographs_pixel(project, stage):
-    scene = read_scene(project)
+def test_the_camera_sees_a_point_at_the_photographs_pixel(twin_folder, stage):
+    scene = read_scene(twin_folder)
     k = scene.intrinsics
     assert k is not None
     point = np.array([0.05, -0.1, 0.04])
@@ -151,6 +145,6 @@ def test_usd_validation_finds_nothing(stage):
     assert found == []
 
 
-def test_equal_projects_give_equal_bytes(project, folder, tmp_path):
-    export_project(project, "usd", tmp_path / "again")
+def test_equal_projects_give_equal_bytes(twin_folder, folder, tmp_path):
+    export_project(twin_folder, "usd", tmp_path / "again")
     assert (tmp_path / "again" / "twin.usdc").read_bytes() == (folder / "twin.usdc").read_bytes()

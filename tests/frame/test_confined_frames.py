@@ -1,7 +1,7 @@
 """Formats from outside are read in a confined child: the same frame, within limits, and nothing else is reached."""
 
+import io
 import json
-import os
 import zipfile
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from pipeline.untrusted.isolated import IsolationError, Limits
 from tests.frame import written
 
 pytestmark = pytest.mark.confined
-NEEDS_FFMPEG = (written.float_exr, written.video)
 
 
 def bag(frame: Frame, path: Path) -> Path:
@@ -33,7 +32,7 @@ def ply(frame: Frame, path: Path) -> Path:
     return path / "cloud.ply"
 
 
-EXACT = [written.plain_zip, written.npz, written.float_tiff, written.tum, ply, *NEEDS_FFMPEG]
+EXACT = [written.plain_zip, written.npz, ply, written.float_exr, written.video]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +97,10 @@ def test_a_reader_that_takes_too_long_is_ended_with_one_line(frame, tmp_path, mo
         load(written.npz(frame, tmp_path))
 
 
-@pytest.mark.parametrize("extra", ["junk", "K2", "rgb_2"])
-def test_only_the_arrays_of_a_frame_are_read_from_an_npz(frame, tmp_path, extra):
+def test_only_the_arrays_of_a_frame_are_read_from_an_npz(frame, tmp_path):
     path = written.npz(frame, tmp_path)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(f"{extra}.npy", b"\x93NUMPY not an array at all")
+        archive.writestr("K2.npy", b"\x93NUMPY not an array at all")
     assert np.array_equal(load(path).rgb, frame.rgb)
 
 
@@ -111,22 +109,15 @@ WIDE, HIGH = 8000, 8000
 
 def big_png(mode: str) -> bytes:
     """Encode a large picture without its pixels being held: its lines are the same."""
-    import io
-
     raw = io.BytesIO()
     Image.new(mode, (WIDE, HIGH)).save(raw, "PNG", compress_level=1)
     return raw.getvalue()
 
 
-@pytest.fixture(scope="module")
-def big() -> dict[str, bytes]:
-    return {"rgb": big_png("RGB"), "depth": big_png("I;16")}
-
-
-def test_frames_above_25_megapixels_are_refused_before_they_are_decoded(frame, tmp_path, big, monkeypatch):
-    monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
+def test_frames_above_25_megapixels_are_refused_before_they_are_decoded(frame, tmp_path, monkeypatch):
     camera = json.dumps({"width": WIDE, "height": HIGH, "fx": 6000, "fy": 6000, "cx": 4000, "cy": 4000})
-    files = {"rgb.png": big["rgb"], "depth.png": big["depth"], "camera.json": camera}
+    files = {"rgb.png": big_png("RGB"), "depth.png": big_png("I;16"), "camera.json": camera}
+    monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
     for path in (written.write(tmp_path / "plain", files), written.zipped(tmp_path / "f.zip", files)):
         with pytest.raises(FrameError, match="8000 x 8000 pixels; a frame has at most 25 million") as caught:
             load(path)
@@ -138,8 +129,3 @@ def test_arrays_above_25_megapixels_are_refused(tmp_path):
     np.savez_compressed(path, rgb=np.zeros((5100, 5100, 3), np.uint8), depth=np.ones((5100, 5100), np.uint16))
     with pytest.raises(FrameError, match="5100 x 5100 pixels; a frame has at most 25 million"):
         load(path)
-
-
-def test_a_child_without_keys_reads_the_frame(frame, tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    assert os.environ["OPENAI_API_KEY"] and load(written.npz(frame, tmp_path)).rgb.shape == frame.rgb.shape

@@ -1,10 +1,14 @@
 """Depth that is shifted against its colour is aligned, if most of the image agrees."""
 
+from dataclasses import replace
+
+import cv2
 import numpy as np
 import pytest
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
+from tests.frame.rendered import render
 
 
 def table(shift: int = 0) -> Frame:
@@ -24,6 +28,17 @@ def test_shifted_depth_is_aligned(shift):
     assert moved.notes and "moved by" in moved.notes[-1]
     inner = np.s_[20:-20, 20:-20]
     assert (np.abs(moved.depth - table().depth)[inner] > 0.01).mean() < 0.012
+
+
+def test_shifted_and_scaled_depth_is_aligned():
+    frame, zoom = render(width=640, noise=0.5).frame, 1.02
+    warp = np.column_stack([np.eye(2) * zoom, [-5, 2] + np.array([320, 240]) * (1 - zoom)])
+    off = cv2.warpAffine(frame.depth, warp, (640, 480), flags=cv2.INTER_NEAREST)
+    aligned = register_depth(replace(frame, depth=off))
+    wrong, left = (
+        np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in (off, aligned.depth)
+    )
+    assert aligned.notes and left < 0.35 * wrong
 
 
 def test_aligned_depth_is_not_changed():

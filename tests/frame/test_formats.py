@@ -7,16 +7,12 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
-from reference_frames import reference_frame
 from scipy.spatial import cKDTree
 
 from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, open_recording
 from pipeline.frame.formats import point_cloud
 from pipeline.frame.reprojection import reproject, upsample_depth
 from tests.frame import written
-from tests.frame.conftest import subsampled
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def differences(read: Frame, frame: Frame) -> list[str]:
@@ -34,14 +30,6 @@ def differences(read: Frame, frame: Frame) -> list[str]:
 @pytest.mark.parametrize("write", written.FORMATS, ids=lambda write: write.__name__)
 def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, write):
     assert not differences(load(write(frame, tmp_path)), frame)
-
-
-@pytest.mark.frames
-@pytest.mark.parametrize("write", [written.npz, written.bop, written.open3d, written.float_exr])
-def test_a_real_frame_is_read_unchanged_with_every_kind_of_depth(tmp_path, write):
-    real = subsampled(load(reference_frame("posecnn_0")))
-    rounded = replace(real, depth=np.round(np.where(real.depth < 6, real.depth, 0), 3))
-    assert not differences(load(write(rounded, tmp_path)), rounded)
 
 
 def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):

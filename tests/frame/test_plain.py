@@ -1,6 +1,5 @@
 """Reading and writing the plain format: valid frames are read unchanged, invalid ones give an error of one line."""
 
-import io
 import json
 import zipfile
 from pathlib import Path
@@ -9,17 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, save
+from tests.frame.written import png
 
 CAMERA = {"width": 32, "height": 24, "fx": 30.0, "fy": 30.0, "cx": 16.0, "cy": 12.0, "depth_scale": 0.001}
-
-
-def png(pixels: np.ndarray) -> bytes:
-    raw = io.BytesIO()
-    Image.fromarray(pixels).save(raw, "PNG")
-    return raw.getvalue()
 
 
 COLOUR = png(np.full((24, 32, 3), 90, np.uint8))
@@ -42,15 +35,6 @@ def test_a_plain_folder_loads_in_metres(tmp_path):
     frame = load(folder(tmp_path / "f"))
     assert frame.depth.dtype == np.float32 and frame.depth.shape == (24, 32)
     assert np.allclose(frame.depth, 0.7) and frame.notes == ()
-
-
-@pytest.mark.parametrize("inside", ["", "one_folder/"])
-def test_a_zip_of_a_plain_folder_loads_the_same_frame(tmp_path, inside):
-    source = folder(tmp_path / "f")
-    with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
-        for file in source.iterdir():
-            archive.write(file, inside + file.name)
-    assert np.array_equal(load(tmp_path / "f.zip").depth, load(source).depth)
 
 
 def test_single_files_load_without_a_camera_file(tmp_path):
@@ -135,16 +119,6 @@ def test_a_zip_that_points_outside_is_refused(tmp_path):
 def test_a_missing_path_is_reported(tmp_path):
     with pytest.raises(FrameError, match="nothing at"):
         load(tmp_path / "absent")
-
-
-@given(name=st.sampled_from(["rgb.png", "depth.png", "camera.json", "f.zip"]), garbage=st.binary(max_size=400))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_garbage_is_a_frame_error(tmp_path, name, garbage):
-    path = folder(tmp_path / "f")
-    target = tmp_path / name if name == "f.zip" else path / name
-    target.write_bytes(garbage)
-    with pytest.raises(FrameError):
-        load(target if name == "f.zip" else path)
 
 
 @given(

@@ -74,9 +74,11 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
         count += 1
         try:
             examine(name, files)
-        except Finding:
+        except Finding as finding:
             if out is not None:
-                save(files, out / f"{name.replace(' ', '_')}_{number}")
+                folder = out / f"{name.replace(' ', '_')}_{number}"
+                save(files, folder)
+                finding.add_note(f"again: python -m tests.fuzz '{name}' {folder}")
             raise
 
     law()
@@ -84,7 +86,7 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
 
 
 def save(files: Files, folder: Path) -> None:
-    """Write the files of a finding, to be read again by `python -m tests.fuzz --again FOLDER`."""
+    """Write the files of a finding, to be read again by `python -m tests.fuzz READER FOLDER`."""
     for relative, content in files.items():
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,19 +1,32 @@
-"""A short run of `make fuzz` over every reader of something foreign."""
+"""Every reader of something foreign keeps its law: seconds of mutations in `make test`, FUZZ_MINUTES in `make soak`."""
 
 import os
+import time
+from itertools import count
+from pathlib import Path
 
 import pytest
 
 from tests.fuzz.fuzz import Finding, examine, fuzz
 from tests.fuzz.readers import READERS
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
-"""For each reader: about ten seconds in all."""
+MINUTES, FIRST = float(os.environ.get("FUZZ_MINUTES", "10")), int(os.environ.get("SOAK_SEED", "0"))
+FINDINGS = Path(__file__).parents[2] / "build" / "fuzz_findings"
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_returns_a_value_or_one_line_for_any_mutation(name):
-    assert fuzz(name, EXAMPLES, number=13) > 0, "no mutation could be read"
+    assert fuzz(name, examples=4, number=13) > 0, "no mutation could be read"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
+    end = time.monotonic() + 60 * MINUTES / len(READERS)
+    for number in count(FIRST):
+        fuzz(name, 25, number, FINDINGS)
+        if time.monotonic() > end:
+            break
 
 
 def test_a_reader_that_raises_another_error_is_found():

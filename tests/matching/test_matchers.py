@@ -1,16 +1,12 @@
 """The matchers: which can be used, what each asks a model, and what follows from the answer."""
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.assets import Library
-from pipeline.description import describe_all
-from pipeline.frame import Observation, find_support, load
 from pipeline.matching import (
     MATCHERS,
     MAX_CANDIDATES,
@@ -34,10 +30,8 @@ from pipeline.matching.model.correspondence import (
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel
-from pipeline.segmentation import DepthSegmenter
-
-ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = ROOT / "sample_scenes" / "blocks"
+from pipeline.resources import SAMPLE_SCENES
+from studio.__main__ import main
 
 
 class ScriptedModel:
@@ -66,13 +60,9 @@ class Measured:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(query, tmp_path_factory):
     default = Library.open()
     library = replace(default, assets=default.assets[:6])
-    frame = load(SAMPLE)
-    support, segment = find_support(frame), DepthSegmenter().open(frame).automatic()[0]
-    (described,) = describe_all(frame, support, [segment])
-    query = Query(Observation(frame, support), segment, described)
     found = match(query, IndexedLibrary.build(library), max_candidates=SHORTLIST_SIZE["text"])
     return Measured(query, found, library, tmp_path_factory.mktemp("cards"))
 
@@ -161,12 +151,12 @@ def test_probabilities_of_one_category_add_up_and_those_of_others_do_not(measure
     assert probability({first.id}, first=0.4, same=0.39) == pytest.approx(0.4), "no product represents another"
 
 
-def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GRS_", "OPENAI_"))}
-    command = [str(Path(sys.executable).with_name("grs-studio")), "run", str(SAMPLE), "--out", str(tmp_path / "one")]
-    done = subprocess.run([*command, "--matcher", "text"], capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 2 and not (tmp_path / "one").exists()
-    (line,) = done.stderr.strip().splitlines()
+def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path, monkeypatch, capsys):
+    for name in [name for name in os.environ if name.startswith(("GRS_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    sample, out = str(SAMPLE_SCENES / "blocks"), tmp_path / "one"
+    assert main(["run", sample, "--out", str(out), "--matcher", "text"]) == 2 and not out.exists()
+    (line,) = capsys.readouterr().err.strip().splitlines()
     assert "text needs a language model" in line
 
 

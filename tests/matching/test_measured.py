@@ -1,7 +1,6 @@
 """Objects are matched to the assets they show, and to none where none fits."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,15 +26,23 @@ from pipeline.matching import (
     write_matches,
 )
 from pipeline.matching.measured import MIN_CONFIDENCE
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import Segment
 from pipeline.segmentation.coco import decode_rle
 
-ROOT = Path(__file__).resolve().parents[2]
-SCENES = ["blocks", "kitchen", "pantry"]
+SCENES = ["kitchen", "pantry"]
 
 
 def truth(name):
-    return json.loads((ROOT / "sample_scenes" / name / "expected.json").read_text())["objects"]
+    return json.loads((SAMPLE_SCENES / name / "expected.json").read_text())["objects"]
+
+
+def observed(name):
+    """Return the observation, the true segments, their descriptions and the labels of a sample scene."""
+    frame, labels = load(SAMPLE_SCENES / name), truth(name)
+    segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
+    support = find_support(frame)
+    return Observation(frame, support), segments, describe_all(frame, support, segments), labels
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +69,7 @@ def network():
 @pytest.fixture(scope="module", params=SCENES)
 def scene(request, library, features):
     """A sample scene: observation, segments, descriptions, labels, matches."""
-    frame = load(ROOT / "sample_scenes" / request.param)
-    observation, labels = Observation(frame, find_support(frame)), truth(request.param)
-    segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
-    descriptions = describe_all(frame, observation.support, segments)
+    observation, segments, descriptions, labels = observed(request.param)
     matches = tuple(match_all(observation, segments, descriptions, IndexedLibrary(library, features)))
     return observation, segments, descriptions, labels, matches
 
@@ -149,10 +153,7 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     """The pantry holds objects that shape, size and colour do not tell apart."""
     some = Library(tuple(library[id] for id in sorted({label["asset_id"] for label in truth("pantry")})))
     indexed = IndexedLibrary.build(some, network)
-    frame = load(ROOT / "sample_scenes" / "pantry")
-    observation, labels = Observation(frame, find_support(frame)), truth("pantry")
-    segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
-    descriptions = describe_all(frame, observation.support, segments)
+    observation, segments, descriptions, labels = observed("pantry")
     found = list(match_all(observation, segments, descriptions, indexed))
     assert np.mean([m.asset_id == t["asset_id"] for m, t in zip(found, labels, strict=True)]) >= 0.8
     assert all(0 <= c.scores["picture"] <= 1 for m in found for c in m.candidates)

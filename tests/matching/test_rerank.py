@@ -7,14 +7,10 @@ import pytest
 
 from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.features import ViewDescriptors
-from pipeline.description import describe_all
-from pipeline.frame import Observation, find_support, load
 from pipeline.matching import IndexedLibrary, Query, QueryView, match, query_view, rerank
 from pipeline.matching.calibration import match_confidence
 from pipeline.matching.retrieval import ScoredView, best_views, reorder_colour_variants
 from pipeline.matching.similarity import embed_query, spatial_colour_similarity
-from pipeline.segmentation import DepthSegmenter
-from tests.matching.test_matchers import SAMPLE
 
 
 class MeanColourEncoder:
@@ -38,16 +34,13 @@ class Retrieved:
 
 
 @pytest.fixture(scope="module")
-def retrieved():
-    frame, encoder = load(SAMPLE), MeanColourEncoder()
-    support, segments = find_support(frame), DepthSegmenter().open(frame).automatic()
-    (described,) = describe_all(frame, support, segments[:1])
+def retrieved(query):
+    encoder = MeanColourEncoder()
     library = Library(tuple(a for a in Library.open() if a.id in {"red_cube", "blue_cube", "banana"}))
     indexed = IndexedLibrary.build(library, encoder)
-    query = Query(Observation(frame, support), segments[0], described)
     view = query_view(query, encoder.pixels)
     view = replace(view, embedding=embed_query(view, indexed.features, encoder))
-    return Retrieved(query, view, indexed, best_views(view, indexed, described.attributes.shape, "all", 8))
+    return Retrieved(query, view, indexed, best_views(view, indexed, query.description.attributes.shape, "all", 8))
 
 
 def test_the_first_candidates_are_scored_by_new_views_and_sorted(retrieved, monkeypatch):

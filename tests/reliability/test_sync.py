@@ -22,9 +22,34 @@ from studio.__main__ import main
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
-@pytest.fixture(params=["memory", "local"])
+@pytest.fixture(scope="module")
+def s3_server() -> Iterator[str]:
+    """The address of a server that speaks S3's protocol."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    yield "http://{}:{}".format(*server.get_host_and_port())
+    server.stop()
+
+
+@pytest.fixture
+def s3_bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a place in an empty bucket, as `s3://` finds it by the settings of the environment."""
+    for name, value in {"ENDPOINT_URL": s3_server, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    bucket = fsspec.filesystem("s3")
+    bucket.mkdir("lab")
+    yield "s3://lab/projects"
+    bucket.rm("lab", recursive=True)
+
+
+@pytest.fixture(params=["memory", "local", pytest.param("s3", marks=pytest.mark.soak)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of an empty store."""
+    if request.param == "s3":
+        yield request.getfixturevalue("s3_bucket")
+        return
     if request.param == "local":
         yield (tmp_path / "store").as_uri()
         return

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pipeline.assets import Library
 from pipeline.decisions import Decision, DecisionError, clean_display_name
 from pipeline.description import Attributes, Description
-from pipeline.frame import Frame, Intrinsics
 from pipeline.object_words import ObjectWords, object_words, segment_words
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import proposals
@@ -21,22 +20,18 @@ from pipeline.simulation.kit import Scene
 from pipeline.tasks import scene_to_json
 from studio.pages.wording import describe_decision
 
-SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
 
 
 @pytest.fixture
 def project(tmp_path):
-    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
-    return Project.create(tmp_path / "one", frame)
+    return Project.create(tmp_path / "one", tabletop.blank_frame())
 
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
     """A project whose twin has seven objects."""
-    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
-    project = Project.create(tmp_path_factory.mktemp("twin") / "table", frame)
-    tabletop.write(project.folder)
-    return project
+    return tabletop.project(tmp_path_factory.mktemp("twin") / "table")
 
 
 @given(NAMES, NAMES)
@@ -137,8 +132,7 @@ def test_a_sentence_may_call_an_object_by_its_display_name(twin, sentence, name)
 @SHARED
 def test_what_becomes_of_one_object_renames_no_other(tmp_path_factory, measured, edits):
     """Each edit deletes an object, draws a new one, or changes its measurements, as splitting does."""
-    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
-    project = Project.create(tmp_path_factory.mktemp("names") / "one", frame)
+    project = Project.create(tmp_path_factory.mktemp("names") / "one", tabletop.blank_frame())
     measured = dict(measured)
 
     def describe() -> dict[int, str]:

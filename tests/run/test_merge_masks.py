@@ -1,5 +1,7 @@
 """Masks of one asset are merged in masks, descriptions and matches, but not if the user made a decision about them."""
 
+import shutil
+
 import drawn_scene as make
 import numpy as np
 import pytest
@@ -22,20 +24,25 @@ def library():
     return Library.open()
 
 
-@pytest.fixture
-def project(library, tmp_path):
-    """A mug in two segments, the smaller one first, measured and matched with none."""
+@pytest.fixture(scope="module")
+def divided(library, tmp_path_factory):
+    """The folder of a project with a mug in two segments, the smaller one first, measured and matched with none."""
     mug = library["red_mug"]
     scene = make.scene(make.placement(mug.mesh, "mug", size=mug.size, collision=mug.collision, asset_id=mug.id))
     frame, support, (segment,) = make.photograph(scene)
     columns = np.flatnonzero(segment.mask.any(axis=0))
     left = np.arange(segment.mask.shape[1]) < columns[int(0.35 * len(columns))]
-    project = Project.create(tmp_path / "project", frame)
+    project = Project.create(tmp_path_factory.mktemp("divided") / "project", frame)
     parts = tuple(Segment(i, segment.mask & side) for i, side in enumerate((left, ~left), 1))
     project.save_segments(parts)
     described = [describe(frame, support, part) for part in parts]
     (project.folder / "descriptions.json").write_text(description.to_json(described))
-    return project
+    return project.folder
+
+
+@pytest.fixture
+def project(divided, tmp_path):
+    return Project.open(shutil.copytree(divided, tmp_path / "project"))
 
 
 def merged(project, library):

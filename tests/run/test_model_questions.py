@@ -17,10 +17,9 @@ from pipeline.models.trace.recorder import fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.run import Services, run_stage
 from pipeline.segmentation import DepthSegmenter
-
-SAMPLE = Path(__file__).parents[2] / "sample_scenes"
 
 
 class ScriptedModel:
@@ -55,48 +54,48 @@ def library():
 
 
 @pytest.fixture(scope="module")
-def segmented(tmp_path_factory, library, features, cards) -> Path:
-    """A project folder with masks, measured descriptions and measured matches."""
-    scene = next(path for path in sorted(SAMPLE.iterdir()) if (path / "rgb.png").exists())
-    project = Project.create(tmp_path_factory.mktemp("questions") / "one", load(scene))
-    project.save_segments(DepthSegmenter().open(project.frame).automatic()[:3])
-    measure(project, PlannerModel(), library, features, cards)
-    return project.folder
-
-
-def measure(project, model, library, features, cards):
-    services = Services(DepthSegmenter(), model, library, None, lambda: features, cards_folder=cards)
-    for stage in ("descriptions", "matches"):
-        list(run_stage(project, services, stage))
-
-
-@pytest.fixture(scope="module")
-def features(library):
-    return LibraryFeatures.compute(library)
-
-
-@pytest.fixture(scope="module")
 def cards(tmp_path_factory):
     return tmp_path_factory.mktemp("cards")
 
 
-@pytest.fixture
-def run(segmented, library, features, cards, tmp_path):
-    """Run both stages with a model on a copy of the project; return the project."""
+@pytest.fixture(scope="module")
+def run(library, cards):
+    """Describe and match the objects of a project with a model; return the project."""
+    features = LibraryFeatures.compute(library)
 
-    def run_stages(model, name="copy", project=None):
-        if project is None:
-            shutil.copytree(segmented, tmp_path / name)
-            project = Project.open(tmp_path / name)
-        measure(project, model, library, features, cards)
+    def run_stages(project, model):
+        services = Services(DepthSegmenter(), model, library, None, lambda: features, cards_folder=cards)
+        for stage in ("descriptions", "matches"):
+            list(run_stage(project, services, stage))
         return project
 
     return run_stages
 
 
-def test_a_failure_on_one_object_leaves_it_measured_and_the_others_alone(run):
-    model = ScriptedModel(silent="object 2")
-    project = run(model)
+@pytest.fixture(scope="module")
+def segmented(tmp_path_factory, run) -> Path:
+    """A project folder with masks, measured descriptions and measured matches."""
+    project = Project.create(tmp_path_factory.mktemp("questions") / "one", load(SAMPLE_SCENES / "blocks"))
+    project.save_segments(DepthSegmenter().open(project.frame).automatic()[:3])
+    return run(project, PlannerModel()).folder
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory, segmented, run) -> Path:
+    """The same after a model has answered every question."""
+    folder = shutil.copytree(segmented, tmp_path_factory.mktemp("answered") / "one")
+    return run(Project.open(folder), ScriptedModel()).folder
+
+
+@pytest.fixture
+def project(answered, tmp_path):
+    """A copy of the project whose questions are answered."""
+    return Project.open(shutil.copytree(answered, tmp_path / "copy"))
+
+
+def test_a_failure_on_one_object_leaves_it_measured_and_the_others_alone(segmented, run, tmp_path):
+    project = Project.open(shutil.copytree(segmented, tmp_path / "copy"))
+    run(project, ScriptedModel(silent="object 2"))
     described = {one.segment_id: one for one in project.descriptions()}
     matched = {one.segment_id: one for one in project.matches()}
     assert described[2].source == "measured" and described[2].failure == "It said nothing of use."
@@ -110,83 +109,74 @@ def test_a_failure_on_one_object_leaves_it_measured_and_the_others_alone(run):
         assert (matched[id].source, matched[id].reason) == ("eyes-1", "The second one.")
 
 
-def test_a_question_is_asked_once_until_a_person_retries_it(run):
+def test_a_question_is_asked_once_until_a_person_retries_it(project, run):
     model = ScriptedModel()
-    project = run(model)
-    before = len(model.questions)
-    run(model, project=project)
-    assert len(model.questions) == before
+    run(project, model)
+    assert not model.questions
     assert project.stages()["descriptions"] == "done"
     project.decide("ask_again", kind="describe_segment", about="object 1", wording="What is this?")
     assert project.stages()["descriptions"] == "stale"
-    run(model, project=project)
-    question = model.questions[before]
+    run(project, model)
+    question = model.questions[0]
     assert (question.kind, question.subject, question.prompt_text) == ("describe_segment", "object 1", "What is this?")
     project.decide("use_measured", kind="describe_segment", about="object 1")
-    run(model, project=project)
+    run(project, model)
     assert project.descriptions()[0].source == "measured" and not project.descriptions()[0].failure
     project.undo()
-    run(model, project=project)
+    run(project, model)
     assert project.descriptions()[0].source == "eyes-1"
 
 
-def test_an_override_of_a_match_question_leaves_the_descriptions_done(run):
-    project = run(ScriptedModel())
+def test_an_override_of_a_match_question_leaves_the_descriptions_done(project):
     project.decide("use_measured", kind="choose_match", about="object 1")
     assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
 
 
-def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(run):
+def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(project, run):
     model = ScriptedModel()
-    project = run(model)
     before = project.matches()
     for matcher, kind in (("text", "match_text"), ("image+text", "match_image_text")):
         model.questions.clear()
         project.decide("matcher", name=matcher)
         assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
-        run(model, project=project)
+        run(project, model)
         assert {one.kind for one in model.questions} - {"describe_asset"} == {kind}
         assert all(one.candidates[0].scores[matcher] == 0.7 for one in project.matches())
         project.undo()
-        run(model, project=project)
+        run(project, model)
         assert project.matches() == before
 
 
-def test_without_an_encoder_all_evidence_replaces_the_embedding_matcher(run):
-    model = ScriptedModel()
-    project = run(model)
+def test_without_an_encoder_all_evidence_replaces_the_embedding_matcher(project, run):
     project.decide("matcher", name="embedding")
-    run(model, project=project)
+    run(project, ScriptedModel())
     assert "all by measures" in (project.made_with("matches") or "")
 
 
-def test_a_trace_replays_byte_for_byte_including_failures(run):
-    recorded = run(ScriptedModel(silent="object 3"))
-    replayed = run(ReplayModel(recorded.folder / "trace.jsonl"), "replayed")
+def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_path):
+    recorded, replayed = (Project.open(shutil.copytree(segmented, tmp_path / name)) for name in ("one", "other"))
+    run(recorded, ScriptedModel(silent="object 3"))
+    run(replayed, ReplayModel(recorded.folder / "trace.jsonl"))
     for file in ("descriptions.json", "matches.json"):
         assert (replayed.folder / file).read_bytes() == (recorded.folder / file).read_bytes()
     assert replayed.made_with("descriptions") == "measured, replay of eyes-1"
 
 
-def test_no_question_is_asked_about_an_overridden_match(run, segmented):
+def test_no_question_is_asked_about_an_overridden_match(project, run):
     model = ScriptedModel()
-    project = run(model)
     project.decide("choose_asset", id=1, asset_id=None)
-    model.questions.clear()
-    run(model, project=project)
+    run(project, model)
     assert project.matches()[0].source == "human" and not model.questions
 
 
-def test_pictures_are_saved_once_beside_the_trace(run):
-    project = run(ScriptedModel())
+def test_pictures_are_saved_once_beside_the_trace(project):
     starts = [line for line in read_trace(project.folder / "trace.jsonl") if line["event"] == "start"]
     for start in starts:
         assert start["input.pictures"] and all((project.folder / name).exists() for name in start["input.pictures"])
     assert {start["stage"] for start in starts} == {"descriptions", "matches"}
 
 
-def test_only_numbers_of_candidates_are_valid_answers(run, library, cards):
-    project = run(ScriptedModel())
+def test_only_numbers_of_candidates_are_valid_answers(project, library, cards):
     match, described = project.matches()[0], project.descriptions()[0]
     query = Query(project.observation, project.segments()[0], described)
     question = choice_question(ScriptedModel(), query, match.candidates[:3], library, cards)

@@ -1,11 +1,10 @@
 """Stages become done, failed or stale."""
 
-import numpy as np
 import pytest
+import tabletop
 
 from pipeline.assets import Library
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import LibraryFeatures
 from pipeline.planner import PlannerModel
 from pipeline.project import STAGE_DECISIONS, STAGES, Project
@@ -25,8 +24,7 @@ DECISIONS = {
 
 @pytest.fixture
 def project(tmp_path):
-    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
-    return Project.create(tmp_path / "one", frame)
+    return Project.create(tmp_path / "one", tabletop.blank_frame())
 
 
 @pytest.fixture

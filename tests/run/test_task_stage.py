@@ -1,14 +1,11 @@
 """A stated task does not depend on the proposals, and unusable proposals are dropped with the reason."""
 
-import numpy as np
 import pytest
 import tabletop
 
 from pipeline.assets import Library
-from pipeline.frame import Frame, Intrinsics
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.project import Project
 from pipeline.run import Services, run_stage
 from pipeline.segmentation import DepthSegmenter
 from pipeline.tasks import TaskAnswer, TasksAnswer
@@ -38,11 +35,7 @@ def run(tmp_path):
     """Run the task stage of a table with a model; return the project and the messages."""
 
     def run_stage_with(model, text=None):
-        frame = Frame(
-            np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12)
-        )
-        project = Project.create(tmp_path / "table", frame)
-        tabletop.write(project.folder)
+        project = tabletop.project(tmp_path / "table")
         services = Services(DepthSegmenter(), model, Library(()), None, lambda: None)  # type: ignore[arg-type]
         return project, [step.message for step in run_stage(project, services, "task", text)]
 

@@ -12,13 +12,6 @@ from pipeline.matching import Candidate, Match, override_match
 from pipeline.scene.confidence import ConfidenceTerms, object_confidences
 
 
-def box_and_ball(tmp_path):
-    return make.scene(
-        make.placement(make.box(tmp_path), "box", (0.1, 0.0), yaw=0.5, asset_id="asset_0"),
-        make.placement(make.ball(tmp_path), "ball", (-0.1, 0.1), number=2, asset_id="ball"),
-    )
-
-
 def move_first(scene, by):
     """Return the scene with its first object moved."""
     first, *rest = scene.placements
@@ -37,9 +30,8 @@ def reconstructed(scene):
     return replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
 
 
-def test_a_good_fit_without_rivals_is_sure(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_a_good_fit_without_rivals_is_sure(photographed):
+    scene, frame, segments = photographed
     confidences = object_confidences(frame, segments, scene, [match_with(0.95, 0.01)])
     assert len(confidences) == len(segments)
     for confidence in confidences:
@@ -47,9 +39,8 @@ def test_a_good_fit_without_rivals_is_sure(tmp_path):
         assert confidence.reason.startswith("Everything agrees")
 
 
-def test_confidence_falls_with_the_distance_from_the_observation(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_confidence_falls_with_the_distance_from_the_observation(photographed):
+    scene, frame, segments = photographed
 
     def score(index, metres):
         return object_confidences(frame, segments, move_first(scene, (0, -metres, 0)), [])[index].score
@@ -59,9 +50,8 @@ def test_confidence_falls_with_the_distance_from_the_observation(tmp_path):
     assert score(1, 0) == pytest.approx(score(1, 0.04))
 
 
-def test_a_close_rival_is_named_and_a_persons_choice_has_none(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_a_close_rival_is_named_and_a_persons_choice_has_none(photographed):
+    scene, frame, segments = photographed
     match = match_with(0.8, 0.7)
     doubtful = object_confidences(frame, segments, scene, [match])[0]
     chosen = object_confidences(frame, segments, scene, [override_match(match, "asset_1")])[0]
@@ -72,17 +62,15 @@ def test_a_close_rival_is_named_and_a_persons_choice_has_none(tmp_path):
     assert all(weak > strong for weak, strong in pairwise(scores))
 
 
-def test_without_a_chosen_asset_the_nearest_one_is_the_rival(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_without_a_chosen_asset_the_nearest_one_is_the_rival(photographed):
+    scene, frame, segments = photographed
     unmatched = [replace(match_with(s), asset_id=None) for s in (0.05, 0.45)]
     far, near = (object_confidences(frame, segments, scene, [match])[0] for match in unmatched)
     assert far.level == "sure" and near.score < far.score and "asset 0" in near.reason
 
 
-def test_a_reconstruction_is_less_sure_than_an_asset_that_fits_as_well(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_a_reconstruction_is_less_sure_than_an_asset_that_fits_as_well(photographed):
+    scene, frame, segments = photographed
     guess = reconstructed(scene)
     asset, guessed = (object_confidences(frame, segments, one, [])[0] for one in (scene, guess))
     assert guessed.score < asset.score and 0.5 < guessed.terms.shape < 1 == asset.terms.shape
@@ -103,9 +91,8 @@ def test_a_hidden_or_hardly_measured_object_is_less_sure(tmp_path):
     assert unmeasured.score == 0 and unmeasured.level == "unsure" and "0 points" in unmeasured.reason
 
 
-def test_every_term_and_the_score_stay_between_0_and_1(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_every_term_and_the_score_stay_between_0_and_1(photographed):
+    scene, frame, segments = photographed
     far_away = move_first(scene, (0, 5.0, 5.0))
     for moved in (scene, far_away):
         for confidence in object_confidences(frame, segments, moved, [match_with(1.0, 1.0)]):
@@ -123,9 +110,8 @@ def test_every_term_and_the_score_stay_between_0_and_1(tmp_path):
         (0.6, {"size": 1.0}, "asset 0 scores 60%"),
     ],
 )
-def test_a_low_score_of_one_matcher_or_of_all_is_named(tmp_path, score, scores, doubt):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed, score, scores, doubt):
+    scene, frame, segments = photographed
     match = replace(match_with(), candidates=(Candidate("asset_0", score, scores, ""),))
     for one in (match, override_match(match, "asset_0")):  # a person's choice does not make the colours agree
         confidence = object_confidences(frame, segments, scene, [one])[0]
@@ -133,9 +119,8 @@ def test_a_low_score_of_one_matcher_or_of_all_is_named(tmp_path, score, scores, 
         assert confidence.reason.startswith("Everything agrees") == (not doubt)
 
 
-def test_without_a_fitting_asset_only_the_place_is_sure(tmp_path):
-    scene = box_and_ball(tmp_path)
-    frame, _, segments = make.photograph(scene)
+def test_without_a_fitting_asset_only_the_place_is_sure(photographed):
+    scene, frame, segments = photographed
     unmatched = replace(match_with(0.05), asset_id=None)
     by_person = replace(unmatched, source="human")
     for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):

@@ -1,8 +1,6 @@
 """From a photograph of furniture to a twin whose drawers open: match, place, settle and simulate."""
 
 import json
-import os
-from pathlib import Path
 
 import cabinet
 import mujoco
@@ -11,6 +9,7 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from bench import twin_drawing
 from pipeline.assets import Library
 from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.assets.importers.asset_import import import_asset
@@ -26,22 +25,10 @@ from pipeline.scene.yaw_from_appearance import appearance_correlation
 from pipeline.segmentation import Segment
 from pipeline.simulation import kit
 from sample_scenes import make_scenes as studio
-from tests.bench import twin_drawing
 
-PACK = Path(os.environ.get("GRS_LIBRARY", "/nonexistent")) / "libero"
 OTHER_ASSETS = ("soup_can", "red_cube", "cracker_box", "blue_block")
 YAW = 20.0
 """Degrees between the furniture's front and the camera's side of the table."""
-
-
-def furniture(kind: str, folder: Path):
-    """Return our own cabinet, or an asset of the LIBERO pack if it is installed."""
-    if kind == "own":
-        (folder / "cabinet.xml").write_text(cabinet.CABINET)
-        return import_asset(folder / "cabinet.xml", folder / "library").asset
-    if not (PACK / kind).is_dir():
-        pytest.skip("LIBERO is not installed (GRS_LIBRARY)")
-    return Library.open([PACK / kind], cache=folder).assets[0]
 
 
 def asset_placement(asset, xy, yaw, number):
@@ -50,11 +37,12 @@ def asset_placement(asset, xy, yaw, number):
     return twin_drawing.asset_placement(asset, number, Pose(np.array([*xy, asset.size[2] / 2]), quat))
 
 
-@pytest.fixture(scope="module", params=["own", "wooden_cabinet"])
-def result(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
     """Return the furniture, the matches, the true scene, the twin and its folder."""
-    folder = tmp_path_factory.mktemp(request.param)
-    asset = furniture(request.param, folder)
+    folder = tmp_path_factory.mktemp("furniture")
+    (folder / "cabinet.xml").write_text(cabinet.CABINET)
+    asset = import_asset(folder / "cabinet.xml", folder / "library").asset
     library = Library((asset, *(a for a in Library.open() if a.id in OTHER_ASSETS)))
     recipe = studio.SceneRecipe(
         "drawn", "", (), size=(640, 480), distance=1.0, azimuth=-8, table="oak", half=(0.6, 0.45)

@@ -6,7 +6,6 @@ import drawn_scene as make
 import numpy as np
 import pytest
 
-from pipeline.assets import Library
 from pipeline.description import describe
 from pipeline.geometry import bounding_box
 from pipeline.matching import Match
@@ -14,11 +13,6 @@ from pipeline.matching.measured import Candidate
 from pipeline.scene.mask_merging import merge_segments
 from pipeline.scene.observed_object import observe_objects
 from pipeline.segmentation import Segment
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 def asset_placement(library, id, at, number=1):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from test_place_objects import asset_placement, place_again, position_error
 
-from pipeline.assets import Library
 from pipeline.geometry import Pose
 from pipeline.scene import scene_files
 from pipeline.scene.overrides import Override, overrides_from_decisions
@@ -58,11 +57,6 @@ def test_a_weight_survives_moves_and_impossible_values_are_ignored():
     assert override_after(impossible) is not None
     assert override_after(impossible).mass is None
     assert override_after(("resize", {"scale": 1e9})).scale == 20
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 @pytest.fixture(scope="module")

@@ -7,23 +7,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pipeline.assets import Library
-from pipeline.description import Attributes, Description
 from pipeline.frame import Observation
 from pipeline.geometry import Pose
 from pipeline.matching import Candidate, Match
 from pipeline.scene.observed_object import observe
 from pipeline.scene.overrides import Override
-from pipeline.scene.place_objects import SceneInputs, place_objects
+from pipeline.scene.place_objects import place_objects
 from pipeline.scene.pose_search import search_pose
 from pipeline.scene.settle import settle
 
 UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
@@ -35,27 +28,8 @@ def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
     return replace(p, world_from_object=Pose(np.array([*at, bottom + height / 2]), pose.quat_wxyz))
 
 
-def exact_description(p):
-    """Return the description of a placement that exact measurements would give."""
-    size, yaw = p.size, 2 * np.arctan2(p.world_from_object.quat_wxyz[3], p.world_from_object.quat_wxyz[0])
-    attributes = Attributes("red", (200, 30, 30), "box", size, float(yaw), p.world_from_object.pos, 0.001)
-    return Description(p.segment_id, True, p.name, "", attributes)
-
-
-def exact_match(p, known=True):
-    return Match(p.segment_id, p.asset_id if known else None, 1.0, "", ())
-
-
-def inputs_of(scene, library, folder, known=True, overrides=None):
-    """Return the inputs that a photograph of a scene gives."""
-    observation, segments = make.observe(scene)
-    descriptions = [exact_description(p) for p in scene.placements]
-    matches = [exact_match(p, known) for p in scene.placements]
-    return SceneInputs(observation, segments, descriptions, matches, library, folder, overrides or {})
-
-
 def place_again(scene, library, folder, known=True, overrides=None):
-    return place_objects(inputs_of(scene, library, folder, known, overrides))
+    return place_objects(make.inputs(scene, library, folder, known, overrides))
 
 
 def position_error(true, placed) -> float:
@@ -108,14 +82,14 @@ def test_a_persons_pose_wins(two_objects, library, tmp_path):
 
 
 def test_segments_that_are_not_objects_are_left_out(two_objects, library, tmp_path):
-    inputs = inputs_of(two_objects, library, tmp_path, known=False)
-    descriptions = [replace(exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
+    inputs = make.inputs(two_objects, library, tmp_path, known=False)
+    descriptions = [replace(make.exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
     scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
     assert {p.name for p in scene.placements} == {p.name for p in two_objects.placements} - {"red_mug"}
 
 
 def test_a_segment_without_depth_is_placed_where_it_was_described(two_objects, library, tmp_path):
-    inputs = inputs_of(two_objects, library, tmp_path)
+    inputs = make.inputs(two_objects, library, tmp_path)
     frame, support = inputs.observation.frame, inputs.observation.support
     depth = np.where(inputs.segments[0].mask, 0, frame.depth)
     scene = place_objects(replace(inputs, observation=Observation(replace(frame, depth=depth), support)))
@@ -130,7 +104,7 @@ def test_an_empty_table_is_an_empty_scene(library, tmp_path):
 
 def place_match(scene, library, folder, candidate, source="measured", noise=0.0):
     """Return the placement of a scene's first object, matched to a candidate, with `noise` metres on the depth."""
-    inputs = inputs_of(scene, library, folder)
+    inputs = make.inputs(scene, library, folder)
     frame, support = inputs.observation.frame, inputs.observation.support
     errors = np.random.default_rng(0).normal(0, noise, frame.depth.shape).astype(np.float32)
     frame = replace(frame, depth=np.where(frame.depth > 0, frame.depth + errors, 0).astype(np.float32))
@@ -177,11 +151,11 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
         asset_placement(library, "blue_block", 1, (0.0, 0.0), 0.1),
         asset_placement(library, "red_cube", 2, (0.0, 0.01), 0.4, bottom=0.04),
     )
-    block, cube = (exact_description(p) for p in scene.placements)
+    block, cube = (make.exact_description(p) for p in scene.placements)
     visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
                       centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
     inputs = replace(
-        inputs_of(scene, library, tmp_path),
+        make.inputs(scene, library, tmp_path),
         descriptions=[replace(block, attributes=visible), cube],
         matches=[Match(2, "red_cube", 1.0, "", ())],
     )
@@ -194,7 +168,7 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
 def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
     observation, segments = make.observe(two_objects)
     mug = two_objects.placements[0]
-    observed = observe(observation, segments[0], exact_description(mug))
+    observed = observe(observation, segments[0], make.exact_description(mug))
     right = search_pose(observed, library["red_mug"], cache=tmp_path)
     wrong = search_pose(observed, library["cracker_box"])
     again = search_pose(observed, library["red_mug"], cache=tmp_path)

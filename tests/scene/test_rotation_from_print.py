@@ -6,9 +6,7 @@ import drawn_scene as make
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from test_place_objects import exact_description
 
-from pipeline.assets import Library
 from pipeline.assets.appearance.ray_views import surface_colours_along_rays
 from pipeline.geometry import Pose
 from pipeline.scene import registration
@@ -17,11 +15,6 @@ from pipeline.scene.pose_search import PoseFit
 from pipeline.scene.rotation_from_print import choose_rotation, shape_symmetries
 
 SIDES = {"upright": Rotation.identity(), "lying": Rotation.from_euler("x", 90, degrees=True)}
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 def print_in_view(asset, pose, observation, mask):
@@ -47,7 +40,7 @@ def photographed(asset, rotation: np.ndarray):
     rgb = observation.frame.rgb.copy()
     rgb[segment.mask] = np.clip(noisy, 0, 255).astype(np.uint8)
     observation = replace(observation, frame=replace(observation.frame, rgb=rgb))
-    return pose, observe(observation, segment, exact_description(placement))
+    return pose, observe(observation, segment, make.exact_description(placement))
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -6,19 +6,11 @@ import drawn_scene as make
 import numpy as np
 import pytest
 
-from pipeline.assets import Library
-from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
-from pipeline.matching import Match
 from pipeline.scene.overrides import Override
-from pipeline.scene.place_objects import SceneInputs, place_objects
+from pipeline.scene.place_objects import place_objects
 from pipeline.scene.settle import settle
 from pipeline.scene.settle_retry import settle_with_retries
-
-
-@pytest.fixture(scope="module")
-def library():
-    return Library.open()
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +24,7 @@ def truth(library):
 
 @pytest.fixture(scope="module")
 def inputs(truth, library, tmp_path_factory):
-    observation, segments = make.observe(truth)
-    descriptions = [
-        Description(p.segment_id, True, p.name, "", Attributes("red", (200, 30, 30), "irregular", p.size, 0.4,
-                                                               p.world_from_object.pos, 0.001))
-        for p in truth.placements
-    ]  # fmt: skip
-    matches = [Match(p.segment_id, p.asset_id, 1.0, "", ()) for p in truth.placements]
-    return SceneInputs(observation, segments, descriptions, matches, library, tmp_path_factory.mktemp("scene"))
-
-
-def position_errors(a, b) -> list[float]:
-    """Return the metres between the objects of two scenes."""
-    pairs = zip(a.placements, b.placements, strict=True)
-    return [float(np.linalg.norm(p.world_from_object.pos - q.world_from_object.pos)) for p, q in pairs]
+    return make.inputs(truth, library, tmp_path_factory.mktemp("scene"), shape="irregular")
 
 
 def move_second(scene, by):
@@ -58,9 +37,9 @@ def move_second(scene, by):
 @pytest.mark.parametrize("by", [(-0.06, 0, 0), (-0.1, 0, 0.06)])
 def test_an_object_placed_wrongly_is_placed_again(truth, inputs, by):
     wrong = move_second(place_objects(inputs), by)
-    assert max(position_errors(truth, settle(wrong)[0])) > 0.01
+    assert max(make.position_errors(truth, settle(wrong)[0])) > 0.01
     settled, reports = settle_with_retries(wrong, inputs)
-    assert max(position_errors(truth, settled)) < 0.003
+    assert max(make.position_errors(truth, settled)) < 0.003
     assert reports == ()
 
 
@@ -69,27 +48,22 @@ def test_an_object_that_a_person_placed_is_only_reported(inputs):
     _, cube = high.placements
     overrides = {2: Override(cube.world_from_object)}
     settled, reports = settle_with_retries(high, replace(inputs, overrides=overrides))
-    assert position_errors(settled, settle(high)[0]) == pytest.approx([0, 0], abs=1e-9)
+    assert make.position_errors(settled, settle(high)[0]) == pytest.approx([0, 0], abs=1e-9)
     assert [report.name for report in reports] == ["cube"]
 
 
 def test_an_asset_that_cannot_rest_where_it_was_observed_is_replaced_by_a_reconstruction(library, tmp_path):
-    ball = make.scene(make.placement(make.ball(tmp_path, 0.05), "ball"))
-    observation, segments = make.observe(ball)
-    attributes = Attributes("red", (200, 30, 30), "irregular", np.full(3, 0.1), 0, np.array([0, 0, 0.05]), 0.001)
-    inputs = SceneInputs(
-        observation, segments, [Description(1, True, "ball", "", attributes)], [Match(1, "white_bowl", 1.0, "", ())],
-        library, tmp_path / "scene", cache=tmp_path / "cache",
-    )  # fmt: skip
+    ball = make.scene(make.placement(make.ball(tmp_path, 0.05), "ball", asset_id="white_bowl"))
+    inputs = make.inputs(ball, library, tmp_path / "scene", shape="irregular")
     bowl = library["white_bowl"]
     on_its_rim = Pose(np.array([0, 0, bowl.size[0] / 2]), np.array([np.sqrt(0.5), 0, np.sqrt(0.5), 0]))
     (placed,) = place_objects(inputs).placements
     rolling = replace(placed, world_from_object=on_its_rim, size=bowl.size, mesh=bowl.mesh, collision=bowl.collision)
     settled, _ = settle_with_retries(replace(ball, placements=(rolling,)), inputs)
     assert settled.placements[0].asset_id is None
-    assert max(position_errors(ball, settled)) < 0.01
+    assert max(make.position_errors(ball, settled)) < 0.01
 
 
 def test_without_a_better_alternative_the_settled_scene_stays(inputs):
     placed = place_objects(inputs)
-    assert position_errors(settle_with_retries(placed, inputs)[0], settle(placed)[0]) == [0, 0]
+    assert make.position_errors(settle_with_retries(placed, inputs)[0], settle(placed)[0]) == [0, 0]

@@ -6,11 +6,8 @@ import drawn_scene as make
 import numpy as np
 import pytest
 
-from pipeline.assets import Library
-from pipeline.description import Attributes, Description
 from pipeline.geometry import Pose
-from pipeline.matching import Match
-from pipeline.scene.place_objects import SceneInputs, place_objects
+from pipeline.scene.place_objects import place_objects
 from pipeline.scene.settle import settle
 from pipeline.scene.support_relations import add_props, extend_support, object_under
 
@@ -27,15 +24,16 @@ def high(tmp_path):
     return make.placement(make.box(tmp_path), "box", bottom=HEIGHT, misfit=0.001)
 
 
-def test_a_known_object_on_an_unseen_support_keeps_its_height(tmp_path):
-    asset = Library.open()["red_mug"]
-    mug = make.placement(asset.mesh, "mug", yaw=-0.5, bottom=HEIGHT, size=asset.size, collision=asset.collision)
-    observation, segments = make.observe(make.scene(mug))
+def test_a_known_object_on_an_unseen_support_keeps_its_height(library, tmp_path):
+    asset = library["red_mug"]
+    mug = make.placement(
+        asset.mesh, "mug", yaw=-0.5, bottom=HEIGHT, size=asset.size, collision=asset.collision, asset_id=asset.id
+    )
+    inputs = make.inputs(make.scene(mug), library, tmp_path, shape="irregular")
     size = np.add(mug.size, [0, 0, HEIGHT])  # it was measured down to the table
-    attributes = Attributes("red", (200, 30, 30), "irregular", size, -0.5, np.array([0, 0, size[2] / 2]), 0.001)
-    description, match = Description(1, True, "mug", "", attributes), Match(1, asset.id, 1.0, "", ())
-    inputs = SceneInputs(observation, segments, [description], [match], Library.open(), tmp_path)
-    scene, reports = settle(place_objects(inputs))
+    (described,) = inputs.descriptions
+    attributes = replace(described.attributes, size=size, centre=np.array([0, 0, size[2] / 2]))
+    scene, reports = settle(place_objects(replace(inputs, descriptions=[replace(described, attributes=attributes)])))
     assert moved(mug, scene.placements[0]) < 0.003
     assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003)
     assert reports == ()

@@ -1,12 +1,8 @@
 """The affinity network: its output for rendered scenes, and the affinities of labels."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from pipeline.segmentation import DepthSegmenter
 from pipeline.segmentation.depth.affinity import (
     CELL,
     INPUT_CHANNELS,
@@ -16,17 +12,11 @@ from pipeline.segmentation.depth.affinity import (
     objectness,
     predict_affinities,
 )
-from tests.frame.rendered import render
 
 
 @pytest.fixture(scope="module")
-def scene():
-    return render(width=640)
-
-
-@pytest.fixture(scope="module")
-def affinities(scene):
-    return DepthSegmenter().open(scene.frame)._networks.affinities
+def affinities(view):
+    return view._networks.affinities
 
 
 def test_there_is_a_prediction_for_every_cell_and_offset(scene, affinities):
@@ -69,11 +59,3 @@ def test_a_label_image_of_one_object_has_no_pairs():
 def test_predictions_have_the_size_of_the_image(h, w):
     maps, features = np.zeros((INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32), np.zeros((h, w, 24), np.float32)
     assert predict_affinities(maps, features).shape == (1 + len(OFFSETS), h, w)
-
-
-def test_the_network_runs_without_torch():
-    code = "import sys, numpy as n; from pipeline.segmentation.depth.affinity import predict_affinities; "
-    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((16, 16, 24), n.float32)); "
-    code += "print('torch' in sys.modules)"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "False"

@@ -3,19 +3,12 @@
 import numpy as np
 import pytest
 
-from pipeline.segmentation import DepthSegmenter
 from pipeline.segmentation.depth.click_choice import SOURCES, TERMS, choose, predicted_gains
-from tests.frame.rendered import render
 
 
 @pytest.fixture(scope="module")
-def scene():
-    return render(width=640)
-
-
-@pytest.fixture(scope="module")
-def correction(scene):
-    return DepthSegmenter().open(scene.frame)._interactive.correction
+def correction(view):
+    return view._interactive.correction
 
 
 def corrections(scene):

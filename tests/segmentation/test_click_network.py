@@ -6,20 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.segmentation import DepthSegmenter, Prompt
+from pipeline.segmentation import Prompt
 from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
 from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
-from tests.frame.rendered import render
-
-
-@pytest.fixture(scope="module")
-def scene():
-    return render(width=640)
-
-
-@pytest.fixture(scope="module")
-def view(scene):
-    return DepthSegmenter().open(scene.frame)
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +64,11 @@ def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, vi
     assert np.hypot(*(np.argwhere(less != truth) - [y, x + 20]).T).max() < 40
 
 
-def test_the_encoder_runs_without_torch():
-    code = "import sys; import pipeline.segmentation.depth.click_network as l, numpy as n; "
-    code += "print(l.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
+def test_the_networks_run_without_torch():
+    code = "import sys, pipeline.segmentation.depth.click_network as c, numpy as n; "
+    code += "from pipeline.segmentation.depth.affinity import predict_affinities; "
+    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((16, 16, 24), n.float32)); "
+    code += "print(c.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.split() == ["(28,", "40,", "24)", "False"]
 

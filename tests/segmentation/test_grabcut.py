@@ -26,8 +26,7 @@ def with_holes(depth: np.ndarray, mask: np.ndarray, share: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["red_box", "green_sphere"])
-def test_an_object_with_most_of_its_depth_missing_is_segmented(name):
-    scene = render(width=640)
+def test_an_object_with_most_of_its_depth_missing_is_segmented(scene, name):
     truth = scene.labels[name]
     iou = best_iou(replace(scene.frame, depth=with_holes(scene.frame.depth, truth, 0.7)), truth)
     assert iou > 0.8

@@ -3,12 +3,9 @@
 import json
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.segmentation import Segment, SegmentationError, read_segments, write_segments
+from pipeline.segmentation import Segment, read_segments, write_segments
 
 
 def test_written_segments_are_read_unchanged(tmp_path):
@@ -23,12 +20,3 @@ def test_written_segments_are_read_unchanged(tmp_path):
     assert image.dtype == np.uint16 and np.array_equal(image, labels)
     note = json.loads((tmp_path / "coco.json").read_text())["annotations"][0]
     assert note["bbox"] == [3, 2, 9, 7] and note["area"] == 63
-
-
-@given(st.text(max_size=30))
-@settings(deadline=None, max_examples=30)
-def test_arbitrary_text_is_not_accepted_as_segments(tmp_path_factory, text):
-    folder = tmp_path_factory.mktemp("s")
-    (folder / "coco.json").write_text(text, encoding="utf-8")
-    with pytest.raises(SegmentationError):
-        read_segments(folder)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from offline_studio import offline_services
 
+from bench.planted_projects import plant_projects
 from pipeline.assets.library import Library
 from pipeline.curation.effort import working_gaps
 from pipeline.errors import StudioError
@@ -32,7 +33,6 @@ from studio.board.project_facts import ProjectFacts, read_facts
 from studio.board.project_index import FILE, GROUPS, ORDERS, BoardQuery, ProjectIndex
 from studio.server.current_user import current_user
 from studio.sessions.session_registry import SessionRegistry
-from tests.bench.planted_projects import plant_projects
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 EVERY = BoardQuery(limit=1000, sort="title", descending=False)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.planted_projects import plant_projects
 from pipeline.curation import project_sets
 from pipeline.curation.project_sets import (
     CARD,
@@ -23,7 +24,6 @@ from pipeline.curation.project_sets import (
 from pipeline.errors import StudioError
 from pipeline.project.curation import Curation, save_curation
 from studio.__main__ import main
-from tests.bench.planted_projects import plant_projects
 
 sources = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), st.sampled_from("uvwxyz"), min_size=1)
 

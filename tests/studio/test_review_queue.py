@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offline_studio import offline_services
 
+from bench.planted_projects import plant_projects
 from pipeline.assets import Library
 from pipeline.decisions import read_log
 from pipeline.errors import StudioError
@@ -26,7 +27,6 @@ from studio.board.project_facts import read_facts
 from studio.board.review_queue import apply_review, review_record
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
-from tests.bench.planted_projects import plant_projects
 
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline.task_generation.generate import profile_of
 from pipeline.task_generation.similarity import (
     mean_distance,
@@ -9,8 +10,6 @@ from pipeline.task_generation.similarity import (
     vendi_score,
 )
 from pipeline.tasks import Task
-from tests.bench.planted_tasks import FORMS, NAMES, set_pairs
-from tests.bench.task_pairs import GROUPS
 
 
 def profiles(*goals_of_tasks):

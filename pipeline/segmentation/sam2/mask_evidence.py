@@ -1,7 +1,7 @@
 """What depth, colour and outline say about SAM 2's masks: whether one shows an object, and whether two show the same.
 
 Both are logistic regressions over measured terms, fitted on drawn scenes of many grounds, layouts and depth cameras
-(`python -m tests.bench.sam2_fit`), on no photograph. SAM 2's own scores do not tell a whole from its part. Whether a
+(`python -m bench.sam2_fit`), on no photograph. SAM 2's own scores do not tell a whole from its part. Whether a
 mask shows an object is mostly the affinity network's probability over it: it knows stains, shadows and carpet.
 """
 

@@ -15,6 +15,7 @@ from pipeline.simulation.sandbox.child_report import ChildReader
 from pipeline.simulation.sandbox.protocol import RunCancelled, SandboxError
 from pipeline.simulation.sandbox.supervisor import FRAME, OUTPUT, ChildExit
 from pipeline.untrusted.fork_connection import ForkConnection
+from pipeline.untrusted.worker_process import PROCESSOR
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVER_SCRIPT = """
@@ -33,6 +34,7 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
     "MUJOCO_GL": "disable",  # the child never draws
     "PYTHONHASHSEED": "0",  # sets have the same order in every run
+    **PROCESSOR,
 }
 """The complete environment of the server and its children: no keys, no paths."""
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from bench.sam2_like import draw_masks
 from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry import transform
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.sam2.automatic_masks import without_duplicates
 from pipeline.segmentation.sam2.mask_filter import clean_masks
-from tests.bench.sam2_like import draw_masks
 from tests.frame.rendered import Rendered, render
 
 CARTON = '<geom name="red_box" type="box" size=".05 .04 .07" pos="0 0 .07" euler="0 0 30"/>'

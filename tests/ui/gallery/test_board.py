@@ -12,7 +12,7 @@ from browser.studio_process import Studio
 from browser.watched_page import PAGE_LOGS
 from playwright.sync_api import Locator, Page, expect
 
-from tests.bench.planted_projects import plant_projects
+from bench.planted_projects import plant_projects
 from tests.ui.test_accessibility import findings
 
 NAME = "frame_00008"

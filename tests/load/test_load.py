@@ -1,0 +1,45 @@
+"""Many people, pages and streams at once: no error, and the bars of docs/results/load.md hold (`make soak`).
+
+`make soak ARGS="tests/load -s"` prints the tables.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.load import page_loads, sessions, streams
+from tests.load.server_process import ServerProcess
+
+SLOWEST_S, MEMORY_MB, STREAM_P95_S, GROWTH_MB = 5.0, 4000.0, 1.0, 25.0
+"""Of any request; of all processes; 95 % of the slowest route; over all page loads."""
+
+
+@pytest.mark.soak
+def test_twenty_people_work_at_once(tmp_path: Path):
+    sessions.prepare(tmp_path)
+    logins = {"GRS_AUTH": sessions.logins(), "GRS_WORKSPACE": str(tmp_path)}
+    with ServerProcess(tmp_path, "--workspaces", "own", **logins) as server:
+        timings, memory = asyncio.run(sessions.run(server, seconds=120))
+    print(timings.table(), f"Largest memory of all processes: {memory:.0f} MB.", sep="\n\n")
+    assert not timings.errors and timings.slowest <= SLOWEST_S and memory <= MEMORY_MB
+
+
+@pytest.mark.soak
+def test_two_hundred_pages_that_wait_for_a_silent_model_stop_nobody(tmp_path: Path):
+    with streams.silent_server() as address:
+        model = {"GRS_MODEL": "silent", "GRS_BASE_URL": address, "OPENAI_API_KEY": "none"}
+        with ServerProcess(tmp_path, **model) as server:
+            timings = asyncio.run(streams.run(server, count=200))
+    print(timings.table())
+    assert not timings.errors and timings.percentile(95) <= STREAM_P95_S
+
+
+@pytest.mark.soak
+def test_a_thousand_page_loads_leave_the_memory_as_it_is(tmp_path: Path):
+    sessions.prepare_one(tmp_path / "one")
+    with ServerProcess(tmp_path) as server:
+        memory = asyncio.run(page_loads.run(server, "one", count=1000))
+    print("| page loads | " + " | ".join(str(loads) for loads, _ in memory) + " |")
+    print("| MB | " + " | ".join(f"{value:.0f}" for _, value in memory) + " |")
+    assert memory[-1][1] - memory[0][1] <= GROWTH_MB
