@@ -143,7 +143,12 @@ export class ImportJobs {
       easing: "ease-out",
       fill: "both",
     });
-    return h("span.track", { role: "progressbar", "aria-valuenow": Math.round(100 * fraction) }, bar);
+    const label = t("Progress of the import");
+    return h(
+      "span.track",
+      { role: "progressbar", "aria-label": label, "aria-valuenow": Math.round(100 * fraction) },
+      bar,
+    );
   }
 
   // Asks for consent to a licence before anything is downloaded.

@@ -46,7 +46,10 @@ export default function mount({ element, trigger, server, upload }) {
     const number = ++searchNumber;
     const answer = await ask(query(0, keepScroll ? 200 : FIRST_PAGE));
     if (number !== searchNumber) return;
-    if (answer.error) return showNote(answer.error, true);
+    if (answer.error) {
+      draw(); // shows the picture that was searched by, which a person may take away
+      return showNote(answer.error, true);
+    }
     results = answer;
     digest = value.digest;
     filters.setOptions(answer.facets);
@@ -351,7 +354,7 @@ export default function mount({ element, trigger, server, upload }) {
       if (!libraryOpen() || !element.isConnected) return;
       if (event.key === "Escape") {
         event.stopPropagation();
-        !packs.element.hidden ? packs.hide() : panel.id ? panel.onClose() : closeLibrary();
+        !packs.element.hidden ? packs.hide() : !panel.element.hidden ? panel.onClose() : closeLibrary();
       }
       const isTyping = event.target.closest("input:not([type=checkbox]), textarea");
       if (

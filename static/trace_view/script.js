@@ -50,6 +50,7 @@ export default function mount({ element, trigger, server }) {
     if (id !== chosen) return;
     if (answer.error) note = answer.error;
     else details = { ...answer, state };
+    if (!details?.running) live = ""; // the whole response takes its place
     draw();
     if (details?.running) pollLive(id);
   };

@@ -137,25 +137,31 @@ class Mounted(ProjectFiles):
 
         Args:
             answers: by kind ("" for requests without one), an answer or a function from the request to it. The studio
-                answers all other kinds.
+                answers all other requests, and those for which a function returns None.
         """
         asked: list[dict[str, Any]] = []
 
         def handle(route: Route) -> None:
             request = route.request.post_data_json
             asked.append(request)
-            kind = request.get("kind", "")
-            if kind not in answers:
-                return route.continue_()
-            answer = answers[kind]
-            return route.fulfill(json=answer(request) if callable(answer) else answer)
+            answer = answers.get(request.get("kind", ""))
+            answer = answer(request) if callable(answer) else answer
+            return route.continue_() if answer is None else route.fulfill(json=answer)
 
         self.page.route(f"**/bare/ask/{id}", handle)
         return asked
 
+    def answer_event(self, id: str, name: str) -> None:
+        """Let an event of a component do nothing but stand in `sent`."""
+        self.page.route(f"**/bare/event/{id}/{name}", lambda route: route.fulfill(json={}))
+
     def value(self, id: str) -> Any:
         """Return the value that a component was drawn with last."""
         return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
+
+
+Mount = Callable[..., Mounted]
+"""The fixture `mount` of the component tests."""
 
 
 class OpenedOnce(DepthSegmenter):

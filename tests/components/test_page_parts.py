@@ -1,0 +1,237 @@
+"""What all components share: the place in the address, the focus, covered parts, drops, activity, and the demo."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.bare_page import Mount
+from browser.watched_page import open_page
+from playwright.sync_api import Browser, Page, expect
+
+TABS = """(steps) => {
+  const place = Object.assign(document.createElement("div"), { id: "steps" });
+  place.innerHTML = `<div class="tab-container">${steps.map((id) =>
+    `<button role="tab" data-tab-id="${id}" aria-selected="${id === "frame"}">${id}</button>`).join("")}</div>`;
+  document.querySelector("#bare").append(place);
+  const tabs = [...place.querySelectorAll("[role=tab]")];
+  for (const tab of tabs)
+    tab.onclick = () => tabs.forEach((one) => one.setAttribute("aria-selected", String(one === tab)));
+}"""
+"""Stands for Gradio's tabs of the six steps."""
+STEPS = ["frame", "masks", "objects", "scene", "task", "review"]
+SHOW = "async (value) => (await import('/static/studio/place.js')).showPlace(document.body, ...value)"
+
+
+@pytest.fixture(scope="module")
+def timed_page(browser: Browser) -> Iterator[Page]:
+    """A page whose time passes when a test says so."""
+    with open_page(browser) as page:
+        page.clock.install(time=0)
+        page.clock.pause_at(1)
+        yield page
+
+
+@pytest.fixture
+def blank(timed_page: Page, mount: Mount) -> Page:
+    """A page with the tabs of the steps and no component."""
+    mount("", "task-text", page=timed_page)
+    timed_page.evaluate(TABS, STEPS)
+    timed_page.evaluate("history.replaceState(null, '', '/static/studio/icon.svg?project=p')")
+    return timed_page
+
+
+def expect_step(page: Page, step: str) -> None:
+    expect(page.locator("#steps [aria-selected=true]")).to_have_text(step)
+
+
+def parameters(page: Page) -> dict[str, str]:
+    return page.evaluate("Object.fromEntries(new URL(location.href).searchParams)")
+
+
+def test_pages_follow_the_work_one_after_the_other_until_a_person_does_something(blank: Page):
+    blank.evaluate(SHOW, ["p", "masks"])
+    expect_step(blank, "masks")  # a project that is opened shows what it has reached
+    blank.evaluate(SHOW, ["p", "task"])
+    expect_step(blank, "objects")
+    for step in ("scene", "task", "task"):
+        blank.clock.run_for(1500)
+        expect_step(blank, step)
+    assert parameters(blank) == {"project": "p", "step": "task"}
+    blank.evaluate("document.querySelector('#steps [role=tab]').click()")
+    blank.mouse.click(600, 600)
+    blank.evaluate(SHOW, ["p", "review"])
+    blank.clock.run_for(5000)
+    expect_step(blank, "frame")
+    blank.evaluate(SHOW, ["q", "scene"])  # another project is opened
+    expect_step(blank, "scene")
+
+
+def test_the_address_keeps_step_and_object_through_back_and_forward(blank: Page):
+    select = "async (id) => (await import('/static/studio/selection.js')).select(id)"
+    selected = "async () => (await import('/static/studio/selection.js')).selected()"
+    blank.evaluate("history.replaceState(null, '', '/static/studio/icon.svg?project=p&step=masks&object=3')")
+    blank.evaluate(SHOW, ["p", "scene"])
+    expect_step(blank, "masks")
+    assert blank.evaluate(selected) == 3
+    blank.evaluate(SHOW, ["p", "task"])
+    expect_step(blank, "masks")  # of the address, not of the work
+    blank.evaluate(select, 2)
+    blank.get_by_role("tab", name="scene").click()
+    assert parameters(blank) == {"project": "p", "step": "scene", "object": "2"}
+    blank.go_back()
+    expect_step(blank, "masks")
+    assert parameters(blank)["object"] == "2"
+    blank.go_forward()
+    expect_step(blank, "scene")
+    blank.evaluate(SHOW, [None, ""])
+    assert parameters(blank) == {}
+    blank.evaluate("history.back()")  # to a project that is not open: the page loads it
+    expect(blank.locator("svg").first).to_be_attached()
+
+
+def test_the_focus_stays_where_it_was_in_what_is_drawn_again(blank: Page):
+    draw = """async (names) => {
+      const { fill, h } = await import("/static/studio/dom.js");
+      const root = document.querySelector("#list") ?? document.body.appendChild(h("div", { id: "list" }));
+      fill(root, ...names.map((name) => h("button", { "data-name": name, onclick() {} }, name)));
+    }"""
+    focused = blank.locator("#list :focus")
+    blank.evaluate(draw, ["a", "b", "b"])
+    blank.locator("#list button").nth(2).focus()
+    blank.evaluate(draw, ["new", "a", "b", "b"])
+    assert focused.evaluate("one => [...one.parentElement.children].indexOf(one)") == 3  # the second of the two
+    blank.evaluate(draw, ["new", "a", "b"])
+    expect(focused).to_have_text("b")
+    blank.evaluate(draw, ["x", "y", "z"])
+    expect(focused).to_have_text("z")  # took its place
+    blank.locator("#task-text textarea").focus()
+    blank.evaluate(draw, ["z"])
+    expect(blank.locator("#task-text textarea")).to_be_focused()
+
+
+def test_what_a_page_covers_is_out_of_reach_and_a_dialog_in_it_is_reached(blank: Page):
+    blank.evaluate("""async () => {
+      const box = (id, x, content = "") => `<div id="${id}" style="position:fixed;left:${x}px;width:100px;height:100px">
+        ${content}</div>`;
+      document.body.insertAdjacentHTML("beforeend",
+        box("left", 0) + box("centre", 500, "<dialog><button>Yes</button></dialog>") +
+        box("panel", 450, "<input type=file><button disabled>No</button><button>First</button>"));
+      window.covering = await import("/static/studio/covering.js");
+      covering.cover(document.querySelector("#panel"));
+    }""")
+    inert = "['left', 'centre'].map((id) => document.getElementById(id).inert)"
+    assert blank.evaluate(inert) == [False, True]
+    expect(blank.get_by_role("button", name="First")).to_be_focused()
+    assert not blank.evaluate("covering.isInReach(document.querySelector('#centre'))")
+    blank.evaluate("covering.showDialog(document.querySelector('dialog'))")
+    expect(blank.get_by_role("button", name="Yes")).to_be_focused()
+    blank.keyboard.press("Escape")
+    blank.wait_for_function("document.querySelector('#centre').inert")
+    blank.evaluate("covering.cover(null)")
+    assert blank.evaluate(inert) == [False, False]
+
+
+def test_controls_that_are_drawn_later_are_refused_as_those_before(mount: Mount, page: Page):
+    account = {"user": "lou", "role": "look", "refused": ["a.b"], "editors": ["c.d", "#task-text"]}
+    page.route("**/account.json", lambda route: route.fulfill(json=account), times=1)
+    mount("", "task-text")
+    page.evaluate("""async () => {
+      window.controls = await import("/static/studio/refused_controls.js");
+      window.inert = () => [...document.querySelectorAll("[data-sends], #task-text")].map((one) => one.inert);
+      window.draw = (sends) => document.querySelector("#bare").insertAdjacentHTML("beforeend",
+        `<p><button data-sends="${sends}" class="studio-button">x</button></p>`);
+      controls.disableRefused(true);
+      for (const name of ["a.b", "c.d", "e.f"]) draw(name);
+    }""")
+    assert page.evaluate("inert()") == [True, True, True, False]
+    page.evaluate("controls.disableRefused(false)")  # this person edits now
+    assert page.evaluate("inert()") == [False, True, False, False]
+    assert page.evaluate("['a.b', 'c.d'].map(controls.isRefused)") == [True, False]
+
+
+def test_folders_are_dropped_whole_and_what_cannot_be_uploaded_says_why(blank: Page):
+    result: dict[str, Any] = blank.evaluate("""async () => {
+      const { filesOfDrop, uploadFiles } = await import("/static/studio/dropped_files.js");
+      const file = (name) => ({ isFile: true, name, file: (done) => done({ size: name.length }) });
+      const readEntries = (batches) => (done) => done(batches.shift() ?? []);
+      const folder = (name, ...batches) => ({ name, createReader: () => ({ readEntries: readEntries(batches) }) });
+      const dropped = [folder("top", [file("a"), folder("in", [file("b")])], [file("c")]), file("d")];
+      const files = await filesOfDrop({ items: dropped.map((entry) => ({ webkitGetAsEntry: () => entry })) });
+      const progress = [], upload = async ({ size }) => size ? { path: "/up" } : Promise.reject(new Error("gone"));
+      const send = (all) => uploadFiles(all, upload, (...now) => progress.push(now), "the command");
+      const failure = (size, name) => send([{ file: { size }, name }]).catch(({ message }) => message);
+      return { names: files.map(({ name }) => name), progress, uploaded: await send(files),
+        failed: await failure(0, "e"), large: await failure(5e8, "f") };
+    }""")
+    names = ["top/a", "top/in/b", "top/c", "d"]
+    assert result["names"] == names and result["progress"][:4] == [[done, 4] for done in range(4)]
+    assert result["uploaded"] == [{"path": "/up", "name": name} for name in names]
+    assert result["failed"] == "e could not be uploaded. Try again."
+    assert result["large"] == "f is larger than 0.4 GB. Reduce it, or run: the command"
+
+
+def test_time_at_work_counts_pauses_up_to_half_a_minute_and_no_other_window(blank: Page):
+    blank.evaluate("""async () => {
+      window.activity = new (await import("/static/studio/activity.js")).Activity();
+      window.hide = (hidden) => { Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange")); };
+    }""")
+    blank.clock.run_for(10_000)
+    blank.keyboard.press("a")
+    blank.clock.run_for(100_000)  # a break, of which half a minute is work
+    blank.mouse.click(600, 600)
+    blank.evaluate("dispatchEvent(new KeyboardEvent('keydown'))")  # not of a person
+    blank.evaluate("hide(true)")
+    blank.clock.run_for(20_000)
+    blank.evaluate("hide(false)")
+    blank.clock.run_for(5_000)
+    taken = blank.evaluate("activity.take()")
+    assert (round(taken["seconds"]), taken["pointer_presses"], taken["key_presses"]) == (45, 1, 1)
+    assert blank.evaluate("activity.take()") == {"seconds": 0, "pointer_presses": 0, "key_presses": 0}
+
+
+def test_the_demo_leads_through_the_steps_as_the_work_reaches_them_and_a_click_pauses_it(blank: Page):
+    demo, caption = blank.locator(".demo"), blank.locator(".demo .caption")
+    blank.evaluate("""async () => {
+      window.pressed = [];
+      document.querySelector("#bare").insertAdjacentHTML("beforeend", `
+        <div class="gallery"><button data-name="blocks"></button></div>
+        <div class="status-bar"></div><button id="generate"></button>
+        <div class="task-cards"><button class="task">No</button><button class="task">Yes</button></div>`);
+      for (const button of document.querySelectorAll("[data-name], .task, #generate"))
+        button.onclick = () => pressed.push(button.dataset.name ?? (button.id || button.textContent));
+      (await import("/static/studio/demo.js")).startDemo();
+    }""")
+
+    def expect_scene(number: int, text: str, after: int = 0) -> None:
+        blank.clock.run_for(1000 * after)
+        expect(demo).to_contain_text(f"{number} of 7")
+        expect(caption).to_contain_text(text)
+
+    expect_scene(1, "One photograph with depth", after=60)  # nothing happens before the project is open
+    blank.evaluate(SHOW, ["p", "frame"])
+    expect_scene(1, "One photograph with depth", after=6)
+    blank.evaluate(SHOW, ["p", "scene"])
+    expect_scene(2, "Every object gets an outline", after=1)
+    blank.mouse.click(600, 600)
+    expect(demo.get_by_role("button", name="Continue")).to_be_visible()
+    expect_scene(2, "Every object gets an outline", after=60)
+    demo.get_by_role("button", name="Continue").click()
+    expect_scene(3, "compared with the 3D assets", after=7)
+    expect_step(blank, "objects")
+    expect_scene(4, "The twin", after=9)
+    expect_scene(5, "Tasks that fit", after=9)
+    expect_scene(5, "Tasks that fit", after=8)  # none has been solved in its trial
+    blank.evaluate("document.querySelectorAll('.task')[1].innerHTML = 'Yes<i class=verdict><b class=good></b></i>'")
+    expect_scene(6, "generated, run and repaired", after=1)
+    blank.evaluate("document.querySelector('.status-bar').innerHTML = '<i class=spin></i>'")
+    blank.evaluate(SHOW, ["p", "review"])
+    expect_scene(6, "generated, run and repaired", after=60)
+    assert blank.evaluate("pressed") == ["blocks", "Yes", "generate"]
+    blank.evaluate("document.querySelector('.status-bar').innerHTML = ''")
+    expect_scene(7, "tested on several seeds", after=3)
+    expect_step(blank, "review")
+    blank.clock.run_for(9000)
+    expect(demo.get_by_role("button", name="Continue")).to_be_visible()
+    demo.get_by_role("button", name="End demo").click()
+    expect(demo).to_have_count(0)
