@@ -18,7 +18,7 @@ run: setup
 
 test:
 	@scripts/setup --browser
-	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile)
+	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
 soak:            # what is too long for `make test`, and other people's software; ARGS="tests/chaos" runs some of it
 	@scripts/setup --browser --soak
