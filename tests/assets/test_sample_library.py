@@ -1,11 +1,14 @@
 """The library of our own making: laws over all its assets."""
 
+import importlib
 import json
+from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 import trimesh
+from PIL import Image
 
 from pipeline.assets import Library, load_mesh
 
@@ -88,3 +91,16 @@ def test_a_ball_dropped_into_a_container_stays_in_it(id):
     radius = model.geom("ball").size[0]
     assert np.linalg.norm(ball[:2] - model.body("ball").pos[:2]) < 0.45 * min(asset.size[:2]), "it rolled out"
     assert ball[2] - radius < asset.size[2] / 2 - 0.5 * min(asset.size[2], 2 * radius), "it lies on a lid, not inside"
+
+
+@pytest.mark.parametrize("id", ["cracker_box", "soup_can", "blue_mug", "toy_plane"])
+def test_the_script_makes_the_same_files(id, tmp_path, monkeypatch):
+    script = Path(__file__).resolve().parents[2] / "sample_scenes"
+    monkeypatch.syspath_prepend(str(script))
+    make_library = importlib.import_module("make_library")
+    make_library.write_design(id, make_library.LIBRARY[id], tmp_path)
+    made, stored = Library.open([tmp_path])[id], LIBRARY[id]
+    for new, old in zip((made.mesh, *made.collision), (stored.mesh, *stored.collision), strict=True):
+        np.testing.assert_allclose(trimesh.load_mesh(new).vertices, trimesh.load_mesh(old).vertices, atol=2e-6)
+    pictures = [np.array(Image.open(asset.mesh.parent / "texture.png")).astype(int) for asset in (made, stored)]
+    assert np.abs(pictures[0] - pictures[1]).mean() < 1, "another FreeType may draw a letter's edge differently"

@@ -29,10 +29,12 @@ def with_changes(files: dict, **changed) -> dict:
 
 WRONG = {
     "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
+    "no lines": (written.tum_files, {"rgb.txt": "# timestamp filename\n"}, "within 0.02 s"),
     "no time": (written.tum_files, {"rgb.txt": "now rgb/x.png\n"}, "a time and a file name"),
     "nan time": (written.tum_files, {"rgb.txt": "nan rgb/x.png\n"}, "finite"),
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
+    "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
     "no scale": (
         written.bop_files,
         {"scene_camera.json": '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'},
@@ -42,6 +44,7 @@ WRONG = {
     "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
+    "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
     "unlike names": (
         written.open3d_files,
@@ -53,6 +56,7 @@ WRONG = {
     "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
     "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
     "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
+    "half of the metadata": (written.r3d_files, {"metadata": "{"}, "are not JSON"),
     "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
     "no size of depth": (
         written.r3d_files,
