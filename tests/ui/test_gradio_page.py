@@ -1,16 +1,18 @@
-"""What static/ needs of Gradio's page and of CodeMirror; each is named in the head comment of the file that needs it.
+"""What static/ needs of Gradio's page; each is named in the head comment of the file that needs it.
 
-A failure here means that Gradio changed: adapt the file that the message names, then its head comment.
+A failure here means that Gradio changed: adapt the file that the message names, then its head comment. What it needs of
+the code editors is tested in test_task_page.py.
 """
 
-from browser.app_page import LONG, OpenProject, open_tab, stop_work
+import re
+import zipfile
+from pathlib import Path
+
+from browser.app_page import OpenProject, open_tab
 from browser.studio_process import Studio
-from browser.watched_page import close_app
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 SCENE = "blocks"
-VIEW = "content => content.cmTile?.view ?? content.cmView?.rootView?.view ?? content.cmView?.view"
-"""The private way from an editor's content to its EditorView, as in static/studio/codemirror_indent.js."""
 
 
 def needs(page: Page, selector: str, file: str) -> None:
@@ -18,9 +20,16 @@ def needs(page: Page, selector: str, file: str) -> None:
     assert page.locator(selector).count(), f"Gradio's page has no {selector} any more; static/{file} needs it"
 
 
-def test_the_page_has_the_classes_that_gradio_css_restyles(project: OpenProject):
-    page = project.page
-    open_tab(page, "Task")
+def test_a_page_has_the_classes_tabs_and_panels_that_are_restyled_and_followed(project: OpenProject):
+    """Guards the classes of Gradio's containers, and the roles and panels of its tabs."""
+    page, tabs = project.page, "#steps .tab-container [role=tab]"
+    needs(page, tabs, "studio/gradio_tabs.js")
+    for step in ("Frame", "Objects", "Task"):
+        open_tab(page, step)
+        needs(page, f"{tabs}[aria-selected=true]", "studio/gradio_tabs.js")
+        text = page.locator(f"{tabs}[aria-selected=true]").inner_text().strip()
+        assert text.startswith(step), f"the open tab reads {text!r}; static/studio/gradio_tabs.js needs its label first"
+    needs(page, ".tabitem .task-cards", "studio/gradio_tabs.js")
     expect(page.locator(".task-cards")).to_be_visible()
     for selector in (
         ".gradio-container .main.fillable", ".gradio-container .block > .html-container", ".gradio-container .row",
@@ -29,62 +38,36 @@ def test_the_page_has_the_classes_that_gradio_css_restyles(project: OpenProject)
         "#steps > .tabitem > .column", "#ask .block", "#models .html-container",
     ):  # fmt: skip
         needs(page, selector, "gradio.css")
-    close_app(page)
-    page.goto(project.studio.address)
-    expect(page.locator("#drop")).to_be_visible()
-    needs(page, "#drop .wrap .icon-wrap", "gradio.css")
 
 
-def test_the_steps_are_tabs_with_roles_and_panels(project: OpenProject):
-    page = project.page
-    tabs = "#steps .tab-container [role=tab]"
-    needs(page, tabs, "studio/gradio_tabs.js")
-    for step in ("Frame", "Objects"):
-        open_tab(page, step)
-        needs(page, f"{tabs}[aria-selected=true]", "studio/gradio_tabs.js")
-        text = page.locator(f"{tabs}[aria-selected=true]").inner_text().strip()
-        assert text.startswith(step), f"the open tab reads {text!r}; static/studio/gradio_tabs.js needs its label first"
-    needs(page, ".tabitem .object-cards", "studio/gradio_tabs.js")
-
-
-def test_a_notice_has_its_text_in_a_toast(studio: Studio, page: Page):
-    page.goto(f"{studio.address}?project=not_there")
-    expect(page.locator(".loading-overlay")).to_have_count(0)
-    expect(
-        page.get_by_test_id("toast-text"), "static/studio/gradio_notices.js needs data-testid=toast-text"
-    ).to_contain_text("not_there")
+def test_a_page_says_what_it_opens_and_keeps_the_notices_of_what_it_refused(studio: Studio, page: Page, tmp_path: Path):
+    """Guards Gradio's toasts and its upload: an address without a project, and a frame that cannot be read."""
+    held: list[Route] = []
+    released: list[bool] = []
+    page.route("**/queue/join*", lambda route: route.continue_() if released else held.append(route))
+    page.goto(f"{studio.address}?project=not_there", wait_until="commit")
+    overlay, toast = page.locator(".loading-overlay"), page.get_by_test_id("toast-text")
+    expect(overlay).to_have_text("Opening not there …")
+    released.append(True)
+    for route in held:
+        route.continue_()
+    expect(overlay).to_have_count(0)
+    page.unroute("**/queue/join*")
+    expect(toast, "static/studio/gradio_notices.js needs data-testid=toast-text").to_contain_text("not_there")
     needs(page, ".toast-wrap .toast-title.warning", "gradio.css")
+    needs(page, "#drop .wrap .icon-wrap", "gradio.css")
+    page.get_by_test_id("toast-close").click()
+    expect(toast).to_have_count(0)
 
-
-def test_a_code_editor_gives_its_view_and_indents_by_four(project: OpenProject):
-    page = project.page
-    open_tab(page, "Task")
-    page.locator("#task-text textarea, #task-text input").fill("")
-    page.locator(".task-cards .task").first.click(timeout=LONG)
-    page.locator("#generate").click()
-    expect(page.locator(".round-timeline [data-round='0']")).to_be_visible(timeout=LONG)
-    stop_work(page)
-    page.get_by_role("button", name="Edit and branch").click()
-    content = page.locator("#codes .cm-content[contenteditable=true]").first
-    expect(content, "static/studio/codemirror_indent.js needs #codes .cm-content").to_be_visible()
-    parts = content.evaluate(
-        f"content => {{ const view = ({VIEW})(content); return view && ["
-        "typeof view.dispatch, typeof view.state?.doc?.lineAt, typeof view.state?.selection?.main?.from]; }"
-    )
-    assert parts == ["function", "function", "number"], (
-        f"the editor's content leads to {parts}; static/studio/codemirror_indent.js needs its EditorView"
-    )
-    expect(content).to_contain_text("def build(")  # the code comes after the editor
-    text = content.evaluate(
-        """(content, view) => {
-            const editor = eval(view)(content);
-            editor.focus();
-            editor.dispatch({changes: {from: 0, insert: "if True:"}, selection: {anchor: "if True:".length}});
-            for (const key of ["Enter", "Tab"])
-                content.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
-            return editor.state.doc.toString();
-        }""",
-        VIEW,
-    )
-    indented = "if True:\n" + " " * 8 + "import kit"
-    assert text.startswith(indented), "static/studio/codemirror_indent.js no longer indents by four"
+    broken = tmp_path / "broken.zip"
+    with zipfile.ZipFile(broken, "w") as archive:
+        archive.writestr("rgb.png", b"not a picture")
+    page.locator("#drop input[type=file]").set_input_files(broken)
+    expect(toast.filter(has_text="lacks depth.png and camera.json")).to_be_visible()
+    assert not (studio.workspace / "broken").exists()
+    expect(page.locator("#drop")).to_contain_text("Click to Upload")  # the next file can be dropped
+    recent = page.locator(".top-bar").get_by_role("button", name=re.compile(r"^\d+ notice"))
+    expect(recent).to_have_text("2 notices")
+    page.get_by_test_id("toast-close").click()
+    recent.click()
+    expect(page.locator(".notices p")).to_contain_text(["lacks depth.png", 'There is no project "not_there"'])

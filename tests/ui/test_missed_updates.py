@@ -1,7 +1,9 @@
-"""A page that missed what happened to its project shows it within seconds, without a reload."""
+"""A page that missed what happened shows it within seconds, without a reload."""
+
+import re
 
 from browser.app_page import OpenProject, undo_button
-from browser.watched_page import open_page
+from browser.watched_page import open_page, wait_for_requests
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 SCENE = "sizes"
@@ -23,26 +25,38 @@ def rename(page: Page, name: str) -> None:
     field.press("Enter")
 
 
-def test_what_one_tab_changes_is_shown_in_another(project: OpenProject, browser: Browser):
-    with open_page(browser) as other:
-        other.goto(f"{project.studio.address}?project={project.name}")
-        expect(row(other)).to_be_visible()
-        rename(project.page, "my thing")
-        expect(row(other)).to_contain_text("my thing")
-        undo_button(other).click()
-        expect(row(project.page)).not_to_contain_text("my thing")
-
-
-def test_an_answer_that_gradio_loses_is_shown_all_the_same(project: OpenProject):
-    # Gradio closes the stream of answers when the last event is answered, and loses one that is sent at that moment.
-    page, lost = project.page, list[Route]()
-    row(page).click()
+def lose_the_next_answer(page: Page) -> list[Route]:
+    """Close the next stream of answers at once, as Gradio does when an event is sent while the last one ends."""
+    lost: list[Route] = []
 
     def close(route: Route) -> None:
         lost.append(route)
         route.fulfill(content_type="text/event-stream", body=CLOSED)
 
     page.route(STREAM, close, times=1)
+    return lost
+
+
+def test_what_another_tab_changes_and_what_gradio_loses_is_shown_all_the_same(project: OpenProject, browser: Browser):
+    """Guards Gradio's streams: an update and a project that is opened, whose answers are lost; and a second tab."""
+    page = project.page
+    row(page).click()
+    lost = lose_the_next_answer(page)
     rename(page, "my thing")
     expect(row(page)).to_contain_text("my thing")
     assert lost and project.kinds == ["display_name"]
+    with open_page(browser) as other:
+        other.goto(f"{project.studio.address}?project={project.name}")
+        expect(row(other)).to_contain_text("my thing")
+        undo_button(other).click()
+        expect(row(page)).not_to_contain_text("my thing")
+    assert project.kinds == ["display_name", "undo"]
+    page.get_by_role("button", name="GRS Studio").click()
+    tile = page.locator(".gallery section", has_text="Projects").locator(f"[data-name={project.name}]")
+    expect(tile).to_be_visible()
+    wait_for_requests(page, 10)
+    lost = lose_the_next_answer(page)
+    tile.click()
+    expect(row(page)).to_be_visible()
+    assert lost
+    assert re.search(rf"\?project={project.name}&", page.url)
