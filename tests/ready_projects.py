@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import privacy
 from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +46,9 @@ def copy_of_ready_project(folder: Path, scene: str, until: str = "task", task: s
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
+    """Return the environment of a person whose name must not be kept (privacy.py), without settings of the studio."""
+    here = {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
+    return here | privacy.identity(FOLDER)
 
 
 @cache

@@ -1,30 +1,45 @@
 """The commands and the project folder that outside tools rely on (docs/architecture.md, "Project folder")."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 import privacy
 import pytest
 from PIL import Image
-from PIL.PngImagePlugin import PngInfo
+from ready_projects import ready_project
+
+from studio.__main__ import main
 
 ROOT = Path(__file__).parent.parent
-COMMAND = Path(sys.executable).with_name("grs-studio")
 SAMPLE = ROOT / "sample_scenes" / "blocks"
 
 
-def grs(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("GRS_", "OPENAI_"))}
-    return subprocess.run(
-        [str(COMMAND), *map(str, arguments)], capture_output=True, text=True, env=inherited | environment, timeout=300
-    )
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    out: str
+    error: str
+
+
+@pytest.fixture
+def grs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Return a function that runs `grs-studio`, in this process."""
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+
+    def run(*arguments: object) -> Done:
+        try:
+            code = main([*map(str, arguments)])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        return Done(code, *capsys.readouterr())
+
+    return run
 
 
 def read(path: Path):
@@ -32,26 +47,9 @@ def read(path: Path):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sample frame after all stages, made by a marked person in a marked folder (privacy.py)."""
-    folder = tmp_path_factory.mktemp(privacy.MARK)
-    frame, out = Path(shutil.copytree(SAMPLE, folder / "frames" / "blocks")), folder / "blocks"
-    author = PngInfo()
-    author.add_text("Author", privacy.MARK, zip=True)
-    Image.open(SAMPLE / "rgb.png").save(frame / "rgb.png", pnginfo=author)
-    done = grs("run", frame, "--out", out, **privacy.identity(folder))
-    assert done.returncode == 0, done.stderr
-    return out
-
-
-def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Assert exit code 2 and one line with these words."""
-    assert done.returncode == 2, (done.returncode, done.stderr)
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1, done.stderr
-    for word in words:
-        assert word in lines[0], lines[0]
-    assert "Traceback" not in done.stderr
+def project() -> Path:
+    """A sample frame after all stages, as the command makes it in a process of its own."""
+    return ready_project("blocks", "solution")
 
 
 # ---------------------------------------------------------------------- the project folder
@@ -159,29 +157,34 @@ def test_rounds_and_model_calls_are_recorded(project):
 # ---------------------------------------------------------------------- the commands
 
 
-def test_neither_the_project_nor_its_export_tells_who_made_it_or_where(project, tmp_path):
+def test_neither_the_project_nor_its_export_tells_who_made_it_or_where(grs, project, tmp_path):
     assert privacy.leaks(project) == []
-    assert grs("export", project, "--out", tmp_path / "all.zip").returncode == 0
+    assert grs("export", project, "--out", tmp_path / "all.zip").code == 0
     assert privacy.leaks(tmp_path, privacy.tells()) == []
 
 
-def test_a_second_run_finds_everything_done(project):
-    before = (project / "solution.json").stat().st_mtime_ns
-    assert grs("run", SAMPLE, "--out", project).returncode == 0
-    assert (project / "solution.json").stat().st_mtime_ns == before
+@pytest.fixture
+def own(project, tmp_path) -> Path:
+    """A copy of the project, to be changed."""
+    return shutil.copytree(project, tmp_path / "blocks")
 
 
-def test_check_prints_the_report_of_a_round(project):
-    done = grs("check", project / "rounds/000", "--scene", project)
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    saved = read(project / "rounds/000/report.json")
+def test_a_second_run_finds_everything_done(grs, own):
+    before = (own / "solution.json").stat().st_mtime_ns
+    assert grs("run", SAMPLE, "--out", own).code == 0
+    assert (own / "solution.json").stat().st_mtime_ns == before
+
+
+def test_check_prints_the_report_of_a_round(grs, own):
+    done = grs("check", own / "rounds/000", "--scene", own)
+    assert done.code == 0, done.error
+    report, saved = json.loads(done.out), read(own / "rounds/000/report.json")
     assert [c["name"] for c in report["checks"]] == [c["name"] for c in saved["checks"]]
     assert report["reward"] == saved["reward"]
 
 
-def test_check_runs_a_program_that_uses_the_measured_names(project, tmp_path):
-    now = {p["name"]: p["also"] for p in read(project / "scene.json")["placements"]}
+def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
+    now = {p["name"]: p["also"] for p in read(own / "scene.json")["placements"]}
     name, before = next((name, also[0]) for name, also in now.items() if also)
     (tmp_path / "simulation.py").write_text(
         f"import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
@@ -190,46 +193,29 @@ def test_check_runs_a_program_that_uses_the_measured_names(project, tmp_path):
     (tmp_path / "checks.py").write_text(
         f"def check_it_is_there(sim):\n    run = sim.rollout()\n    assert run.end({before!r}).top > 0, 'it is gone'\n"
     )
-    done = grs("check", tmp_path, "--scene", project)
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    done = grs("check", tmp_path, "--scene", own)
+    assert done.code == 0, done.error
+    report = json.loads(done.out)
     assert report["crash"] is None, report["crash"]
     assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
 
 
-def test_until_stops_after_a_stage_and_an_instruction_is_used(tmp_path):
-    out = tmp_path / "words"
-    assert grs("run", SAMPLE, "--out", out, "--until", "scene").returncode == 0
-    assert (out / "scene/scene.xml").exists() and not (out / "task.json").exists()
-    done = grs("run", SAMPLE, "--out", out, "--until", "task", "--task", "stack the cubes together")
-    assert done.returncode == 0, done.stderr
-    assert read(out / "task.json")["instruction"] == "stack the cubes together"
-    refused_last = grs("run", SAMPLE, "--out", out, "--until", "task", "--task", "put the elephant in the fridge")
-    assert refused_last.returncode == 2 and "elephant" in refused_last.stderr.splitlines()[-1]
-    assert read(out / "project.json")["stages"]["scene"] == "done"
+def test_a_run_takes_another_instruction(grs, own):
+    run = ("run", SAMPLE, "--out", own, "--until", "task", "--task")
+    assert grs(*run, "stack the cubes together").code == 0
+    assert read(own / "task.json")["instruction"] == "stack the cubes together"
+    refused_last = grs(*run, "put the elephant in the fridge")
+    assert refused_last.code == 2 and "elephant" in refused_last.error.splitlines()[-1]
+    assert read(own / "project.json")["stages"]["scene"] == "done"
 
 
-def test_segment_answers_prompts_from_a_file(tmp_path):
+def test_segment_answers_prompts_from_a_file(grs, tmp_path):
     prompts, out = tmp_path / "prompts.json", tmp_path / "masks"
     width, height = Image.open(SAMPLE / "rgb.png").size
     prompts.write_text(json.dumps({"objects": [{"id": 4, "points": [[width / 2, height / 2, 1]], "box": None}]}))
     done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.error
     assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}
-
-
-def test_a_killed_run_resumes_where_it_stopped(tmp_path):
-    out = tmp_path / "killed"
-    running = subprocess.Popen([str(COMMAND), "run", str(SAMPLE), "--out", str(out)], stderr=subprocess.PIPE, text=True)
-    assert running.stderr is not None
-    for line in running.stderr:
-        if line.startswith("descriptions"):
-            break
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    assert read(out / "project.json")["stages"]["segments"] == "done"
-    done = grs("run", SAMPLE, "--out", out, "--until", "scene")
-    assert done.returncode == 0 and "opening the frame" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -243,25 +229,22 @@ def test_a_killed_run_resumes_where_it_stopped(tmp_path):
         (("segment", SAMPLE, "--prompts", "{tmp}/none.json", "--out", "{tmp}/x"), ["none.json"]),
         (("check", "{tmp}", "--scene", "{tmp}"), ["simulation.py"]),
         (("--port", "99999"), ["99999", "1024"]),
-        (("--auth", "nocolon"), ["USER:PASS"]),
         (("fly",), ["fly"]),
     ],
     ids=lambda v: " ".join(map(str, v)).replace(str(ROOT), "")[:40] if isinstance(v, tuple) else "",
 )
-def test_bad_input_gets_one_clear_line(tmp_path, arguments, words):
+def test_bad_input_gets_one_clear_line(grs, tmp_path, arguments, words):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious.txt").write_text("mine")
-    refused(grs(*(str(a).format(tmp=tmp_path) for a in arguments)), *words)
+    done = grs(*(str(a).format(tmp=tmp_path) for a in arguments))
+    (line,) = done.error.strip().splitlines()
+    assert done.code == 2 and all(word in line for word in words), line
     assert (tmp_path / "full" / "precious.txt").read_text() == "mine"
 
 
-def test_a_library_folder_that_cannot_be_read_is_named_and_skipped(tmp_path):
-    library = tmp_path / "library"
-    shutil.copytree(ROOT / "sample_scenes/library/red_bowl", library / "red_bowl")
-    (library / "broken").mkdir()
-    (library / "broken" / "asset.json").write_text("{")
-    done = grs("run", SAMPLE, "--out", tmp_path / "out", "--library", library, "--until", "matches")
-    assert done.returncode == 0, done.stderr
-    assert "broken skipped" in done.stderr
-    chosen = {m["asset_id"] for m in read(tmp_path / "out/matches.json")}
-    assert chosen <= {None, "red_bowl"}
+def test_a_run_stops_after_a_stage_and_names_a_library_folder_that_cannot_be_read(grs, tmp_path):
+    (tmp_path / "library" / "broken").mkdir(parents=True)
+    (tmp_path / "library" / "broken" / "asset.json").write_text("{")
+    done = grs("run", SAMPLE, "--out", tmp_path / "out", "--library", tmp_path / "library", "--until", "frame")
+    assert done.code == 0 and "broken skipped" in done.error
+    assert (tmp_path / "out" / "frame").exists() and not (tmp_path / "out" / "segments").exists()

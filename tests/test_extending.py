@@ -15,6 +15,7 @@ import pytest
 
 from pipeline import plugins
 from pipeline.frame import load
+from studio.__main__ import main
 from studio.pages.page_shell import Shell
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,10 +94,10 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
         '[project.entry-points."grs_studio.frame_formats"]\nbroken = "my_lab:missing"\n'
     )
     broken = install(tmp_path, {"my_lab/pyproject.toml": declared, "my_lab/my_lab/__init__.py": ""})
-    done = grs(broken, "run", BLOCKS, "--out", tmp_path / "out", "--until", "segments")
+    done = grs(broken, "run", BLOCKS, "--out", tmp_path / "out", "--until", "frame")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("broken") == 1 and "left out" in done.stderr
-    assert (tmp_path / "out" / "segments" / "masks.png").is_file()
+    assert (tmp_path / "out" / "frame" / "rgb.png").is_file()
 
 
 def example(path: str) -> str:
@@ -126,8 +127,10 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
     assert "Save notes" in str(page.get_config_file()) and len(page.fns) == 1
 
 
-def test_an_unknown_name_lists_the_choices(tmp_path):
-    done = grs(tmp_path, "run", BLOCKS, "--out", tmp_path / "out", "--segmenter", "nothing")
-    assert done.returncode == 2 and "depth" in done.stderr and "sam2" in done.stderr
+def test_an_unknown_name_lists_the_choices(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", str(BLOCKS), "--out", str(tmp_path / "out"), "--segmenter", "nothing"])
+    error = capsys.readouterr().err
+    assert "depth" in error and "sam2" in error
     with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: .*html, .*mp4, .*zip"):
         plugins.load("exporters", "x")

@@ -19,10 +19,10 @@ from pipeline.project import Project
 BLOCKS = Path(__file__).parents[1] / "sample_scenes" / "blocks"
 
 
-def packed_text(folder: Path) -> None:
+def by_author(picture: Image.Image, file: Path) -> None:
     texts = PngInfo()
     texts.add_text("Author", privacy.MARK, zip=True)
-    Image.new("RGB", (2, 2)).save(folder / "a.png", pnginfo=texts)
+    picture.save(file, pnginfo=texts)
 
 
 def packed_zip(folder: Path) -> None:
@@ -38,7 +38,7 @@ HIDING_PLACES = {
     "capitals": lambda folder: (folder / "a.json").write_text(privacy.MARK.upper()),
     "UTF-16": lambda folder: (folder / "a.bin").write_bytes(privacy.MARK.encode("utf-16-le")),
     "a file's name": lambda folder: (folder / f"{privacy.MARK}.obj").write_text(""),
-    "a compressed text of a PNG": packed_text,
+    "a compressed text of a PNG": lambda folder: by_author(Image.new("RGB", (2, 2)), folder / "a.png"),
     "a zip in a zip": packed_zip,
     "an array": lambda folder: np.savez_compressed(folder / "a.npz", who=np.array([privacy.MARK])),
     "this folder": lambda folder: (folder / "a.mtl").write_text(f"map_Kd {privacy.ROOT}/a.png"),
@@ -79,8 +79,10 @@ def test_a_failed_stage_is_kept_without_the_folder_that_its_error_names(tmp_path
     assert Project.open(folder).error("scene") == "table/scene/a.obj cannot be written"
 
 
-def test_a_frame_that_names_its_folder_is_kept_without_it(tmp_path: Path):
+def test_a_frame_that_names_its_folder_and_its_author_is_kept_without_them(tmp_path: Path):
     frame = Path(shutil.copytree(BLOCKS, tmp_path / "frame"))
+    by_author(Image.open(BLOCKS / "rgb.png"), frame / "rgb.png")
+    assert privacy.leaks(frame)
     camera = json.loads((frame / "camera.json").read_text())
     (frame / "camera.json").write_text(json.dumps(camera | {"source": f"/home/{privacy.MARK}/bags/one.bag"}))
     project = Project.create(tmp_path / "table", load(frame))
