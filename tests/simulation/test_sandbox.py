@@ -16,6 +16,8 @@ from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, S
 from tests.simulation.attack_programs import BUILD, CHECKS, HONEST, with_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
+
+
 def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, project):
     report, record = sandbox.run(HONEST, project, seeds=(0, 1))
     assert report.clean, report
