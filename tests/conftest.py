@@ -15,6 +15,7 @@ from reference_frames import FRAMES, MISSING
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from pipeline.simulation.kit import Scene
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
@@ -27,6 +28,28 @@ settings.load_profile("untimed")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project folder with seven simple objects on a table that is turned in the world."""
     return tabletop.write(tmp_path_factory.mktemp("table"), turn=0.7)
+
+
+@pytest.fixture(scope="session")
+def tabletop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same project folder with a table that is not turned; not to be changed."""
+    return tabletop.write(tmp_path_factory.mktemp("tabletop"))
+
+
+@pytest.fixture(scope="session")
+def scene(tabletop_folder: Path) -> "Scene":
+    """The scene of `tabletop_folder`."""
+    from pipeline.simulation.kit import Scene
+
+    return Scene.load(tabletop_folder)
+
+
+@pytest.fixture(scope="session")
+def furniture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder with a cabinet and an oven among simple objects; not to be changed."""
+    import cabinet
+
+    return cabinet.write(tmp_path_factory.mktemp("furniture") / "twin")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from pydantic import BaseModel
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import write_program
-from pipeline.simulation.kit import Scene
 from pipeline.tasks import (
     Task,
     TaskAnswer,
@@ -22,11 +21,6 @@ from pipeline.tasks import (
     task_to_json,
     understand_instruction,
 )
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    return Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
 
 
 class ScriptedModel:

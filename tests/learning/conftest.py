@@ -11,12 +11,6 @@ def table(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def furniture(tmp_path_factory):
-    """A cabinet with drawers and an oven with a door among simple objects."""
-    return small_task.furniture(tmp_path_factory.mktemp("learning_furniture") / "twin")
-
-
-@pytest.fixture(scope="session")
 def bowl_task(table):
     """The layouts of "put the red cube into the bowl"."""
     return small_task.layouts(table, kit.inside("red_cube", "white_bowl"))

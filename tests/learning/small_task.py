@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from cabinet import write as write_cabinet
 from tabletop import OBJECTS, write
 
 from pipeline.learning.decomposition import decompose
@@ -29,10 +28,6 @@ def shorten_trainings(patch: pytest.MonkeyPatch) -> None:
 
 def table(folder: Path) -> Path:
     return write(folder, objects=FEW)
-
-
-def furniture(folder: Path) -> Path:
-    return write_cabinet(folder)
 
 
 def layouts(project: Path, *goals, scattered=("red_cube",), zone=None) -> Layouts:

@@ -1,6 +1,5 @@
 """Phrases about drawers, doors and knobs become goals, or an error that asks which one is meant."""
 
-import cabinet
 import pytest
 
 from pipeline.models import Question
@@ -16,8 +15,8 @@ RULES = PlannerModel()
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    return Scene.load(cabinet.write(tmp_path_factory.mktemp("words") / "project"))
+def scene(furniture):
+    return Scene.load(furniture)
 
 
 TOP, MIDDLE, BOTTOM = (f"cabinet's {which}_drawer" for which in ("top", "middle", "bottom"))

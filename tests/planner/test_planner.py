@@ -30,16 +30,6 @@ from pipeline.tasks import TaskError, UnderstoodAnswer, propose, scene_to_json, 
 RULES = PlannerModel()
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    return Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
-
-
-@pytest.fixture(scope="module")
-def data(scene):
-    return scene_to_json(scene)
-
-
 CUBES = "blue_cube, red_cube and green_cube are stacked, bottom first"
 RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_carton and white_bowl stand in a row from left to right"
 

@@ -1,21 +1,14 @@
 """A task in words is about the objects that the words name, no others and all of them."""
 
 import pytest
-import tabletop
 
 from pipeline.models import Question
 from pipeline.planner import PlannerModel
 from pipeline.planner.goals import named_objects
 from pipeline.planner.proposals import alternatives, proposals
-from pipeline.simulation.kit import Scene
-from pipeline.tasks import UnderstoodAnswer, scene_to_json
+from pipeline.tasks import UnderstoodAnswer
 
 RULES = PlannerModel()
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return scene_to_json(Scene.load(tabletop.write(tmp_path_factory.mktemp("table"))))
 
 
 def understood(text, scene):

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 
 import pytest
-import tabletop
 
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
@@ -28,23 +27,12 @@ from pipeline.router import (
 )
 from pipeline.router.failure_summary import summarize_failures
 from pipeline.simulation import CheckResult, Program, Report
-from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox.sandbox import Limits, SandboxError
 from pipeline.tasks import understand_instruction
 
 RULES = PlannerModel()
 ON, SWAP = "put the green cube on the blue cube", "swap the red cube and the green cube"
 MINE = "\n\ndef check_mine(sim):\n    run = sim.rollout()\n    "
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return tabletop.write(tmp_path_factory.mktemp("table"))
-
-
-@pytest.fixture(scope="module")
-def scene(project):
-    return Scene.load(project)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-import tabletop
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,6 @@ from pipeline.router.solved_programs import (
     object_facts,
     read_solved,
 )
-from pipeline.simulation.kit import Scene
 from pipeline.tasks import Task
 
 STACK = Task("stack", "Stack the red cube on the blue cube.", ("red_cube", "blue_cube"), (), "stack")
@@ -26,8 +24,8 @@ POUR = Task("bring", "Bring me coffee", ("white_bowl",), (), "")
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory):
-    return object_facts(Scene.load(tabletop.write(tmp_path_factory.mktemp("table"))))
+def objects(scene):
+    return object_facts(scene)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import sys
 from dataclasses import replace
 
 import pytest
-import tabletop
 
 from pipeline.planner import PlannerModel, source_edits
 from pipeline.router import write_program
@@ -15,16 +14,6 @@ from pipeline.simulation.sandbox import worker
 from pipeline.tasks import understand_instruction
 
 RULES = PlannerModel()
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return tabletop.write(tmp_path_factory.mktemp("table"))
-
-
-@pytest.fixture(scope="module")
-def scene(project):
-    return kit.Scene.load(project)
 
 
 TOWER = "stack the red cube and the blue cube"

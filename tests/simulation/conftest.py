@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from tests.simulation.attack_programs import CANARY
+
+
+@pytest.fixture(scope="session")
+def scene(table) -> Scene:
+    return Scene.load(table)
 
 
 @pytest.fixture(scope="module")

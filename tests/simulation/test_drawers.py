@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import cabinet
 import pytest
 
 from pipeline.planner import PlannerModel
@@ -20,22 +19,17 @@ OPEN, FILL = "open the top drawer", "put the red cube in the top drawer and shut
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return cabinet.write(tmp_path_factory.mktemp("drawers") / "project")
-
-
-@pytest.fixture(scope="module")
-def scene(project):
-    return Scene.load(project)
+def scene(furniture):
+    return Scene.load(furniture)
 
 
 @pytest.mark.parametrize("words, kinds", [
     ("shut the oven", {"nothing", "inverted"}),
     (FILL, {"nothing", "inverted", "another object", "another part", "misplaced", "half done"}),
 ])  # fmt: skip
-def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(project, scene, sandbox, words, kinds):
+def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(furniture, scene, sandbox, words, kinds):
     task = understand_instruction(words, scene, RULES)
-    report = judge(write_program(task, scene, RULES), task, scene, project, sandbox)
+    report = judge(write_program(task, scene, RULES), task, scene, furniture, sandbox)
     assert report.clean, [check for check in report.checks if not check.passed]
     assert set(report.evidence["noticed"]) >= kinds and min(report.reward) > 0.99
 
@@ -65,7 +59,7 @@ def test_the_tasks_own_goals_never_contradict_it(scene, words):
     assert not find_contradiction(task, scene, {"goals": goals})
 
 
-def test_a_simulation_of_another_drawer_is_repaired(project, scene, sandbox, monkeypatch):
+def test_a_simulation_of_another_drawer_is_repaired(furniture, scene, sandbox, monkeypatch):
     monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing", "another part"))
     monkeypatch.setattr(judging, "SEEDS", (0,))
     task = understand_instruction(OPEN, scene, RULES)
@@ -74,14 +68,14 @@ def test_a_simulation_of_another_drawer_is_repaired(project, scene, sandbox, mon
         program, simulation=program.simulation.replace('opened("cabinet", "top', 'opened("cabinet", "bottom')
     )
     assert wrong != program
-    rounds = list(route(task, project, RULES, sandbox, start=RouteStart(wrong)))
+    rounds = list(route(task, furniture, RULES, sandbox, start=RouteStart(wrong)))
     assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done" and len(rounds) == 2
 
 
-def test_other_layouts_are_solved_and_so_are_they_by_the_arm(project, scene, sandbox):
+def test_other_layouts_are_solved_and_so_are_they_by_the_arm(furniture, scene, sandbox):
     task = understand_instruction(OPEN, scene, RULES)
     program = write_program(task, scene, RULES)
-    (*_, done) = solve(program, project, sandbox, seeds=(1, 2))
+    (*_, done) = solve(program, furniture, sandbox, seeds=(1, 2))
     assert isinstance(done, Solution) and done.strict_rate == 1
-    (*_, arm) = solve(program, project, sandbox, seeds=(0,), robot="arm")
+    (*_, arm) = solve(program, furniture, sandbox, seeds=(0,), robot="arm")
     assert isinstance(arm, Solution) and arm.solved, arm.reasons

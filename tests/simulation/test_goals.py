@@ -15,11 +15,6 @@ from pipeline.simulation.goals import sort_keys
 from pipeline.simulation.goals.spec import PlannedGoal
 
 
-@pytest.fixture(scope="module")
-def scene(table):
-    return kit.Scene.load(table)
-
-
 def placed(scene, **poses):
     """Return the state with objects at (metres right, metres away, z of the bottom) from the table's centre."""
     sim = kit.Simulation(scene, 0)

@@ -2,7 +2,6 @@
 
 import re
 
-import cabinet
 import pytest
 
 from pipeline.simulation import kit
@@ -44,16 +43,11 @@ def _end(line: str) -> int:
     return len(line)
 
 
-@pytest.fixture(scope="module")
-def cabinet_folder(tmp_path_factory):
-    return cabinet.write(tmp_path_factory.mktemp("cabinet_folder") / "project")
-
-
 @pytest.fixture
-def sim(table, cabinet_folder, request):
+def sim(table, furniture, request):
     """A simulation of simple objects, or of a cabinet for goals about drawers."""
     about_parts = any(word in request.node.name for word in ("open", "closed", "part"))
-    made = kit.Simulation(kit.Scene.load(cabinet_folder if about_parts else table), 3)
+    made = kit.Simulation(kit.Scene.load(furniture if about_parts else table), 3)
     made.add_zone("goal_zone", (0.1, 0.1), (0.2, 0.15))
     return made
 

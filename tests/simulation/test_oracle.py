@@ -13,11 +13,6 @@ from pipeline.simulation.oracle.planning import MovePlanner
 from pipeline.simulation.physics import Physics
 
 
-@pytest.fixture(scope="module")
-def scene(table):
-    return kit.Scene.load(table)
-
-
 def rollout(scene, arrange, seed=0):
     sim = kit.Simulation(scene, seed)
     sim.scatter(*(o.name for o in sim.objects))

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import cabinet
 import drawn_scene as make
 import libero
 import numpy as np
@@ -21,14 +20,9 @@ from pipeline.simulation.world import set_robot
 DRAWERS = ("top_drawer", "middle_drawer", "bottom_drawer")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return cabinet.write(tmp_path_factory.mktemp("cabinet") / "project")
-
-
 @pytest.fixture
-def sim(folder):
-    return kit.Simulation(kit.Scene.load(folder), 0)
+def sim(furniture):
+    return kit.Simulation(kit.Scene.load(furniture), 0)
 
 
 def test_parts_have_the_names_that_people_use(sim):
@@ -41,8 +35,8 @@ def test_parts_have_the_names_that_people_use(sim):
 
 
 @pytest.mark.parametrize("name, part", [*(("cabinet", drawer) for drawer in DRAWERS), ("oven", "door")])
-def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(folder, name, part):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(furniture, name, part):
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.goal(kit.opened(name, part))
     run = sim.rollout()
     assert run.solved, run.why
@@ -52,7 +46,7 @@ def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(folder, name, p
     assert all(one.open < 0.05 for one in others)
     steps = np.linalg.norm(np.diff(run.qpos[:, :], axis=0), axis=1)
     assert steps.max() < 0.2, "nothing jumps between two instants"
-    back = kit.Simulation(kit.Scene.load(folder), 0)
+    back = kit.Simulation(kit.Scene.load(furniture), 0)
     back.set_open(name, part, 0.8)
     back.goal(kit.closed(name, part))
     assert back.state()[name].part(part).open == pytest.approx(0.8, abs=0.01)
@@ -87,12 +81,12 @@ def test_an_object_is_put_into_a_drawer_that_is_opened_and_closed_for_it(sim):
     assert drawer.bottom < end.bottom < end.top < drawer.top + 0.005 and run.moved("cabinet") < 0.01
 
 
-def test_drawers_open_from_below_and_one_below_an_open_one_waits(folder):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+def test_drawers_open_from_below_and_one_below_an_open_one_waits(furniture):
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.goal(*(kit.opened("cabinet", name) for name in DRAWERS))
     run = sim.rollout()
     assert run.solved and [event.target for event in run.events] == ["bottom drawer", "middle drawer", "top drawer"]
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.set_open("cabinet", "top_drawer", 0.9)
     sim.goal(kit.inside_part("red_cube", "cabinet", "bottom_drawer"), kit.opened("cabinet", "top_drawer"))
     run = sim.rollout()
@@ -119,8 +113,8 @@ def test_an_object_for_a_drawer_is_not_left_under_it(sim):
     assert [event.verb for event in run.events] == ["pick", "move aside", "open", "pick", "place"]
 
 
-def test_a_copy_that_is_turned_and_made_smaller_opens_too(folder):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+def test_a_copy_that_is_turned_and_made_smaller_opens_too(furniture):
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.keep("cabinet", "red_cube")
     sim.copy("cabinet", "second", (0.2, -0.1))
     sim.resize("second", 0.8)
@@ -131,8 +125,8 @@ def test_a_copy_that_is_turned_and_made_smaller_opens_too(folder):
     assert run.end("cabinet").part("middle_drawer").open < 0.05
 
 
-def test_a_parts_predicted_pose_is_its_pose_in_the_physics(folder):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+def test_a_parts_predicted_pose_is_its_pose_in_the_physics(furniture):
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.move("oven", (0.2, -0.05), yaw=0.7)
     sim.set_open("oven", "door", 0.5)
     outcome, simulated = sim["oven"].part("door"), sim.state()["oven"].part("door")
@@ -196,8 +190,8 @@ def test_an_impossible_opening_is_refused_with_the_reason(sim, goal, why):
 
 @pytest.mark.parametrize("make", [Arm, SuctionArm])
 @pytest.mark.parametrize("owner, part", [("cabinet", "bottom_drawer"), ("oven", "door")])
-def test_the_arm_opens_drawers_and_doors_by_handle_and_by_suction(folder, make, owner, part):
-    sim = kit.Simulation(kit.Scene.load(folder), 0)
+def test_the_arm_opens_drawers_and_doors_by_handle_and_by_suction(furniture, make, owner, part):
+    sim = kit.Simulation(kit.Scene.load(furniture), 0)
     sim.goal(kit.opened(owner, part))
     set_robot(sim, make())
     run = sim.rollout()

@@ -4,18 +4,12 @@ import json
 
 import numpy as np
 import pytest
-import tabletop
 
 from pipeline.simulation import kit
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_classes
 from pipeline.simulation.mutations import MUTATIONS, distinct_mutations
 from pipeline.simulation.recipe import QUERIES, Recipe, recipe, replay
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    return kit.Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
 
 
 def busy(scene: kit.Scene, seed: int) -> kit.Simulation:

@@ -4,7 +4,6 @@ import itertools
 import sys
 
 import pytest
-import tabletop
 
 from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.goals import read_sentences
@@ -20,12 +19,10 @@ TASKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    """Return the scene; programs find the kit under its own name, as in the sandbox."""
-    sys.modules["kit"] = kit
-    yield kit.Scene.load(tabletop.write(tmp_path_factory.mktemp("table")))
-    del sys.modules["kit"]
+@pytest.fixture(autouse=True)
+def kit_by_its_name(monkeypatch):
+    """Let programs find the kit as in the sandbox."""
+    monkeypatch.setitem(sys.modules, "kit", kit)
 
 
 def program_of(scene, instruction):

@@ -15,11 +15,6 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
 
 
-@pytest.fixture(scope="module")
-def scene(table):
-    return kit.Scene.load(table)
-
-
 def names(sim):
     return [o.name for o in sim.objects]
 

@@ -1,6 +1,5 @@
 """The arms open and shut drawers and doors from where they stand, and push where nothing has to be held."""
 
-import cabinet
 import numpy as np
 import pytest
 
@@ -13,8 +12,8 @@ from pipeline.simulation.world import set_robot
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory):
-    return kit.Scene.load(cabinet.write(tmp_path_factory.mktemp("parts") / "project"))
+def scene(furniture):
+    return kit.Scene.load(furniture)
 
 
 def part_run(scene, robot, goal, opened=0.0):
