@@ -1,23 +1,24 @@
 // The drawer with model settings, calls and prompts: which page is open, for every component of the page.
 import { cover } from "./covering.js";
+import { keepFocus } from "./keep_focus.js";
 import { listen, notify } from "./listeners.js";
 
 const PAGES = ["model", "calls", "prompts"];
 const KEY = "studioDrawer";
-window[KEY] ??= { page: null, before: null, listeners: new Set(), calls: new Set() };
+window[KEY] ??= { page: null, focusAgain: null, listeners: new Set(), calls: new Set() };
 const state = window[KEY];
 
 export const drawer = () => state.page;
 
 export function openDrawer(page) {
-  if (!state.page) state.before = document.activeElement;
+  if (!state.page) state.focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
   show(PAGES.includes(page) ? page : null);
 }
 
 export function closeDrawer() {
   if (!state.page) return;
   show(null);
-  state.before?.focus?.();
+  state.focusAgain();
 }
 
 function show(page) {

@@ -1,0 +1,104 @@
+"""Every page once. Guards what Gradio frames our components with: tabs, text fields, code editors, accordions and their
+texts, focus and width. The components themselves are tested in tests/components."""
+
+import re
+
+from browser.app_page import LONG, OpenProject, open_tab, tab, wait_until_idle
+from browser.axe import findings
+from browser.watched_page import PAGE_LOGS, close_app
+from playwright.sync_api import Frame, Page, expect
+
+SCENE = "blocks"
+STEPS = ("Frame", "Masks", "Objects", "Scene", "Task", "Review")
+MAX_TABS = 150
+"""Presses of Tab within which every page comes round to its first element again."""
+OVER = {
+    ".models-panel": ("button.service", ".models-panel .services"),
+    ".library": (".library-button", ".library .grid .tile"),
+}
+"""Pages over the page: the button that opens each, and what it then shows."""
+SIDEWAYS = "one => one.scrollWidth - one.clientWidth"
+STOP = """() => {
+  const one = document.activeElement;
+  if (one === document.body || one.tagName === "IFRAME") return one.tagName;
+  const box = one.getBoundingClientRect(), around = one.tagName === "CANVAS" ? one.parentElement : one;
+  const lines = [one, around].map((each) => getComputedStyle(each)), frame = getComputedStyle(around, "::after");
+  const is_marked = one.matches("[role=tabpanel], video")
+    || lines.some(({ outlineStyle, outlineWidth }) => outlineStyle !== "none" && parseFloat(outlineWidth) >= 2)
+    || frame.borderStyle === "solid" && parseFloat(frame.borderWidth) >= 2;
+  return {
+    name: one.getAttribute("aria-label") || one.title || one.innerText || one.labels?.[0]?.innerText || "",
+    shown: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+    reachable: !one.closest("[inert]"), marked: is_marked, first: one.matches(".skip-link"),
+  };
+}"""
+"""The element that has the focus."""
+
+
+def stop_in(frame: Frame) -> dict[str, object]:
+    """Return the focused element of the page, of a frame if that has the focus."""
+    stop = frame.evaluate(STOP)
+    if stop != "IFRAME":
+        return {} if stop == "BODY" else stop
+    inner = next(one for one in frame.child_frames if one.evaluate("document.hasFocus()"))
+    return stop_in(inner)
+
+
+def expect_round(page: Page) -> None:
+    """Expect that Tab leads round the page, and that each stop is named, seen and marked."""
+    page.locator(".skip-link").focus()
+    for count in range(MAX_TABS):
+        page.keyboard.press("Tab")
+        stop = stop_in(page.main_frame)
+        if stop.get("first"):
+            assert count > 15
+            return
+        assert not stop or all(stop[key] for key in ("name", "shown", "reachable", "marked")), stop
+    raise AssertionError("Tab does not come round")
+
+
+def test_no_page_has_a_serious_fault_scrolls_sideways_or_keeps_the_focus(project: OpenProject):
+    page = project.page
+    for step in STEPS:
+        open_tab(page, step)
+        expect(tab(page, step)).to_contain_text("Not started" if step in ("Task", "Review") else "Done")
+        wait_until_idle(page)
+        if step == "Task":
+            expect(page.locator(".task-cards .task").nth(3)).to_be_visible(timeout=LONG)
+        assert not findings(page), step
+        expect_round(page)
+        for width, height in ((1024, 768), (853, 533), (1280, 800)):  # the second is the third at a zoom of 150 %
+            page.set_viewport_size({"width": width, "height": height})
+            expect(tab(page, step)).to_be_visible()
+            assert page.locator("#steps > .tabitem:visible").evaluate(SIDEWAYS) <= 0, (step, width)
+    for panel, (opener, content) in OVER.items():
+        button = page.locator(opener).first
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(content).first).to_be_visible(timeout=LONG)
+        expect(page.locator(f"#models :focus, {panel} :focus, {panel}:focus")).to_have_count(1)
+        expect(page.locator("#centre")).to_have_attribute("inert", "")
+        for frame in page.locator(f"{panel} iframe:visible").all():
+            expect(frame.content_frame.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
+        assert not findings(page), panel
+        page.keyboard.press("Escape")
+        expect(page.locator(panel)).to_be_hidden()
+        expect(page.locator("#centre")).not_to_have_attribute("inert", "")
+        expect(button).to_be_focused()
+    assert project.decisions == []  # to look at the pages decides nothing
+    close_app(page)
+    page.goto(project.studio.address)
+    expect(page.locator(".gallery .tile").first).to_be_visible()
+    assert not findings(page)
+
+
+def test_the_page_speaks_german_when_a_person_chooses_it(project: OpenProject):
+    page = project.page
+    page.get_by_label("Language", exact=True).select_option(label="Deutsch")
+    expect(tab(page, "Szene")).to_contain_text("Fertig")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator(".object-list")).to_contain_text("Niedrigste Konfidenz zuerst")
+    tab(page, "Aufgabe und Simulation").click()
+    expect(page.get_by_role("button", name="Erzeugen")).to_be_visible()
+    expect(page.locator(".status-bar")).to_contain_text(re.compile("Bereit|Aufgabe"))
+    PAGE_LOGS[page].take_errors()  # of Gradio, about requests that end when the page is loaded again
