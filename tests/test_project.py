@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.errors import StudioError
 from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from pipeline.router import Round, write_round
@@ -71,31 +70,6 @@ def test_masks_on_disk_follow_decisions_about_masks_only(project):
     assert labels_and_inode()[0] == both
     project.redo()
     assert labels_and_inode()[0] == {0, 1}
-
-
-@pytest.mark.parametrize("bad", [b"", b"{", b"\xff\x00 nonsense", b"[1]", b"{}", b"null"])
-@pytest.mark.parametrize(
-    "name, read",
-    [
-        ("project.json", Project.stages),
-        ("decisions.jsonl", Project.stages),
-        ("descriptions.json", Project.descriptions),
-        ("matches.json", Project.matches),
-        ("scene.json", Project.scene),
-        ("tasks.json", Project.tasks),
-        ("task.json", Project.task),
-        ("solution.json", Project.solution),
-        ("solution.npz", Project.solution),
-    ],
-)
-def test_a_damaged_file_is_ignored_or_reported_in_one_line(name, read, bad, project):
-    for file in ("solution.json", "solution.npz"):
-        (project.folder / file).write_text("{}")
-    (project.folder / name).write_bytes(bad)
-    try:
-        read(Project.open(project.folder))
-    except StudioError as error:
-        assert str(error) and "\n" not in str(error)
 
 
 def test_threads_that_ask_for_the_same_key_do_not_wait_for_each_other_forever(project):

@@ -94,13 +94,11 @@ def changed(row, change):
     [
         (lambda r: r.update(success=[]), "success: List should have at least 1 item"),
         (lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
-        (lambda r: r.update(success=[{"a": "red_cube"}]), "there is no goal of the kind None"),
         (lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, energy"),
         (lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
         (lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
         (lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
         (lambda r: r.update(reward="open('/etc/passwd')"), "reward: Input should be a valid list"),
-        (lambda r: r.update(code="import os"), "code: Extra inputs are not permitted"),
     ],
 )
 def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtasks, change, reason):

@@ -3,13 +3,12 @@
     with HostileServer(error_reply(503), answer('{"colour": "red"}')) as server:
         ModelSettings(service="openai", base_url=server.url)
 
-`CASES` are kinds of server failures by name; `python -m tests.models.hostile NAME` serves one.
+`CASES` are kinds of server failures by name.
 """
 
 import json
 import socket
 import struct
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -283,10 +282,3 @@ def _wait_for_end(handler: Any) -> None:
             continue
         except OSError:
             handler.hostile.cut_off.set()
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1] not in CASES:
-        sys.exit(f"give one of: {', '.join(CASES)}")
-    print(HostileServer(CASES[sys.argv[1]]).url, flush=True)
-    threading.Event().wait()

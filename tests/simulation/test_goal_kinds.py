@@ -1,6 +1,7 @@
 """A new kind of goal is one file: sentence, instruction, program, checks, oracle and verdict all follow from it."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -17,15 +18,19 @@ from pipeline.simulation.recipe import from_json, to_json
 from pipeline.simulation.sandbox.guard import guard
 from pipeline.tasks import understand_instruction
 
+DOC = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 PLANNER = PlannerModel()
 GOAL = PlannedGoal("higher_than", ("red_cube", "blue_cube"))
 
 
 @pytest.fixture(scope="module")
-def scene(table):
-    """The table of simple objects, with the kind of goal in goal_kinds/higher_than.py added to the package."""
-    path = list(goals.__path__)
-    goals.__path__ = [*path, str(Path(__file__).parent / "goal_kinds")]
+def scene(table, tmp_path_factory):
+    """The table of simple objects, with the kind of goal that docs/extending.md shows added to the package."""
+    path, folder = list(goals.__path__), tmp_path_factory.mktemp("goal_kinds")
+    shown = re.search(r"^```python pipeline/simulation/goals/(\w+\.py)\n(.*?)^```$", DOC.read_text(), re.M | re.S)
+    assert shown
+    (folder / shown[1]).write_text(shown[2])
+    goals.__path__ = [*path, str(folder)]
     goal_specs.cache_clear()
     importlib.reload(kit)
     try:

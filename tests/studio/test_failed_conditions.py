@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
+from offline_studio import FRAME, offline_services
 
-from pipeline.assets.library import Library
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
-from pipeline.run import Services
 from pipeline.variation import Condition, Outcome, Start
 from pipeline.variation import variation_files as files
 from studio.server.errors import RequestError
@@ -18,7 +14,6 @@ from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER
 from studio.task.failed_conditions import condition_record, watch
 
-SHAPE = (48, 64)
 COUNT, SOLVED = range(10), 5
 DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}']
 
@@ -26,9 +21,7 @@ DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "fai
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     """A session of a project with a study of ten conditions: those with a light mug were solved."""
-    frame = Frame(np.zeros((*SHAPE, 3), np.uint8), np.ones(SHAPE, np.float32), Intrinsics(64, 48, 80, 80, 32, 24))
-    services = Services(SimpleNamespace(name="depth"), None, Library(()), SimpleNamespace(), features=lambda: None)  # type: ignore[arg-type]
-    session = Session(Project.create(tmp_path / "project", frame), services)
+    session = Session(Project.create(tmp_path / "project", FRAME), offline_services())
     folder = session.project.folder / FOLDER / "arm"
     starts = [Start(Condition(f"0-000{i}", {"mug.mass": 0.1 * i, "mug.x": 0.0}), "digest") for i in COUNT]
     outcomes = {f"0-000{i}": Outcome(f"0-000{i}", i < SOLVED, 1.0 if i < SOLVED else 0.5, "dropped") for i in COUNT}

@@ -5,28 +5,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from offline_studio import wait_until
+from offline_studio import FRAME, offline_services, wait_until
 
-from pipeline.assets.library import Library
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
-from pipeline.run import Progress, Services
+from pipeline.run import Progress
 from studio.sessions.session import Session
 from studio.task import proposals
 from studio.task.proposals import rehearse_proposals, task_cards
-
-SHAPE = (48, 64)
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     """A session of a project without a twin."""
-    frame = Frame(np.zeros((*SHAPE, 3), np.uint8), np.ones(SHAPE, np.float32), Intrinsics(64, 48, 80, 80, 32, 24))
-    services = Services(SimpleNamespace(name="depth"), None, Library(()), SimpleNamespace(), features=lambda: None)  # type: ignore[arg-type]
-    session = Session(Project.create(tmp_path / "project", frame), services)
+    session = Session(Project.create(tmp_path / "project", FRAME), offline_services())
     yield session
     session.close()
 

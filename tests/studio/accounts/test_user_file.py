@@ -173,7 +173,6 @@ def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool
         (["add", "ada"], PASSWORD, "--replace"),
         (["add", "../x"], PASSWORD, "cannot name"),
         (["add", "bob"], "short", "8 to 1024"),
-        (["add", "bob"], "", "8 to 1024"),
         (["remove", "eve"], "", "there is no user"),
     ],
 )

@@ -11,12 +11,10 @@ from studio.masks.prompt_requests import parse_prompt
     "request_",
     [
         {"points": [[1, 2]], "labels": []},
-        {"points": [[1, 2]], "labels": [2]},
         {"points": [[70, 2]], "labels": [1]},
         {"points": [[float("nan"), 2]], "labels": [1]},
         {"points": "here", "labels": [1]},
         {"points": [[1, 2]] * 300, "labels": [1] * 300},
-        {"box": [1, 2]},
         {"rle": {"size": [4, 4], "counts": [16]}},
     ],
 )

@@ -24,17 +24,6 @@ def test_a_stop_ends_the_work_and_wakes_it():
     assert task.stopping and not task.running
 
 
-def test_threads_are_named_daemons():
-    names: list[tuple[str, bool]] = []
-
-    def work(_: threading.Event) -> None:
-        thread = threading.current_thread()
-        names.append((thread.name, thread.daemon))
-
-    background.start("named", work).join(10)
-    assert names == [("named", True)]
-
-
 def test_closing_stops_and_joins_every_thread():
     tasks = [background.start("patient", lambda stop: stop.wait()) for _ in range(3)]
     background.close_all(timeout=10)
