@@ -1,7 +1,7 @@
 """Prompts read back what they were filled with."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.models.prompt_templates import FOLDER, load_prompt
@@ -12,6 +12,7 @@ HOSTILE = TEXTS | st.sampled_from(["```", "```\n\nAnswer with:", "</kit>", "{{ta
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_filled_prompt_reads_back_whatever_the_values_contain(kind, data):
     prompt = load_prompt(kind)

@@ -14,7 +14,7 @@ from pipeline.models import ModelError, ModelSettings, Question
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.model import PICTURED_KINDS
 from pipeline.project import Project
-from pipeline.router import ProgramAnswer
+from pipeline.router import ProgramAnswer, judging
 from pipeline.router.solved_programs import SolvedProgram, keep_solved, kit_version
 from pipeline.run import Services, run_stages
 from pipeline.segmentation import DepthSegmenter
@@ -58,7 +58,10 @@ def loop(tmp_path_factory, sandbox) -> Loop:
         services = Services(
             DepthSegmenter(), model, library, sandbox, lambda: features, workspace=folder, cards_folder=folder / "cards"
         )
-        messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
+        with pytest.MonkeyPatch.context() as patch:  # one layout and two mutations are enough here
+            patch.setattr(judging, "SEEDS", (0,))
+            patch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))
+            messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
         model.close()
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return Loop(project, server.requests, log, messages)
