@@ -117,7 +117,8 @@ export default function mount({ element, trigger, server }) {
         {},
         TEXTS.map((text) => h("li", {}, text)),
       ),
-      preview.text && h("details", {}, h("summary", {}, t("Show the first request")), h("pre", { tabIndex: 0 }, preview.text)),
+      preview.text &&
+        h("details", {}, h("summary", {}, t("Show the first request")), h("pre", { tabIndex: 0 }, preview.text)),
       h("p.hint", {}, t("Depth, file names and the project's name are not sent. Undo takes the decision back.")),
     );
     fill(

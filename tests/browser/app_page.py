@@ -41,11 +41,16 @@ class OpenProject(ProjectFiles):
         expect(self.page.locator(".object-list .row").first).to_be_visible()
 
 
-def open_copy(studio: Studio, page: Page, folder: Path) -> OpenProject:
-    """Copy a project's folder into the workspace under a new name, and open it with nothing running."""
+def copy_project(studio: Studio, page: Page, folder: Path) -> OpenProject:
+    """Copy a project's folder into the workspace under a new name, without opening it."""
     name = f"{folder.name}_{next(COPY_NUMBERS)}"
     shutil.copytree(folder, studio.workspace / name)
-    opened = OpenProject(studio, page, name)
+    return OpenProject(studio, page, name)
+
+
+def open_copy(studio: Studio, page: Page, folder: Path) -> OpenProject:
+    """Copy a project's folder into the workspace under a new name, and open it with nothing running."""
+    opened = copy_project(studio, page, folder)
     opened.reopen()
     wait_until_idle(page)
     return opened

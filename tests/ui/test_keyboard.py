@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from browser.app_page import LONG, OpenProject, canvas, hint, tab, wait_until_idle
+from browser.app_page import LONG, canvas, copy_project, hint, tab, wait_until_idle
 from browser.studio_process import Studio
-from browser.watched_page import close_app
 from playwright.sync_api import Locator, Page, expect
 
 SCENE = "blocks"
@@ -25,10 +24,11 @@ def press(page: Page, element: Locator, key: str = "Enter") -> None:
     raise AssertionError("the element cannot be reached by Tab")
 
 
-def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone_from_the_gallery_on(project: OpenProject):
-    page = project.page
-    close_app(page)
-    page.goto(project.studio.address)
+def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone_from_the_gallery_on(
+    studio: Studio, ready_project: Path, page: Page
+):
+    project = copy_project(studio, page, ready_project)
+    page.goto(studio.address)
     card = page.locator(f".gallery [data-name={project.name}]").first
     expect(card).to_be_visible()
     press(page, card)

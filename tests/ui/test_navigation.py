@@ -1,11 +1,12 @@
 """A person finds the way. Guards what moves Gradio's tabs: the work, the address, and the guided demo."""
 
 import re
+from pathlib import Path
 
 import pytest
-from browser.app_page import LONG, OpenProject, open_tab, rows, tab, wait_until_idle
+from browser.app_page import LONG, copy_project, open_tab, rows, tab, wait_until_idle
 from browser.studio_process import Studio
-from browser.watched_page import close_app, leaving
+from browser.watched_page import leaving
 from playwright.sync_api import Page, expect
 
 SCENE = "blocks"
@@ -25,10 +26,11 @@ def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, pag
     expect(page).to_have_url(re.compile("step=masks"))
 
 
-def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_gallery(project: OpenProject):
-    page = project.page
-    close_app(page)
-    page.goto(project.studio.address)
+def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_gallery(
+    studio: Studio, ready_project: Path, page: Page
+):
+    project = copy_project(studio, page, ready_project)
+    page.goto(studio.address)
     page.locator(f".gallery [data-name={project.name}]").first.click()
     expect(rows(page).first).to_be_visible()
     open_tab(page, "Masks")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser.app_page import LONG
+from browser.app_page import LONG, rows
 from browser.axe import findings
 from browser.studio_process import Studio
 from browser.watched_page import TIMEOUT, wait_until
@@ -44,7 +44,7 @@ def log_in(browser: Browser, studio: Studio) -> Iterator[Callable[[str], Page]]:
             page.get_by_label("username").fill(user)
             page.get_by_label("password").fill(PASSWORD)
             page.get_by_role("button", name="Login").click()
-        expect(page.locator(".top-bar strong")).to_contain_text("table", timeout=LONG)
+        expect(rows(page).first).to_be_visible(timeout=LONG)
         return page
 
     yield log_in
