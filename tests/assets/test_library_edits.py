@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -86,3 +87,15 @@ def test_only_own_assets_can_be_removed_and_an_overridden_one_is_back(libraries)
     assert Library.open(libraries)["red_mug"].name == mug.name
     library_edits.undo(libraries[1])
     assert Library.open(libraries)["red_mug"].name == "mine"
+
+
+def test_an_asset_stands_on_its_table(libraries):
+    for asset in Library.open(libraries):
+        model = asset_model(asset)
+        data = mujoco.MjData(model)
+        for _ in range(50):
+            mujoco.mj_step(model, data)
+        moved = data.body("asset").xpos - [0, 0, asset.size[2] / 2]
+        assert np.abs(moved).max() < 0.02, f"{asset.id} is thrown off its table"
+        made = mass_properties(model)
+        assert np.linalg.eigvalsh(made.inertia).min() > 0
