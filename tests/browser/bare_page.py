@@ -25,6 +25,7 @@ from browser.project_files import ProjectFiles
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from gradio.blocks import Block
+from offline_studio import wait_until
 from playwright.sync_api import Page, Route
 from starlette.routing import Route as Address
 
@@ -106,8 +107,8 @@ class Mounted(ProjectFiles):
 
     def wait_until_idle(self) -> None:
         """Wait until nothing is computed for the project."""
-        while self.session and not self.session.idle:
-            time.sleep(0.01)
+        if self.session:
+            wait_until(lambda: self.session.idle, "the end of the work")  # type: ignore[union-attr]
 
     def wait_until_drawn(self) -> None:
         """Wait until all events are answered, nothing is computed, and the components show the newest values."""

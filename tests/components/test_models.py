@@ -3,11 +3,11 @@
 import json
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import offline_studio
 import pytest
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
@@ -69,8 +69,7 @@ def described_folder(studio: BareStudio, running_server: HostileServer, tmp_path
     shutil.copytree(ready_project(SCENE), studio.workspace / SCENE)
     use(studio, service="openai", base_url=running_server.url)
     session = studio.shell.sessions.open(SCENE)
-    while not session.idle:
-        time.sleep(0.02)
+    offline_studio.wait_until(lambda: session.idle, "descriptions and tasks")
     studio.shell.sessions.take_out(SCENE, lambda: None)
     return Path(shutil.move(studio.workspace / SCENE, tmp_path_factory.mktemp("described")))
 

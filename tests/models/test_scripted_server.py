@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +48,8 @@ class Loop:
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory, sandbox) -> Loop:
     """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
-    folder, library = tmp_path_factory.mktemp("scripted"), Library.open()
+    folder, default = tmp_path_factory.mktemp("scripted"), Library.open()
+    library = replace(default, assets=[one for one in default.assets if one.category in ("cube", "ball", "mug")])
     keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")
     answers = [FileAnswer("propose_tasks", {"tasks": [GHOST]}), FileAnswer("write_program", BROKEN)]
     with ScriptedServer(answers, folder / "log.jsonl") as server:

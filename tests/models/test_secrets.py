@@ -57,25 +57,27 @@ def told(folder: Path, texts: list[str]) -> list[str]:
     return [one for one in spellings() if any(one.lower() in text.lower() for text in [*texts, *kept])]
 
 
-@pytest.mark.parametrize("echo", ECHOES)
+BEHAVIOURS: dict[str, Any] = {
+    "answered": lambda text: answer(json.dumps({"colour": f"red {text}"})),
+    "streamed in pieces": lambda text: answer(json.dumps({"colour": f"red {text}"}), chunks=40),
+    "not streamed": lambda text: unstreamed(json.dumps({"colour": f"red {text}"})),
+    "no answer": lambda text: answer(f"I cannot: {text}"),
+    "401": lambda text: error_reply(401, f"Incorrect API key provided: {text}"),
+    "where messages are cut": lambda text: error_reply(400, "x" * 190 + text),
+    "500": lambda text: error_reply(500, f"panic: {text}"),
+    "redirected": lambda text: error_reply(307, "moved", Location=f"http://other.example/?key={text}"),
+}
+
+
 @pytest.mark.parametrize(
-    "behaviour",
-    [
-        lambda text: answer(json.dumps({"colour": f"red {text}"})),
-        lambda text: answer(json.dumps({"colour": f"red {text}"}), chunks=40),
-        lambda text: unstreamed(json.dumps({"colour": f"red {text}"})),
-        lambda text: answer(f"I cannot: {text}"),
-        lambda text: error_reply(401, f"Incorrect API key provided: {text}"),
-        lambda text: error_reply(400, "x" * 190 + text),  # where messages are cut
-        lambda text: error_reply(500, f"panic: {text}"),
-        lambda text: error_reply(307, "moved", Location=f"http://other.example/?key={text}"),
-    ],
-    ids=["answered", "streamed in pieces", "not streamed", "no answer", "401", "cut", "500", "redirected"],
+    ("behaviour", "echo"),
+    [("streamed in pieces", echo) for echo in ECHOES]
+    + [(name, echo) for name in BEHAVIOURS for echo in ("plain", "in base64 after a name")],
 )
-def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: Any, tmp_path: Path):
+def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: str, tmp_path: Path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
-    with HostileServer(behaviour(ECHOES[echo])) as server:
+    with HostileServer(BEHAVIOURS[behaviour](ECHOES[echo])) as server:
         settings = ModelSettings(service="openai", model="m", base_url=server.url, retries=0, timeout=20)
         model = TracingModel(OpenAIModel(settings, KEY), tmp_path / "trace.jsonl", calls)
         try:
