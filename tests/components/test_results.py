@@ -1,8 +1,10 @@
 """The Review page: whether the task was solved, on which seeds, by which robot, and what is exported and shared."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from browser.bare_page import Mount
 from browser.watched_page import wait_until
 from playwright.sync_api import Page, expect
@@ -11,6 +13,14 @@ from pipeline.feasibility import feasibility_file
 from pipeline.store import write_json
 
 TASK = "put the green_cylinder on the left"
+
+
+@pytest.fixture(autouse=True)
+def films(page: Page) -> Iterator[None]:
+    """Answers for the films of made-up results."""
+    page.route("**/*.mp4", lambda route: route.fulfill(body=b""))
+    yield
+    page.unroute("**/*.mp4")
 
 
 def test_a_solution_is_reviewed_and_another_robot_refuses_the_tasks_that_are_not_for_it(mount: Mount, page: Page):

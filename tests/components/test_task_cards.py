@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.app_page import LONG
+from browser.app_page import LONG, NEXT_DRAWN_FRAME
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Page, expect
@@ -144,6 +144,7 @@ def test_tasks_are_tested_once_for_each_offer_while_their_cards_are_seen_and_unt
     cards.page.evaluate("document.querySelector('#task-cards').style.display = 'none'")
     cards.show(task("a"), task("b"), offer="1")
     assert sent() == []
+    cards.page.evaluate(NEXT_DRAWN_FRAME)  # in which the browser notes that they are hidden
     cards.page.evaluate("document.querySelector('#task-cards').style.display = ''")
     wait_until(cards.page, lambda: cards.page.evaluate("bare.sent.length"))
     cards.show(task("a"), task("b", level=""), offer="1")

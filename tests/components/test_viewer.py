@@ -489,21 +489,23 @@ def test_an_object_is_adjusted_by_arrow_keys_and_previewed_from_outside(
     expect(inside.locator("#adjust")).to_be_visible()
     page.evaluate(LISTEN)
     canvas = inside.locator("#canvas")
-    for key in ("m", "ArrowRight", "Shift+ArrowUp", "PageUp"):
-        canvas.press(key)
+
+    def states_after(count: int, *keys: str) -> list[Any]:
+        """Press keys; return all states that were heard once there are so many."""
+        for key in keys:
+            canvas.press(key)
+        wait_until(page, lambda: len(heard(page, "adjusting", "state")) >= count)
+        return heard(page, "adjusting", "state")
+
+    states = states_after(3, "m", "ArrowRight", "Shift+ArrowUp", "PageUp")
     wait_until(page, lambda: heard(page, "adjusted", "state"))
-    states = heard(page, "adjusting", "state")
     moved = [state["pos"] for state in states]
     start = [-0.12, 0, 0.03]
     assert np.subtract(moved, start) == pytest.approx(np.array([[1, 0, 0], [1, 10, 0], [1, 10, 1]]) / 1000, abs=1e-5)
     assert heard(page, "adjusted", "state") == states[-1:]
-    canvas.press("t")
-    canvas.press("ArrowRight")
-    turned = heard(page, "adjusting", "state")[-1]["quat_wxyz"]
+    turned = states_after(4, "t", "ArrowRight")[-1]["quat_wxyz"]
     assert turned == pytest.approx([np.cos(np.pi / 360), 0, 0, -np.sin(np.pi / 360)], abs=1e-5)
-    canvas.press("s")
-    canvas.press("Shift+ArrowRight")
-    scaled = heard(page, "adjusting", "state")[-1]
+    scaled = states_after(5, "s", "Shift+ArrowRight")[-1]
     assert scaled["relative_scale"] == pytest.approx(1.1)
     assert scaled["pos"][2] == pytest.approx(0.031 + 0.1 * 0.03, abs=1e-4), "its bottom stays where it was"
     canvas.press("Escape")

@@ -33,6 +33,10 @@ def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_ga
     page.goto(studio.address)
     page.locator(f".gallery [data-name={project.name}]").first.click()
     expect(rows(page).first).to_be_visible()
+    with leaving(page):
+        page.go_back()
+        expect(page.locator(".gallery .board")).to_be_visible()
+    page.goto(f"{studio.address}?project={project.name}")
     open_tab(page, "Masks")
     rows(page).nth(1).click()
     expect(page).to_have_url(re.compile(r"step=masks.*&object=2"))
@@ -45,10 +49,6 @@ def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_ga
         page.reload()
         expect_open(page, "Scene")
     expect(rows(page).nth(1)).to_have_class(re.compile("selected"))
-    with leaving(page):
-        while "project=" in page.url:
-            page.go_back()
-        expect(page.locator(".gallery .board")).to_be_visible()
 
 
 @pytest.mark.soak
