@@ -31,15 +31,16 @@ export default function mount({ element, trigger }) {
 
   function table(study, watched) {
     const { successes, count, low, high } = study.success;
+    const keep = (isOpen) => (isOpen ? open.add(study.name) : open.delete(study.name));
     return h(
       "details",
       {
         open: open.has(study.name) || watched?.study === study.name,
-        ontoggle: ({ target }) => (target.open ? open.add(study.name) : open.delete(study.name)),
+        ontoggle: ({ target }) => keep(target.open),
       },
       h(
         "summary",
-        {},
+        { onclick: ({ currentTarget }) => keep(!currentTarget.parentElement.open) }, // an update may come before "toggle"
         t("{name}: {successes} of {count} conditions solved by {robot} ({low} to {high} %)", {
           name: study.name,
           successes,

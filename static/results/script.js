@@ -210,7 +210,7 @@ export default function mount({ element, trigger, server }) {
             },
             h(
               "summary",
-              {},
+              { onclick: ({ currentTarget }) => (isProvenanceOpen = !currentTarget.parentElement.open) }, // as the map of tasks
               h("h3", {}, t("Provenance: {n} decision|Provenance: {n} decisions", { n: value.decisions.length })),
             ),
             h(

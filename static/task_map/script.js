@@ -274,7 +274,7 @@ export default function mount({ element, trigger }) {
         },
         h(
           "summary",
-          {},
+          { onclick: ({ currentTarget }) => (isOpen = !currentTarget.parentElement.open) }, // an update may come before "toggle"
           h("h3", {}, t("Many tasks")),
           h("span.faint", {}, value.summary || t("Generated, measured and kept if they are worth having")),
         ),

@@ -269,6 +269,20 @@ def test_generating_shows_progress_and_stops(mount: Mount, many: Path):
     assert len(kept(mounted.folder)) >= 6
 
 
+OPENED_WHILE_UPDATED = """() => {
+  document.querySelector("#task-map summary").click();
+  window.bare.show("task-map", JSON.stringify({ ...JSON.parse(window.bare.shown("task-map")), summary: "newer" }));
+}"""
+
+
+def test_a_map_that_is_opened_while_an_update_comes_stays_open(mount: Mount):
+    page = mount("", "task-map").page
+    page.evaluate(OPENED_WHILE_UPDATED)
+    expect(page.locator("#task-map summary")).to_contain_text("newer")
+    page.evaluate(NEXT_DRAWN_FRAME)
+    expect(page.locator("#task-map details")).to_have_attribute("open", "")
+
+
 def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_asks_for(mount: Mount):
     mounted = mount("", "task-text", "task-map")
     shown = open_map(mounted)
