@@ -87,9 +87,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest files first; skip the tests marked `frames` where the reference frames are missing."""
     sort_longest_first(items)
-    for item in items:
-        if {"ui", "components"} & set(item.path.parts):
-            item.add_marker(pytest.mark.flaky(reruns=1))  # listed as RERUN: look for the cause, then take this out
     if not FRAMES.is_dir():
         for item in items:
             if item.get_closest_marker("frames"):

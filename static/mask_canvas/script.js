@@ -390,6 +390,7 @@ export default function mount({ element, trigger, server }) {
     const object = singlePicked(),
       editing = edit && (edit.isChanged || edit.id === 0),
       step = edit?.last;
+    canvas.setAttribute("aria-busy", String(Boolean(edit?.isWaiting)));
     brushSizeLabel.hidden = !isPainting();
     brushSizeLabel.lastChild.textContent = `${Math.max(1, Math.round(2 * radius()))} px`;
     drawCandidates(candidatesElement, viewport, edit, (i) => actions.next_candidate(i));

@@ -58,7 +58,7 @@ from studio.server.gate import Gate
 from studio.server.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
 from studio.server.notices import error_message, show_notice
 from studio.server.theme import theme
-from studio.server.upload_folder import UploadFolder
+from studio.server.upload_folder import upload_folder
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
@@ -90,7 +90,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     compare_routes.mount(app, comparisons)
     exports.mount(app)
     account_routes.mount(app, access.links)
-    uploads = UploadFolder()
+    uploads = upload_folder()
     selection, links = ModelSelection(sessions, workspace), access.links
     learning = Learning(views)
     page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, learning, exports, links)

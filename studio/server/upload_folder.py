@@ -1,6 +1,7 @@
 """The folder of uploaded files: private, emptied of what is a day old, removed when the studio ends; and taking files
 out of it."""
 
+import functools
 import os
 import shutil
 import tempfile
@@ -20,13 +21,20 @@ SWEEP_SECONDS = 600.0
 MAX_FILES, MAX_PATH_LENGTH = 4000, 240
 
 
+@functools.cache
+def upload_folder() -> "UploadFolder":
+    """Return the folder in which Gradio keeps the uploads of this process: it looks in its environment for the path."""
+    folder = UploadFolder()
+    os.environ["GRADIO_TEMP_DIR"] = str(folder.path)  # where gradio.utils.get_upload_folder looks
+    return folder
+
+
 class UploadFolder:
-    """A new folder (mode 0700) in which Gradio keeps uploads from now on. It is removed with this object."""
+    """A new folder (mode 0700) for uploads. It is removed with this object."""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="grs-studio-uploads-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
-        os.environ["GRADIO_TEMP_DIR"] = str(self.path)  # where gradio.utils.get_upload_folder looks
         me = weakref.ref(self)  # the thread must not keep the folder
 
         def sweep(stop: threading.Event) -> None:

@@ -101,6 +101,11 @@ def canvas(page: Page) -> Locator:
     return page.locator(".mask-canvas canvas")
 
 
+def expect_answered(page: Page) -> None:
+    """Expect that the canvas shows the answer to all clicks and boxes: those that come before an answer are one step."""
+    expect(canvas(page)).to_have_attribute("aria-busy", "false")
+
+
 def hint(page: Page) -> Locator:
     """The line under the mask canvas."""
     return page.locator(".mask-canvas .hint")
