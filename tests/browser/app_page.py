@@ -102,7 +102,7 @@ def canvas(page: Page) -> Locator:
 
 
 def expect_answered(page: Page) -> None:
-    """Expect that the canvas shows the answer to all clicks and boxes: those that come before an answer are one step."""
+    """Expect that all clicks and boxes are answered: those that come before an answer are one step."""
     expect(canvas(page)).to_have_attribute("aria-busy", "false")
 
 

@@ -2,6 +2,7 @@
 batches."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -473,7 +474,8 @@ def test_a_sample_is_opened_and_the_demo_begins_from_its_address(gallery: Mounte
     page.evaluate("history.replaceState(null, '', location.href + '&demo=1')")
     gallery.set_value("gallery", gallery.value("gallery") | {"outdated": False})
     expect(page.locator(".demo .caption")).to_contain_text("One photograph with depth")
-    assert gallery.sent[-1] == ("open", {"kind": "sample", "name": "blocks"}) and "demo=" not in page.url
+    assert gallery.sent[-1] == ("open", {"kind": "sample", "name": "blocks"})
+    expect(page).not_to_have_url(re.compile("demo="))
     page.get_by_role("button", name="End demo").click()
     expect(page.locator(".demo")).to_have_count(0)
     gallery.set_value("gallery", None)

@@ -3,7 +3,6 @@
 import re
 
 from browser.bare_page import Mount
-from browser.watched_page import wait_until
 from playwright.sync_api import expect
 
 START = "async (names) => (await import('/static/studio/review_state.js')).startReview(names)"
@@ -39,9 +38,9 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
     expect_object(order[2])
     press("f", "a", "s")  # while it is corrected, the keys are those of the page
     expect(bar).to_contain_text("Back to the review")
-    assert "step=masks" in page.url
+    expect(page).to_have_url(re.compile("step=masks"))
     press("q")
-    assert "step=objects" in page.url
+    expect(page).to_have_url(re.compile("step=objects"))
     expect_object(order[2])
     press("s")
     expect_object(order[3])
@@ -49,7 +48,7 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
     expect_object(order[4])
     press("a")
     expect(item).to_contain_text("The frame as a whole3 of 5 objects accepted, 1 rejected")
-    assert bar.locator(".fill").get_attribute("style") == "width: 0%;"
+    expect(bar.locator(".fill")).to_have_attribute("style", "width: 0%;")
     mounted.wait_until_drawn()
     mounted.session.decisions.undo()  # the last object is asked for again
     expect_object(order[4])
@@ -87,7 +86,7 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
     show("a", reviews=1)
     show("b")
     expect(bar).to_contain_text("Review 2 of 2")
-    wait_until(page, lambda: "step=objects" in page.url)
+    expect(page).to_have_url(re.compile("step=objects"))
     bar.get_by_role("button", name="Previous").click()
     expect(bar).to_contain_text("Review 1 of 2")
     bar.get_by_role("button", name="Continue the review").click()

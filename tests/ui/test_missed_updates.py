@@ -59,4 +59,4 @@ def test_what_another_tab_changes_and_what_gradio_loses_is_shown_all_the_same(pr
     tile.click()
     expect(row(page)).to_be_visible()
     assert lost
-    assert re.search(rf"\?project={project.name}&", page.url)
+    expect(page).to_have_url(re.compile(rf"\?project={project.name}&"))

@@ -5,6 +5,7 @@ the viewer's frame, the top bar's undo, and what a page shows after the server w
 in tests/components.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def test_a_dropped_frame_is_segmented_corrected_and_undone_and_its_masks_outlive
     page.goto(studio.address)
     page.locator("#drop input[type=file]").set_input_files(files)
     expect(rows(page).first).to_be_visible(timeout=LONG)
-    assert "?project=drop&" in page.url, "named after what the three files have in common"
+    expect(page).to_have_url(re.compile(r"\?project=drop&"))  # named after what the three files have in common
     project = OpenProject(studio, page, "drop")
     open_masks(page)
     masks = project.masks
