@@ -21,5 +21,11 @@ export function onTab(callback) {
   new MutationObserver(callback).observe(document.body, { subtree: true, attributeFilter: ["aria-selected"] });
 }
 
+// Lets the keyboard scroll the panels although nothing in them may have the focus; or leaves that to what is in them.
+export function focusPanels(isNeeded) {
+  for (const panel of document.querySelectorAll("#steps > .tabitem"))
+    isNeeded ? panel.setAttribute("tabindex", "0") : panel.removeAttribute("tabindex");
+}
+
 // The panel that holds an element.
 export const tabPanel = (element) => element.closest(".tabitem");

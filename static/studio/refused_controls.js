@@ -1,6 +1,7 @@
 // Disables the controls of what the server would refuse to this person. A control, or the element around several, names
 // what it sends: data-sends="component.event" or "component.kind". Gradio's own components are named "#id".
 import { editors, refused } from "./account.js";
+import { focusPanels } from "./gradio_tabs.js";
 import { listen, notify } from "./listeners.js";
 
 let names = new Set();
@@ -28,6 +29,7 @@ function apply(root) {
 const observer = new MutationObserver((changes) => {
   const added = changes.flatMap((change) => [...change.addedNodes]);
   for (const node of added) if (node.nodeType === Node.ELEMENT_NODE) apply(node.parentNode ?? node);
+  focusPanels(names.size > 0); // Gradio adds a panel when its tab is opened first
 });
 
 // `isElsewhere`: whether another person edits the project that is open.
@@ -36,6 +38,7 @@ export function disableRefused(isElsewhere) {
   if (wanted.size === names.size && [...wanted].every((name) => names.has(name))) return;
   names = wanted;
   apply(document);
+  focusPanels(names.size > 0);
   notify(listeners);
   if (names.size) observer.observe(document.body, { childList: true, subtree: true });
   else observer.disconnect();

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser.app_page import LONG, rows
+from browser.axe import findings
 from browser.studio_process import Studio
 from browser.watched_page import TIMEOUT, wait_until
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -80,6 +81,8 @@ def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(
         expect(editing(page)).to_contain_text("View only")
         expect(page.locator(CAMERA)).to_have_attribute("inert", "")
     expect(visitor.locator(".top-bar .log-out")).to_have_count(0)
+    lou.get_by_role("tab", name="Scene").click()
+    assert not findings(lou)
     ada.locator(".share .revoke").first.click()
     expect(ada.locator(".share .kept-link")).to_have_count(0)
     wait_until(ada, lambda: not visitor.context.request.get(f"{studio.address}thumbnail/project/table").ok)
