@@ -40,7 +40,7 @@ export class Timeline {
   }
 
   seekBy(seconds) {
-    this.send("seek", { time: this.time + seconds });
+    this.send("seek", { time: seconds, is_relative: true }); // the shown time may be older than the last request
   }
 
   seekToBegin = () => this.send("seek", { time: this.begin });

@@ -40,10 +40,11 @@ class Speed(_Command):
 
 
 class Seek(_Command):
-    """Go to a time in seconds."""
+    """Go to a time in seconds, or so many seconds on from where the motion is."""
 
     op: Literal["seek"]
     time: Number
+    is_relative: bool = False
 
 
 class Contacts(_Command):

@@ -348,9 +348,9 @@ class ViewSession:
                 motion.step(count)
             case Speed(value=value):
                 self._speed = value
-            case Seek(time=time):
+            case Seek(time=time, is_relative=is_relative):
                 self._playing = False
-                motion.seek(time)
+                motion.seek(motion.time + time if is_relative else time)
             case Contacts(on=on):
                 self._contacts = on
             case Push() if not isinstance(motion, RecordedMotion):

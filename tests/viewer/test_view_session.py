@@ -66,6 +66,9 @@ def test_seek_and_reset_reach_their_state(watcher):
     watcher.session.enqueue({"op": "seek", "time": 0.5})
     near = watcher.until(lambda s, p: p["time"] < 0.9)
     assert 0.48 < near["time"] <= 0.5 and near["end"] == far["time"]
+    for _ in range(2):
+        watcher.session.enqueue({"op": "seek", "time": 0.1, "is_relative": True})
+    watcher.until(lambda s, p: 0.64 < p["time"] <= 0.7)
     watcher.session.enqueue({"op": "seek", "time": 1})
     assert np.array_equal(watcher.until(lambda s, p: p["time"] > 0.9)["poses"], far["poses"])
     watcher.session.enqueue({"op": "reset"})
