@@ -85,6 +85,8 @@ def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject]) -> float
     """Return the sum in metres of the registration costs of all photographed objects."""
     total = 0.0
     for p in scene.placements:
+        if p.segment_id not in observed:
+            continue  # a person brought it
         surface = registration.load_surface(p.mesh, p.size)
         total += registration.registration_cost(surface, observed[p.segment_id].target, p.world_from_object)
     return total

@@ -216,7 +216,12 @@ export default function mount({ element, trigger, server }) {
   fill(root, openButton, page);
 
   return (next) => {
-    if (next?.token !== value.token) pairs = [];
+    if (next?.token !== value.token) {
+      pairs = [];
+      pixel = point = null;
+      page.hidden = true;
+      forget();
+    }
     value = next ?? {};
     openButton.hidden = !value.token;
   };

@@ -56,7 +56,10 @@ export class Batches {
         multiple: true,
         hidden: true,
         ...attributes,
-        onchange: ({ target }) => this.start(filesOfInput(target.files)),
+        onchange: ({ target }) => {
+          this.start(filesOfInput(target.files));
+          target.value = ""; // so that the same files can be chosen again
+        },
       });
       return [h("button.studio-button", { type: "button", onclick: () => input.click() }, label), input];
     };

@@ -11,11 +11,11 @@ export class Filters {
     const number = (label, placeholder) =>
       h("input", { type: "number", min: "0", step: "1", "aria-label": label, placeholder, oninput: onChange });
     this.fields = {
-      category: select("Category"),
-      collection: select("Collection"),
-      licence: select("Licence"),
+      category: select(t("Category")),
+      collection: select(t("Collection")),
+      licence: select(t("Licence")),
       smallest: number(t("Longest side from, in cm"), "0"),
-      largest: number(t("Longest side to, in cm"), "any"),
+      largest: number(t("Longest side to, in cm"), t("any")),
       articulated: h("input", { type: "checkbox", onchange: onChange }),
     };
     const { category, collection, licence, smallest, largest, articulated } = this.fields;
@@ -35,7 +35,12 @@ export class Filters {
       h("label", {}, h("span", {}, t("Category")), category),
       h("label", {}, h("span", {}, t("Collection")), collection),
       h("label", {}, h("span", {}, t("Licence")), licence),
-      h("div.label", {}, h("span", {}, t("Longest side, cm")), h("span.pair", {}, smallest, h("i", {}, "to"), largest)),
+      h(
+        "div.label",
+        {},
+        h("span", {}, t("Longest side, cm")),
+        h("span.pair", {}, smallest, h("i", {}, t("to")), largest),
+      ),
       h("label.tick", {}, articulated, t("Articulated only")),
       this.clear,
       h("p.hint", {}, t("Drop a model, folder or zip here to import it, or a picture to search by it.")),

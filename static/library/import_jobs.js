@@ -181,10 +181,11 @@ export class ImportJobs {
 
   // Asks which axis points up and which unit the file uses; each possible size is drawn beside a mug.
   units(job, question) {
-    const up = this.ups.get(question.number) ?? "z",
+    const asked = `${job.name} ${question.number}`,
+      up = this.ups.get(asked) ?? "z",
       shape = question.shapes[up];
     const chooseUp = (axis) => {
-      this.ups.set(question.number, axis);
+      this.ups.set(asked, axis);
       this.drawn = "";
       this.draw();
     };

@@ -2,7 +2,8 @@
 import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
 
-const SIZE_NAMES = ["whole", "part", t("smaller part")];
+const SIZE_NAMES = [t("whole"), t("part"), t("smaller part")],
+  QUALITY_WORDS = { good: t("good"), fair: t("fair"), poor: t("poor") };
 export const qualityWord = (value) =>
   value === null || value === undefined ? null : value >= 0.9 ? "good" : value >= 0.75 ? "fair" : "poor";
 
@@ -14,7 +15,7 @@ export function qualityMeter(value) {
     h(
       `span.quality.${word}`,
       { title: t("Predicted quality: {value}", { value: value.toFixed(2) }) },
-      word,
+      QUALITY_WORDS[word],
       h("span.track", {}, h("span.fill", { style: `width:${Math.round(100 * value)}%` })),
     )
   );
@@ -54,7 +55,7 @@ export function drawCandidates(element, viewport, edit, onChoose) {
           onclick: () => onChoose(i),
         },
         candidate.picture,
-        h("span", {}, candidate.title ?? SIZE_NAMES[rank[i]] ?? "part", qualityMeter(candidate.quality)),
+        h("span", {}, candidate.title ?? SIZE_NAMES[rank[i]] ?? t("part"), qualityMeter(candidate.quality)),
       );
     }),
   );

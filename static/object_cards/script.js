@@ -512,7 +512,8 @@ export default function mount({ element, trigger, server }) {
       menu.querySelector("summary").focus();
     }
   });
-  document.addEventListener("pointerdown", (event) => {
+  document.addEventListener("pointerdown", function closeMenu(event) {
+    if (!element.isConnected) return document.removeEventListener("pointerdown", closeMenu);
     const menu = methodMenu.querySelector("details[open]");
     if (menu && !menu.contains(event.target)) menu.open = false;
   });

@@ -24,7 +24,7 @@ export function comparisonChoice(round, others, compare) {
     ),
     group(
       t("As photographed beside"),
-      round.layouts.map((seed) => h("option", { value: t("layout {seed}", { seed }) }, t("Layout {seed}", { seed }))),
+      round.layouts.map((seed) => h("option", { value: `layout ${seed}` }, t("Layout {seed}", { seed }))),
     ),
   );
 }
