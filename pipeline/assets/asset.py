@@ -1,5 +1,7 @@
 """Defines Asset, one simulation-ready object of a library."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,6 +13,19 @@ from pipeline.errors import StudioError
 
 class AssetError(StudioError):
     """An asset or a library that cannot be read."""
+
+
+@contextmanager
+def reader_errors(path: Path) -> Iterator[None]:
+    """Convert any exception of a mesh reader to AssetError: readers raise all kinds on broken files."""
+    try:
+        yield
+    except AssetError:
+        raise
+    except Exception as error:
+        raise AssetError(
+            f"cannot read its mesh {path.name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,13 @@
 """Reads meshes of assets: converted once to metres and centred, loaded on demand."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import trimesh
 
-from pipeline.assets.asset import Asset, AssetError
+from pipeline.assets.asset import Asset, AssetError, reader_errors
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.confined_model import mesh_of_model_confined
 from pipeline.store import atomic_write
@@ -123,19 +121,6 @@ def read_bounds(path: Path) -> np.ndarray:
         if not len(vertices) or not np.isfinite(vertices).all():
             raise ValueError("it holds no vertices")
         return np.array([vertices.min(axis=0), vertices.max(axis=0)])
-
-
-@contextmanager
-def reader_errors(path: Path) -> Iterator[None]:
-    """Convert any exception of a mesh reader to AssetError: readers raise all kinds on broken files."""
-    try:
-        yield
-    except AssetError:
-        raise
-    except Exception as error:
-        raise AssetError(
-            f"cannot read its mesh {path.name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        ) from None
 
 
 def user_cache_folder() -> Path:

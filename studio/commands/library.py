@@ -87,6 +87,7 @@ def _add_import_to(verbs: argparse._SubParsersAction) -> None:
 
 def add_assets(arguments: argparse.Namespace) -> int:
     """Import every asset in the source. One that fails is reported; the others are imported."""
+    from pipeline.assets.importers.drop import enclosing_folder
     from pipeline.assets.importers.isolated_import import import_isolated
     from pipeline.assets.library import BUILTIN_LIBRARY, asset_folders, read_asset, user_library_folders
 
@@ -105,7 +106,8 @@ def add_assets(arguments: argparse.Namespace) -> int:
     taken = {folder.name for folder in asset_folders(others)}
     if arguments.id in taken:
         raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
-    root = source if source.is_dir() or source.suffix.lower() == ".zip" else source.absolute().parent
+    source = source.resolve()  # a link that a person gives is what it leads to
+    root = source if source.is_dir() or source.suffix.lower() == ".zip" else enclosing_folder(source)
     for step in import_isolated([source], root, own, options, threading.Event(), taken):
         if step.error:
             failed += 1

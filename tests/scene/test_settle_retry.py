@@ -39,7 +39,7 @@ def test_an_object_placed_wrongly_is_placed_again_beside_one_that_a_person_broug
     wrong = move_second(place_objects(inputs), by)
     assert max(make.position_errors(truth, settle(wrong)[0])) > 0.01
     block = wrong.placements[0]
-    away = Pose(block.world_from_object.pos + (0, 0.3, 0), block.world_from_object.quat_wxyz)
+    away = Pose(block.world_from_object.pos + np.array([0, 0.3, 0]), block.world_from_object.quat_wxyz)
     brought = replace(block, segment_id=9, name="brought", world_from_object=away)
     settled, reports = settle_with_retries(replace(wrong, placements=(*wrong.placements, brought)), inputs)
     assert max(make.position_errors(truth, replace(settled, placements=settled.placements[:2]))) < 0.003

@@ -126,7 +126,8 @@ def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the
     comparison = cards.locator(".compare")
     expect(comparison.locator(".label.right")).to_have_text("yellow block", timeout=LONG)
     expect(cards.locator(".fit")).to_contain_text("IoU")
-    assert comparison.locator(".candidate").evaluate("image => image.naturalWidth") > 300
+    drawn = comparison.locator(".candidate")
+    wait_until(page, lambda: drawn.evaluate("image => image.naturalWidth") > 300)
     open_tab(page, "Objects")  # the tab has the focus and passes the keys on
     page.keyboard.press("Enter")
     expect(cards.locator(".source")).to_contain_text("Chosen by you")

@@ -33,10 +33,10 @@ from pipeline.assets.categories import (
 from pipeline.assets.collision.convex_decomposition import decompose, is_nearly_convex
 from pipeline.assets.collision.hollow_shapes import find_opening
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
-from pipeline.assets.importers.drop import Drop
+from pipeline.assets.importers.drop import PART_FOLDERS, Drop
 from pipeline.assets.importers.import_staging import clean_up_interrupted, replace_folder
 from pipeline.assets.importers.mesh_import import UP_AXIS_ROTATIONS, Units, clean_mesh, limit_texture_size, read_mesh
-from pipeline.assets.importers.model_import import ModelContents, read_model
+from pipeline.assets.importers.model_import import ModelContents, read_model, whole_models
 from pipeline.assets.library import read_asset
 from pipeline.assets.packs.licences import find_licence
 from pipeline.description.colour import name_colour
@@ -45,6 +45,11 @@ from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip
 MESH_SUFFIXES = (".glb", ".gltf", ".obj", ".stl", ".ply")
 MIN_DENSITY, MAX_DENSITY = 20.0, 8000.0
 """Kg per cubic metre of the bounding box: a mass outside this range is an unedited default."""
+GENERIC_NAMES = {
+    "", "mesh", "meshes", "model", "models", "textured", "textured_simple", "nontextured", "object", "scene", "visual",
+    "collision", "base", "urdf", "mjcf", "obj", "google_16k", "google_64k", "google_512k", "tsdf", "poisson",
+}  # fmt: skip
+"""Names of files and folders that say nothing of the object: those of YCB, Google Scanned Objects, ROS and others."""
 OPENING_WARNING = "its opening faces {}: rotate it if it should stand upright"
 ZIP_LIMITS = ZipLimits(members=20_000, member_bytes=1 << 30, total_bytes=4 << 30)
 
@@ -109,13 +114,18 @@ def find_sources(source: Path) -> list[Path]:
             raise AssetError(f"{source.name} is not supported; it takes one of {' '.join((*known, '.zip'))}")
         return [source]
     files = sorted(f for f in source.iterdir() if f.is_file() and f.suffix.lower() in known)
-    models = [f for f in files if f.suffix.lower() in MODEL_FORMATS]
+    models = whole_models([f for f in files if f.suffix.lower() in MODEL_FORMATS])
+    files = [f for f in files if f in models or f.suffix.lower() not in MODEL_FORMATS]
     models = [f for f in models if not f.stem.startswith("scene")] or models  # a scene file includes the model
     main = [f for f in files if f.stem in ("mesh", source.name)]
     if files:
         return [f for f in models if f.stem == source.name] or models or main or files
     below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
     nested = [file for folder in below for file in find_sources_or_none(folder)]
+    if any(file.suffix.lower() in MODEL_FORMATS for file in nested):  # their meshes are no assets of their own
+        nested = [
+            file for file in nested if file.suffix.lower() in MODEL_FORMATS or file.parent.name not in PART_FOLDERS
+        ]
     if not nested:
         raise AssetError(f"{source.name} contains no mesh and no model; it takes one of {' '.join(known)}")
     return nested
@@ -143,7 +153,7 @@ def import_asset(
         on_progress: Called with each stage, a key of import_worker.STAGE_START_FRACTIONS.
     """
     options = options or ImportOptions()
-    id = make_identifier(options.id) if options.id else id_from_file(source)
+    id = make_identifier(options.id) if options.id else id_from_file(source, root)
     target = library / id
     if target.exists() and not options.replace:
         raise AssetError(f'the library has an asset "{id}"; give another --id, or --replace')
@@ -151,14 +161,14 @@ def import_asset(
     if Drop(root or source.parent).inside(source) is None:
         raise AssetError(f"{source.name} is a link to a file that was not given with it; give that file")
     model = read_model(source, root) if source.suffix.lower() in MODEL_FORMATS else None
-    units: Units | None = "m" if model or source.suffix.lower() in (".glb", ".gltf") else None
+    units: Units | None = "m" if model else None
     up = options.up or ("y" if source.suffix.lower() in (".glb", ".gltf") else None)
     if up is not None and up not in UP_AXIS_ROTATIONS:
         raise AssetError(f"the axis that points up is {up}; it takes x, y or z")
-    mesh = model.mesh if model else read_mesh(source)
+    mesh, lost = (model.mesh, list[str]()) if model else read_mesh(source, root)
     on_progress("cleaning its mesh")
     ready = clean_mesh(mesh, source.name, options.units or units, up)
-    category = options.category or guess_category(id, options.name or id.replace("_", " "))
+    category = options.category or guess_category(id, options.name or readable_name(id))
     on_progress("finding its convex parts")
     parts, opens = _convex_parts(ready.mesh, ready.library_from_file, model, is_hollow_category(category))
     options = replace(options, category=category, licence=options.licence or find_licence(source, root))
@@ -170,7 +180,7 @@ def import_asset(
     clean_up_interrupted(library, id)
     try:
         temporary.mkdir(parents=True)
-        facts["wrong"] = warnings = [*(model.repairs if model else ()), *ready.warnings, *doubts]
+        facts["wrong"] = warnings = [*(model.repairs if model else lost), *ready.warnings, *doubts]
         _write_asset_folder(temporary, ready.mesh, parts, facts)
         if model and model.joints:
             _write_model(temporary / "model", model, ready.library_from_file)
@@ -184,14 +194,20 @@ def import_asset(
     return ImportedAsset(read_asset(target), (*warnings, *lying))
 
 
-def id_from_file(source: Path) -> str:
-    """Return an id made from the file's name. Raises AssetError if the name has no letter or digit."""
-    return make_identifier(source.parent.name if source.stem == "mesh" else source.stem)
+def id_from_file(source: Path, root: Path | None = None) -> str:
+    """Return an id made from the file's name, or of its folder's, up to `root`, if many files have that name.
+
+    Raises AssetError if the name has no letter or digit.
+    """
+    top = (root or source.parent).absolute()
+    folders = [folder for folder in source.absolute().parents if folder == top or top in folder.parents]
+    names = (source.stem, *(folder.name for folder in folders))
+    return make_identifier(next((name for name in names if name.lower() not in GENERIC_NAMES), source.stem))
 
 
-def unused_id(source: Path, library: Path, taken: Collection[str]) -> str:
+def unused_id(source: Path, root: Path, library: Path, taken: Collection[str]) -> str:
     """Return `id_from_file`, with a number appended if `library` has that id or it is `taken`. Raises AssetError."""
-    id = id_from_file(source)
+    id = id_from_file(source, root)
     candidates = (id if n == 1 else f"{id}_{n}" for n in count(1))
     return next(name for name in candidates if name not in taken and not (library / name).exists())
 
@@ -204,11 +220,16 @@ def make_identifier(text: str) -> str:
     return id
 
 
+def readable_name(id: str) -> str:
+    """Return the words of an id without a number before them: "mustard bottle" for 006_mustard_bottle."""
+    return re.sub(r"^\d+ (?=\S)", "", id.replace("_", " "))
+
+
 def _asset_facts(
     id: str, mesh: trimesh.Trimesh, model: ModelContents | None, options: ImportOptions, container: bool
 ) -> tuple[dict, list[str]]:
     """Return the contents of asset.json, and warnings about values that were rejected. `options` has a category."""
-    name, category, warnings = options.name or id.replace("_", " "), options.category or "", []
+    name, category, warnings = options.name or readable_name(id), options.category or "", []
     usual, box = default_mass(mesh.extents, container, category), float(np.prod(mesh.extents))
     mass, source = usual, default_mass_source(category)
     if options.mass is not None:

@@ -1,6 +1,6 @@
 """Extracts meshes from models that MuJoCo compiled: the visible geoms, joined at the home pose."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mujoco
@@ -22,9 +22,14 @@ def home_pose(model: mujoco.MjModel) -> mujoco.MjData:
     return data
 
 
-def visible_mesh(model: mujoco.MjModel, data: mujoco.MjData, path: Path) -> trimesh.Trimesh:
-    """Return all visible geoms as one mesh in world axes, in metres. Raises an AssetError that names `path`."""
-    parts = [part for geom in visible_geoms(model) if (part := geom_mesh(model, data, geom)) is not None]
+def visible_mesh(
+    model: mujoco.MjModel, data: mujoco.MjData, path: Path, textured: Callable[[str], trimesh.Trimesh | None]
+) -> trimesh.Trimesh:
+    """Return all visible geoms as one mesh in world axes, in metres. Raises an AssetError that names `path`.
+
+    `textured` returns a mesh file of the model with its texture, None if it has none.
+    """
+    parts = [part for geom in visible_geoms(model) if (part := geom_mesh(model, data, geom, textured)) is not None]
     if not parts:
         raise AssetError(f"{path.name} has no visible geometry")
     joined = trimesh.util.concatenate(parts)
@@ -39,12 +44,20 @@ def visible_geoms(model: mujoco.MjModel) -> list[int]:
     return [g for g in opaque if not model.geom_contype[g] and not model.geom_conaffinity[g]] or opaque or solid
 
 
-def geom_mesh(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> trimesh.Trimesh | None:
-    """Return one geom in world axes with its material's texture or colour; None for planes, fields and others."""
+def geom_mesh(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    geom: int,
+    textured: Callable[[str], trimesh.Trimesh | None] = lambda name: None,
+) -> trimesh.Trimesh | None:
+    """Return one geom in world axes with its material's or its file's texture, else its colour; None for planes,
+    fields and others."""
     kind, size = model.geom_type[geom], model.geom_size[geom]
     shapes = mujoco.mjtGeom
     if kind == shapes.mjGEOM_MESH:
-        mesh = _stored_mesh(model, model.geom_dataid[geom], _texture(model, geom), _colour(model, geom))
+        number, image = model.geom_dataid[geom], _texture(model, geom)
+        mesh = None if image else _as_stored(model, number, textured(_file_name(model, number)))
+        mesh = mesh or _stored_mesh(model, number, image, _colour(model, geom))
     elif kind == shapes.mjGEOM_BOX:
         mesh = trimesh.creation.box(2 * size)
     elif kind == shapes.mjGEOM_SPHERE:
@@ -63,6 +76,24 @@ def geom_mesh(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> trimesh.
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
     return mesh.apply_transform(pose)
+
+
+def _file_name(model: mujoco.MjModel, mesh: int) -> str:
+    """Return the name of a mesh's file; empty if it has none."""
+    start = model.mesh_pathadr[mesh]
+    return model.paths[start:].partition(b"\0")[0].decode() if start >= 0 else ""
+
+
+def _as_stored(model: mujoco.MjModel, mesh: int, file: trimesh.Trimesh | None) -> trimesh.Trimesh | None:
+    """Return a mesh in its file's axes as MuJoCo stores it: scaled, in the axes of its inertia."""
+    if file is None:
+        return None
+    stored_from_file = np.eye(4)
+    mujoco.mju_quat2Mat(rotation := np.empty(9), model.mesh_quat[mesh])
+    stored_from_file[:3, :3] = rotation.reshape(3, 3).T
+    stored_from_file[:3, 3] = -stored_from_file[:3, :3] @ model.mesh_pos[mesh]
+    stored_from_file[:3, :3] *= model.mesh_scale[mesh]
+    return file.copy().apply_transform(stored_from_file)
 
 
 def _stored_mesh(model: mujoco.MjModel, mesh: int, image: Image.Image | None, colour: np.ndarray) -> trimesh.Trimesh:

@@ -99,7 +99,7 @@ def _import_sources(request: dict[str, Any], send: Callable[[Event], None]) -> I
             is_zip = path.suffix.lower() == ".zip"
             yield {"message": f"unpacking {path.name}" if is_zip else f"reading {path.name}"}
             if is_zip:
-                top = unpack(path, _make_folder(unpacked / f"{number}_{path.stem}"))
+                top = unpack(path, _make_folder(unpacked / str(number) / path.stem))
                 sources += [(source, top) for source in find_sources(top)]
             else:
                 sources += [(source, root) for source in find_sources(path)]
@@ -122,7 +122,7 @@ def _report_stage(send: Callable[[Event], None], base: Event, stage: str) -> Non
 
 def _import_one(source: Path, top: Path, request: dict[str, Any], report: Callable[[str], None]) -> Any:
     staging, options = Path(request["staging"]), {**_library_facts(source, top), **request["options"]}
-    id = options.pop("id", None) or _free_id(source, staging, request)
+    id = options.pop("id", None) or _free_id(source, top, staging, request)
     if id in request["existing"] and not options.get("replace"):
         raise AssetError(f'the library has an asset "{id}"; give another --id, or --replace')
     added = import_asset(source, staging, ImportOptions(id=id, **options), top, report)
@@ -130,10 +130,12 @@ def _import_one(source: Path, top: Path, request: dict[str, Any], report: Callab
     return added
 
 
-def _free_id(source: Path, staging: Path, request: dict[str, Any]) -> str:
-    taken = {*request["taken"], *request["existing"]}
-    id = id_from_file(source)
-    return unused_id(source, staging, taken) if id in taken else id
+def _free_id(source: Path, top: Path, staging: Path, request: dict[str, Any]) -> str:
+    """Return an id for a file: that of an asset of one's own if it may be replaced, else one that nothing has."""
+    taken, id = {*request["taken"], *request["existing"]}, id_from_file(source, top)
+    if request["options"].get("replace") and id not in request["taken"]:
+        return id
+    return unused_id(source, top, staging, taken) if id in taken else id
 
 
 def _result(source: Path, work: Callable[[], Any]) -> Event:

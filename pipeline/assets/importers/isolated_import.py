@@ -84,7 +84,7 @@ def import_isolated(
         taken: Ids in use in other libraries.
         unpack: Folder that zips are unpacked to, where the paths in events must stay valid; by default a temporary one.
     """
-    request = {"sources": [str(source) for source in sources], "options": dict(options)}
+    request = {"sources": [str(source.absolute()) for source in sources], "options": dict(options)}
     yield from run_import(request | {"taken": [*taken]}, root, library, stop, unpack)
 
 

@@ -1,5 +1,6 @@
 """Converts a mesh file to the library's form: metric, upright, centred, one textured mesh; and lists its problems."""
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,9 +11,10 @@ from PIL import Image
 from trimesh.visual import TextureVisuals
 from trimesh.visual.material import SimpleMaterial
 
-from pipeline.assets.asset import AssetError
+from pipeline.assets.asset import AssetError, reader_errors
 from pipeline.assets.importers.compiled_model import plain_visual
-from pipeline.assets.mesh_files import reader_errors
+from pipeline.assets.importers.drop import Drop, NamedFiles
+from pipeline.assets.importers.glb_files import readable_glb
 
 Units = Literal["m", "cm", "mm", "in"]
 METRES_PER_UNIT: dict[Units, float] = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
@@ -54,9 +56,12 @@ class CleanMesh:
     """Problems, repaired or not, one sentence each."""
 
 
-def read_mesh(path: Path) -> trimesh.Trimesh:
-    """Return the contents of a mesh file as one mesh with a texture. Raises AssetError."""
-    scene = _scene(path)
+def read_mesh(path: Path, root: Path | None = None) -> tuple[trimesh.Trimesh, list[str]]:
+    """Return the contents of a mesh file as one mesh with a texture, and warnings about what was lost.
+
+    `root` is the folder of all files that were given with it, by default its own. Raises AssetError.
+    """
+    scene, warnings = _scene(path, Drop(root or path.parent))
     with reader_errors(path):
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
         if not parts:
@@ -67,14 +72,18 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
             part.visual = _texture_from_colours(part)
         joined = trimesh.util.concatenate(parts) if len(parts) > 1 else parts[0]
         assert isinstance(joined, trimesh.Trimesh)
-        return joined
+        return joined, warnings
 
 
-def _scene(path: Path) -> trimesh.Scene:
-    """Load a file. Raises AssetError: trimesh's own messages are about its chunks and buffers."""
+def _scene(path: Path, drop: Drop) -> tuple[trimesh.Scene, list[str]]:
+    """Load a file, with warnings. Raises AssetError: trimesh's own messages are about its chunks and buffers."""
+    content, files, warnings = drop.read(path), NamedFiles(drop, path.parent), list[str]()
+    if path.suffix.lower() == ".glb":
+        content, warnings = readable_glb(content, path.name)
     try:
-        return trimesh.load_scene(path)
-    except MemoryError:
+        scene = trimesh.load_scene(io.BytesIO(content), file_type=path.suffix[1:].lower(), resolver=files)
+        return scene, [*warnings, *(f"its {name} is missing; give it too" for name in dict.fromkeys(files.missing))]
+    except (MemoryError, AssetError):
         raise
     except FileNotFoundError as error:
         lost = Path(str(error.filename or error)).name
@@ -105,6 +114,8 @@ def clean_mesh(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | 
         raise AssetError(f"{name} contains no surface; export it again")
     if not solid.all():
         warnings.append(f"{np.count_nonzero(~solid)} faces had no area and were removed")
+    if (thin := float(np.ptp(mesh.vertices[finite], axis=0).min())) < 1e-6 * mesh.extents.max():
+        raise AssetError(f"{name} is flat ({thin:.2g} thick); an object has a thickness")
     mesh = mesh.copy()
     mesh.update_faces(solid)
     mesh.merge_vertices(merge_norm=True)
@@ -129,13 +140,13 @@ def clean_mesh(mesh: trimesh.Trimesh, name: str, units: Units | None, up: str | 
 
 
 def metres_per_unit(longest: float, name: str, units: Units | None) -> float:
-    """Return the factor to metres. Without units, a file is metric if that is plausible.
+    """Return the factor to metres. Without units, a file is metric if that is plausible; glTF should be.
 
     Raises AmbiguousUnitsError otherwise.
     """
     if units is not None:
         return METRES_PER_UNIT[units]
-    if longest <= MAX_IMPLICIT_METRES:
+    if longest <= (MAX_LENGTH_M if name.lower().endswith((".glb", ".gltf")) else MAX_IMPLICIT_METRES):
         return 1.0
     plausible = [f"{unit} ({_format_length(longest * factor)})" for unit, factor in METRES_PER_UNIT.items()
                  if MIN_LENGTH_M <= longest * factor <= MAX_LENGTH_M]  # fmt: skip
@@ -151,7 +162,7 @@ def _format_length(value: float) -> str:
 def _decimated(mesh: trimesh.Trimesh) -> tuple[trimesh.Trimesh, list[str]]:
     """Return the mesh with at most MAX_FACES, and a warning if it changed. Textured meshes stay as they are:
     decimation would break their texture coordinates."""
-    if len(mesh.faces) <= MAX_FACES or _has_texture(mesh):
+    if len(mesh.faces) <= MAX_FACES or has_texture(mesh):
         return mesh, []
     import open3d as o3d  # takes a second: not at start-up
 
@@ -163,7 +174,8 @@ def _decimated(mesh: trimesh.Trimesh) -> tuple[trimesh.Trimesh, list[str]]:
     return made, [f"its {len(mesh.faces):,} faces were reduced to {len(made.faces):,}"]
 
 
-def _has_texture(mesh: trimesh.Trimesh) -> bool:
+def has_texture(mesh: trimesh.Trimesh) -> bool:
+    """Whether a mesh has a picture, not just one colour."""
     image = getattr(getattr(mesh.visual, "material", None), "image", None)
     return image is not None and max(image.size) > 4
 

@@ -13,6 +13,7 @@ import trimesh
 from pipeline.assets.asset import AssetError, Joint
 from pipeline.assets.importers.compiled_model import geom_mesh, home_pose, visible_mesh
 from pipeline.assets.importers.drop import Drop, ModelFiles
+from pipeline.assets.importers.mesh_import import has_texture, read_mesh
 
 MJCF_SECTIONS = (
     "compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "deformable",
@@ -25,6 +26,8 @@ FILE_FOLDER_ATTRIBUTES = {"mesh": "meshdir", "texture": "texturedir", "hfield": 
 """The compiler's attribute that names the folder of each kind of asset."""
 NAMED_BY_FILE = ("mesh", "texture", "hfield")
 """Elements that have the name of their file if they have no other."""
+MESH_SUFFIXES = (".obj", ".stl", ".msh")
+"""Meshes that MuJoCo reads."""
 NOT_GIVEN = "was not given with it; put it in the same folder"
 MAX_MODEL_DEPTH = 4
 """Levels of models that contain models."""
@@ -59,12 +62,12 @@ def read_model(path: Path, root: Path | None = None) -> ModelContents:
     whose paths are broken are searched for there.
     """
     tree, files, repairs = repair_model(path, root or path.parent)
-    model = compile_model(tree, files, path.name)
+    model = compile_model(tree, files.content, path.name)
     data = home_pose(model)
     touching = [g for g in range(model.ngeom) if model.geom_contype[g] or model.geom_conaffinity[g]]
     friction = float(np.median(model.geom_friction[touching, 0])) if touching else None
     return ModelContents(
-        visible_mesh(model, data, path),
+        visible_mesh(model, data, path, _TexturedFiles(files, repairs)),
         tuple(_convex_parts(model, data, touching)),
         float(model.body_mass[1:].sum()),
         friction,
@@ -72,15 +75,33 @@ def read_model(path: Path, root: Path | None = None) -> ModelContents:
         tuple(model.body(b).name for b in range(1, model.nbody) if model.body(b).name),
         tuple(repairs),
         tree,
-        files,
+        files.content,
     )
 
 
 def mesh_of_model(path: Path) -> trimesh.Trimesh:
     """Return one textured mesh of a model and the files in its folder. Raises AssetError."""
-    tree, files, _ = repair_model(path, path.parent)
-    model = compile_model(tree, files, path.name)
-    return visible_mesh(model, home_pose(model), path)
+    tree, files, repairs = repair_model(path, path.parent)
+    model = compile_model(tree, files.content, path.name)
+    return visible_mesh(model, home_pose(model), path, _TexturedFiles(files, repairs))
+
+
+class _TexturedFiles:
+    """Reads the OBJ files of a model with their textures, which MuJoCo leaves out; what is lost becomes a repair."""
+
+    def __init__(self, files: ModelFiles, repairs: list[str]):
+        self._files, self._repairs = files, repairs
+        self._read: dict[str, trimesh.Trimesh | None] = {}
+
+    def __call__(self, name: str) -> trimesh.Trimesh | None:
+        """Return the mesh of this name in memory, in the file's axes and units; None if it has no texture."""
+        if name not in self._read:
+            path, mesh = self._files.path_of(name), None
+            if path is not None and path.suffix.lower() == ".obj":
+                mesh, lost = read_mesh(path, self._files.drop.root)
+                self._repairs += [line for line in lost if line not in self._repairs]
+            self._read[name] = mesh if mesh is not None and has_texture(mesh) else None
+        return self._read[name]
 
 
 def compile_model(tree: ElementTree.Element, files: Mapping[str, bytes], name: str) -> mujoco.MjModel:
@@ -88,7 +109,13 @@ def compile_model(tree: ElementTree.Element, files: Mapping[str, bytes], name: s
     try:
         return mujoco.MjModel.from_xml_string(ElementTree.tostring(tree, encoding="unicode"), dict(files))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        raise AssetError(f"MuJoCo cannot compile {name}: {' '.join(str(error).split())[:200]}") from None
+        said = " ".join(str(error).split())
+        if "mjMINVAL" in said:
+            body = said.partition("Element name '")[2].partition("'")[0]
+            raise AssetError(
+                f"{name}: its part {body} moves and has no mass; give its shapes a mass or density"
+            ) from None
+        raise AssetError(f"MuJoCo cannot compile {name}: {said[:200]}") from None
 
 
 def _convex_parts(model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int]) -> Iterator[trimesh.Trimesh]:
@@ -114,19 +141,39 @@ def _joints(model: mujoco.MjModel) -> Iterator[Joint]:
 # ---------------------------------------------------------------------- repairs
 
 
-def repair_model(path: Path, root: Path) -> tuple[ElementTree.Element, Mapping[str, bytes], list[str]]:
+def whole_models(files: list[Path]) -> list[Path]:
+    """Return the files that hold a model of their own: no part that another includes, no description of a package."""
+    tags, included = dict[Path, str](), set[str]()
+    for file in files:
+        try:
+            tree = _parse_xml(file, Drop(file.parent))
+        except AssetError:
+            continue  # reading it says why
+        tags[file] = tree.tag
+        included |= {Path(include.get("file", "")).name for include in tree.iter("include")}
+    named = [file for file in files if file.name not in included] or files
+    return [file for file in named if tags.get(file) in (None, "mujoco", "robot")] or [
+        file for file in named if tags.get(file) != "package"
+    ]
+
+
+def repair_model(path: Path, root: Path) -> tuple[ElementTree.Element, ModelFiles, list[str]]:
     """Return the model's XML with its includes expanded, the files that it names, and the repairs made.
 
     Raises AssetError.
     """
     files, repairs = ModelFiles(Drop(root)), list[str]()
-    return _repaired(path, files, repairs, 0), files.content, repairs
+    return _repaired(path, files, repairs, 0), files, repairs
 
 
 def _repaired(path: Path, files: ModelFiles, repairs: list[str], depth: int) -> ElementTree.Element:
     tree = _parse_xml(path, files.drop)
     if tree.tag == "robot":
-        _prepare_urdf(tree)
+        if any("xacro" in one.tag or any("${" in value for value in one.attrib.values()) for one in tree.iter()):
+            raise AssetError(f"{path.name} is a xacro template; run xacro {path.name} > {path.stem}.urdf first")
+        _prepare_urdf(tree, repairs)
+    elif tree.tag == "mujocoinclude":
+        raise AssetError(f"{path.name} is a part that models include; give the model that includes it")
     elif tree.tag != "mujoco":
         raise AssetError(f"{path.name} is <{tree.tag}>; a model starts with <mujoco> or <robot>")
     else:
@@ -183,13 +230,27 @@ def _is_inside(path: Path, drop: Drop) -> bool:
         return False
 
 
-def _prepare_urdf(tree: ElementTree.Element) -> None:
-    """Set compiler options: MuJoCo drops a URDF's visuals by default."""
+def _prepare_urdf(tree: ElementTree.Element, repairs: list[str]) -> None:
+    """Set compiler options: MuJoCo drops a URDF's visuals and the mass of its first link by default, and no mass of 0
+    may move."""
     extension = tree.find("mujoco")
     extension = ElementTree.SubElement(tree, "mujoco") if extension is None else extension
     compiler = extension.find("compiler")
     compiler = ElementTree.SubElement(extension, "compiler") if compiler is None else compiler
-    compiler.attrib.update(discardvisual="false", strippath="false")
+    compiler.attrib.update(discardvisual="false", strippath="false", fusestatic="false")
+    for link in tree.iter("link"):
+        inertial = link.find("inertial")
+        mass = None if inertial is None else inertial.find("mass")
+        if inertial is not None and mass is not None and _number(mass.get("value")) == 0:
+            link.remove(inertial)  # MuJoCo then takes that of its colliding shapes
+            repairs.append(f"its link {link.get('name', '')} has no mass; that of its shapes in water is used")
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")
 
 
 def _drop_duplicates(tree: ElementTree.Element, repairs: list[str]) -> None:
@@ -238,6 +299,8 @@ def _take_up_files(tree: ElementTree.Element, path: Path, files: ModelFiles, rep
 
 
 def _name_in_memory(element: ElementTree.Element, file: Path, files: ModelFiles, repairs: list[str], depth: int) -> str:
+    if element.tag == "mesh" and file.suffix.lower() not in MESH_SUFFIXES:
+        raise AssetError(f"its mesh {file.name} is not one of {' '.join(MESH_SUFFIXES)}; convert it to OBJ")
     if element.tag != "model":
         return files.add(file)
     if depth >= MAX_MODEL_DEPTH:
