@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.export.export_format import ExportError
+from pipeline import plugins
+from pipeline.export.export_format import ExportError, general_loss
 from pipeline.export.project_zip import zip_entry
 from pipeline.store import atomic_write, temporary_beside
 
@@ -34,9 +35,10 @@ def export_folder(out: Path, file_format: str) -> Iterator[Path]:
             shutil.rmtree(staged, ignore_errors=True)
 
 
-def write_marker(folder: Path, file_format: str, left_out: Sequence[str]) -> None:
-    """Write export.json: the format, and one sentence for everything that it could not hold."""
-    content = {"format": file_format, "left_out": list(left_out)}
+def write_marker(folder: Path, file_format: str, left_out: Sequence[str], needs: str = "") -> None:
+    """Write export.json: the format, one sentence for everything that it could not hold, and what it needs to load."""
+    general = general_loss(file_format, plugins.load("exporters", file_format))
+    content = {"format": file_format, "left_out": [*general, *left_out]} | ({"needs": needs} if needs else {})
     (folder / MARKER).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

@@ -62,6 +62,12 @@ def format_of(exporter: Callable[..., Any], name: str) -> ExportFormat:
     return ExportFormat(name, summary[0] if summary else "")
 
 
+def general_loss(name: str, exporter: Callable[..., Any]) -> tuple[str, ...]:
+    """Return a sentence about what a format can never hold; none if it holds everything."""
+    about = format_of(exporter, name)
+    return (f"{about.title} cannot hold {about.lacks}",) if about.lacks else ()
+
+
 def require_scene(project_dir: Path) -> None:
     """Raise ExportError if the project has no twin yet."""
     if not (project_dir / "scene" / "scene.xml").is_file() or not (project_dir / "scene.json").is_file():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
-from pipeline.export.export_format import ExportError, ExportFormat, format_of
+from pipeline.export.export_format import ExportError, ExportFormat, format_of, general_loss
 
 
 def export_formats() -> dict[str, ExportFormat]:
@@ -40,5 +40,4 @@ def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:
         raise
     except Exception as error:
         raise ExportError(f"The exporter '{name}' failed: {type(error).__name__}: {error}") from error
-    general = (f"{about.title} cannot hold {about.lacks}",) if about.lacks else ()
-    return general + (left_out if isinstance(left_out, tuple) else ())
+    return general_loss(name, exporter) + (left_out if isinstance(left_out, tuple) else ())

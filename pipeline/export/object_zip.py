@@ -2,8 +2,9 @@
 
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -14,8 +15,10 @@ from scipy.spatial.transform import Rotation
 from pipeline.export.export_format import ExportError
 from pipeline.export.project_zip import zip_entry
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.portable import portable_xml
 from pipeline.scene.placement import Placement
 
+_File = TypeVar("_File")
 URDF_EXTENSION = {"fusestatic": "false", "discardvisual": "false", "strippath": "true"}
 """MuJoCo's compiler options in the URDF, which others ignore. They keep the root link from merging into the world.
 
@@ -34,17 +37,29 @@ def object_zip(p: Placement, file_format: str) -> bytes:
     model = builder.compile_spec(spec)
     match file_format:
         case "mjcf":
-            name, text = f"{p.name}.xml", spec.to_xml()
+            name, text = f"{p.name}.xml", portable_xml(spec)
         case "urdf":
             name, text = f"{p.name}.urdf", urdf(p, spec, model)
         case other:
             raise ExportError(f'there is no object format "{other}"; choose "mjcf" or "urdf"')
-    files = {name: text.encode(), **spec.assets, "LICENCE.txt": _licence(p).encode()}
+    used = spec.assets if file_format == "urdf" else files_of(text, spec.assets)
+    files = {name: text.encode(), **used, "LICENCE.txt": _licence(p).encode()}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for file, data in files.items():
             archive.writestr(zip_entry(f"{p.name}/{file}"), data)
     return packed.getvalue()
+
+
+def files_of(xml: str, files: Mapping[str, _File]) -> dict[str, _File]:
+    """Return those of the files that a model's XML names."""
+    named = {
+        element.get(key)
+        for element in ElementTree.fromstring(xml).iter()
+        for key in element.attrib
+        if key.startswith("file")
+    }
+    return {name: file for name, file in sorted(files.items()) if name in named}
 
 
 def _licence(p: Placement) -> str:

@@ -19,6 +19,8 @@ from pipeline.store.writer_lock import LOCK_FILE
 
 LIST_FILE = ".files.json"
 SCHEMA = 1
+BUCKETS = {"s3", "gs", "gcs", "az", "abfs"}
+"""Protocols whose paths begin with a bucket, which is not made by writing to it."""
 NOT_COPIED = (LOCK_FILE, LIST_FILE)
 Hashes = Mapping[str, str]
 """SHA-256 of each file of a folder, by its relative path with slashes."""
@@ -50,6 +52,9 @@ class ObjectStore:
         """Return the names of the folders in the store, sorted. Raises StoreError."""
         with _reaching(self.url):
             if not self.fs.exists(self.root):
+                bucket = self.root.partition("/")[0]
+                if self.url.partition("://")[0] in BUCKETS and not self.fs.exists(bucket):
+                    raise StoreError(f"{self.url}: there is no bucket {bucket}; create it or correct its name")
                 return []
             names = [PurePosixPath(entry["name"]).name for entry in self.fs.ls(self.root, detail=True)]
             return sorted(name for name in names if is_name(name) and self.fs.exists(self._path(name, LIST_FILE)))

@@ -113,6 +113,9 @@ class Mounted(ProjectFiles):
     def wait_until_drawn(self) -> None:
         """Wait until all events are answered, nothing is computed, and the components show the newest values."""
         self.page.wait_for_function("() => window.bare?.loaded && !window.bare.open")
+        self._wait_until_newest()
+
+    def _wait_until_newest(self) -> None:
         self.wait_until_idle()
         version = self.session.log.version if self.session else 0
         self.page.wait_for_function("(version) => window.bare.version >= version", arg=version)
@@ -130,7 +133,8 @@ class Mounted(ProjectFiles):
         self.session.prepare = lambda: None  # type: ignore[method-assign]
 
     def set_value(self, id: str, value: Any) -> None:
-        """Draw a component with a value of the test's own; the studio's replaces it when that changes."""
+        """Draw a component with a value of the test's own; the studio's replaces it when that changes again."""
+        self._wait_until_newest()
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
 
     def answer(self, id: str, answers: dict[str, Any]) -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
 def test_what_a_format_cannot_hold_is_said(twin_folder, urdf, tmp_path):
     assert any("camera" in sentence for sentence in urdf[1])
     assert "floor: a URDF has no planes" in urdf[1]
-    assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
+    assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
 
 

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from pipeline.export.export_folder import export_folder
+from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
-from pipeline.export.project_zip import SCENE_FILES, licences
+from pipeline.export.object_zip import files_of
+from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import TwinModel
-
-SOLUTION_MODELS = ("solution.xml", "failure.xml")
-"""Models of rollouts, which the folder scene/ holds too."""
+from pipeline.scene.mjcf.portable import OLDEST_MUJOCO
 
 
 @describes(
@@ -19,7 +18,10 @@ def export_mjcf(project_dir: Path, out: Path) -> None:
     require_scene(project_dir)
     TwinModel(project_dir / "scene" / "scene.xml")  # a damaged twin is not passed on
     with export_folder(out, "mjcf") as folder:
-        for file in sorted((project_dir / "scene").iterdir()):
-            if file.is_file() and file.suffix in (*SCENE_FILES, ".jpg") and file.name not in SOLUTION_MODELS:
-                (folder / file.name).write_bytes(file.read_bytes())
+        scene = project_dir / "scene"
+        text = (scene / "scene.xml").read_text(encoding="utf-8")
+        (folder / "scene.xml").write_text(text, encoding="utf-8")
+        for name, content in files_of(text, {file.name: file for file in scene.iterdir()}).items():
+            (folder / name).write_bytes(content.read_bytes())
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
+        write_marker(folder, "mjcf", (), f"MuJoCo {OLDEST_MUJOCO} or newer")

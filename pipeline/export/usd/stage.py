@@ -4,11 +4,12 @@ Physics follows https://openusd.org/release/api/usd_physics_page_front.html. All
 world pose, because rigid bodies must not be nested; joints connect them.
 """
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 from pipeline.export.twin_model import Body, TwinModel
 from pipeline.export.usd.joints import write_joints
@@ -16,6 +17,7 @@ from pipeline.export.usd.prims import identifier, set_pose
 from pipeline.export.usd.shapes import ShapeWriter
 from pipeline.geometry import Pose
 from pipeline.scene.placement import Scene
+from pipeline.store import atomic_write
 
 FOCAL_LENGTH = 24.0
 """Focal length of the camera in USD's unit; only its ratio to the aperture matters."""
@@ -44,6 +46,25 @@ def write_stage(twin: TwinModel, scene: Scene, folder: Path) -> tuple[str, ...]:
         _write_camera(stage, scene)
     stage.GetRootLayer().Save()
     return tuple(left_out)
+
+
+def save_as(stage_file: Path, out: Path) -> None:
+    """Save a stage and its textures under another name: in one package for .usdz, else with a folder beside it."""
+    if out.suffix.lower() == ".usdz":
+        with atomic_write(out) as temporary:
+            package = temporary.with_suffix(".usdz")
+            UsdUtils.CreateNewUsdzPackage(Sdf.AssetPath(str(stage_file)), str(package))
+            package.replace(temporary)
+        return
+    layer, textures = Sdf.Layer.FindOrOpen(str(stage_file)), stage_file.parent / "textures"
+    if textures.is_dir():
+        beside = out.with_name(f"{out.stem}_textures")
+        shutil.copytree(textures, beside, dirs_exist_ok=True)
+        UsdUtils.ModifyAssetPaths(layer, lambda path: path.replace("./textures/", f"./{beside.name}/"))
+    with atomic_write(out) as temporary:
+        named = temporary.with_suffix(out.suffix)
+        layer.Export(str(named))
+        named.replace(temporary)
 
 
 def world_poses(twin: TwinModel) -> dict[str, Pose]:

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import Pose
+from pipeline.scene.mjcf.portable import portable_xml
 from pipeline.scene.placement import Placement, SceneError
 
 DEFAULT_DAMPING = {mujoco.mjtJoint.mjJNT_HINGE: 0.02, mujoco.mjtJoint.mjJNT_SLIDE: 2.0}
@@ -145,7 +146,7 @@ def _read_files(own: mujoco.MjSpec, p: Placement) -> dict[str, bytes]:
             element.file = name
     own.meshdir = own.texturedir = own.modelfiledir = ""
     own.assets = files
-    files[f"{p.name}.model.xml"] = own.to_xml().encode()
+    files[f"{p.name}.model.xml"] = portable_xml(own).encode()
     own.assets.clear()
     return files
 

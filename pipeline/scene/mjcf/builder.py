@@ -19,6 +19,7 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose, quat_about_z
 from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
+from pipeline.scene.mjcf.portable import portable_xml
 from pipeline.scene.placement import Placement, Scene, SceneError
 
 TABLE_MARGIN_M = 0.10
@@ -100,7 +101,7 @@ def write_mjcf(scene: Scene, folder: Path) -> Path:
             old.unlink()
     for name, data in spec.assets.items():
         (folder / name).write_bytes(data)
-    (folder / "scene.xml").write_text(spec.to_xml(), encoding="utf-8")
+    (folder / "scene.xml").write_text(portable_xml(spec), encoding="utf-8")
     return folder / "scene.xml"
 
 
