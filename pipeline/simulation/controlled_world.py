@@ -3,6 +3,7 @@
 An action changes the commands of the robot's actuators; suction takes hold of what the cup nearly touches.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -44,8 +45,10 @@ class ControlledWorld:
         world: CompiledWorld,
         stages: Stages = (),
         rate: ControlRate = ControlRate(),
+        measured: Sequence[str] | None = None,
     ):
-        self.world, self.model, self.stages, self.rate = world, world.model, stages, rate
+        """`measured` are the objects in the states that `measure` returns; None for all."""
+        self.world, self.model, self.stages, self.rate, self._measured = world, world.model, stages, rate, measured
         self._welds = {w: int(self.model.eq_obj2id[w]) for w in range(self.model.neq) if self._is_grip(w)}
         self._geoms = {weld: self._geoms_of(body) for weld, body in self._welds.items()}
         self.suction = int(self.model.actuator("suction").id) if self._welds else -1
@@ -186,7 +189,7 @@ class ControlledWorld:
 
     def measure(self) -> State:
         """Return the state now, and count the stages that have been reached."""
-        state = self.physics.state()
+        state = self.physics.state(self._measured)
         while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
             self.reached += 1
         return state
@@ -195,7 +198,7 @@ class ControlledWorld:
         """Return by goal how far it is from being met, in metres, zero when met; "stage: goal" with several stages."""
         several = len(self.stages) > 1
         return {
-            f"{name}: {goal.name}" if several else goal.name: goal.miss(state)
+            f"{name}: {goal.name}" if several else goal.name: goal.missed(state)
             for name, goals in self.stages
             for goal in goals
         }

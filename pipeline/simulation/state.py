@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class State:
     """Simulated seconds."""
     hand: HandState | None = None
     """The hand; None where the oracle acts."""
+
+    @cached_property
+    def misses(self) -> dict[Any, float]:
+        """How far each goal that was measured on this state is from being met, in metres."""
+        return {}
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects.values(), name)

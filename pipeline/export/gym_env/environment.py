@@ -46,19 +46,23 @@ class TwinEnv(gymnasium.Env):
         images: bool = False,
         image_size: tuple[int, int] = (128, 96),
         folder: Path = FOLDER,
+        max_steps: int = 0,
     ):
         """Args:
         render_mode: "rgb_array" or None.
         images: Whether the observation has the key "image", drawn from the photograph's camera.
         image_size: Width and height in pixels.
         folder: Folder of the export.
+        max_steps: Steps after which an episode is truncated; 0 for three times the longest demonstration.
         """
         self.render_mode, self.images, self.image_size = render_mode, images, image_size
         self.folder = Path(folder)
         self.task = json.loads((self.folder / "task.json").read_text(encoding="utf-8"))
         self.instruction: str = self.task.get("instruction", "")
-        self.layouts: list[int] = json.loads((self.folder / "layouts.json").read_text(encoding="utf-8"))["seeds"]
+        about = json.loads((self.folder / "layouts.json").read_text(encoding="utf-8"))
+        self.layouts: list[int] = about["seeds"]
         """Seeds of the layouts."""
+        self.max_steps: int = max_steps or about["max_steps"]
         self._renderer: mujoco.Renderer | None = None
         self._rendered: mujoco.MjModel | None = None
         self._load(self.layouts[0])
@@ -97,16 +101,17 @@ class TwinEnv(gymnasium.Env):
         else:
             chosen = int(self.np_random.choice(self.layouts))
         self._load(chosen)
-        self._calm = 0
+        self._calm = self._steps = 0
         return self._observe(), self._info(self.world.measure())
 
     def step(self, action: np.ndarray) -> tuple[dict, float, bool, bool, dict]:
-        """Simulate 32 ms. The episode is terminated when the task is solved, and truncated by nothing."""
+        """Simulate 32 ms. The episode is terminated when the task is solved, and truncated after `max_steps`."""
         self.world.step(action)
+        self._steps += 1
         state = self.world.measure()
         self._calm = self._calm + 1 if self.world.is_at_rest() else 0
         info = self._info(state)
-        return self._observe(), self.world.closeness(state), info["success"], False, info
+        return self._observe(), self.world.closeness(state), info["success"], self._steps >= self.max_steps, info
 
     def _info(self, state: State) -> dict[str, Any]:
         share = self.world.share(state)
@@ -165,6 +170,11 @@ class Demonstration:
 def make(**options: Any) -> gymnasium.Env:
     """Return the environment; the options are those of `TwinEnv`."""
     return TwinEnv(**options)
+
+
+def make_vec(num_envs: int, vectorization_mode: str = "async", **options: Any) -> gymnasium.vector.VectorEnv:
+    """Return several environments as one, each in a process of its own; "sync" steps them in this process in turn."""
+    return gymnasium.make_vec("GRS/Twin-v0", num_envs, vectorization_mode, **options)
 
 
 def demonstration(seed: int, images: bool = False, folder: Path = FOLDER) -> Demonstration:

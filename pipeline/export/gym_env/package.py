@@ -25,8 +25,8 @@ PACKAGE = "grs_env"
 ROOT = Path(__file__).resolve().parents[3]
 """Folder that holds the package pipeline."""
 OWN = "pipeline.export.gym_env"
-REPLACED = {"scipy.spatial": "numpy_only", "scipy.spatial.transform": "numpy_only"}
-"""Modules that the export does without, and what replaces them."""
+MIN_LIMIT, LIMIT_FACTOR = 300, 3
+"""Steps after which an episode is truncated, and the same over the steps of the longest demonstration."""
 SETTLED_STEPS = 12
 """Control steps appended to a demonstration, so that everything comes to rest: 0.4 s."""
 
@@ -55,8 +55,12 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         (folder / "task.json").write_bytes((project_dir / "task.json").read_bytes())
-        write_json(folder / "layouts.json", {"seeds": [one.seed for one in rollouts], "robot": robot})
         left_out = [line for one in rollouts if (line := _write_layout(one, folder))]
+        lengths = [len(np.load(file, mmap_mode="r")) for file in (folder / "layouts").glob("*.npy")]
+        limit = max([MIN_LIMIT, *(LIMIT_FACTOR * length for length in lengths)])
+        write_json(
+            folder / "layouts.json", {"seeds": [one.seed for one in rollouts], "robot": robot, "max_steps": limit}
+        )
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
         (folder / "README.md").write_text(README.format(title=project.name, mujoco=mujoco.__version__), "utf-8")
         write_marker(folder, "gymnasium", left_out)
@@ -118,7 +122,6 @@ def package_sources() -> tuple[tuple[str, str], ...]:
     """Return name and text of every file of the exported package, in order of the names."""
     modules = _needed_modules(f"{OWN}.environment")
     files = {_file_of(module): _exported_source(path) for module, path in modules.items()}
-    files["numpy_only.py"] = _exported_source(_path(f"{OWN}.numpy_only") or ROOT)
     files["__init__.py"] = INIT
     return tuple(sorted(files.items()))
 
@@ -175,31 +178,30 @@ def _file_of(module: str) -> str:
 def _exported_source(path: Path) -> str:
     """Return a file's text with its imports pointing into the exported package."""
     text = path.read_text(encoding="utf-8")
-    for module, replacement in REPLACED.items():
-        text = re.sub(rf"^from {re.escape(module)} import", f"from {PACKAGE}.{replacement} import", text, flags=re.M)
     text = re.sub(rf"^(\s*)from {re.escape(OWN)}", rf"\1from {PACKAGE}", text, flags=re.M)
     return re.sub(r"^(\s*)(from|import) pipeline\b", rf"\1\2 {PACKAGE}.pipeline", text, flags=re.M)
 
 
-INIT = '''"""One task on one twin as a Gymnasium environment. Needs mujoco, numpy and gymnasium."""
+INIT = '''"""One task on one twin as a Gymnasium environment. Needs mujoco, numpy, scipy and gymnasium."""
 
 import gymnasium
 
-from grs_env.environment import Demonstration, TwinEnv, demonstration, make
+from grs_env.environment import Demonstration, TwinEnv, demonstration, make, make_vec
 
-__all__ = ["Demonstration", "TwinEnv", "demonstration", "make"]
+__all__ = ["Demonstration", "TwinEnv", "demonstration", "make", "make_vec"]
 
 gymnasium.register("GRS/Twin-v0", entry_point="grs_env.environment:TwinEnv")
 '''
 
 README = """# {title} as a Gymnasium environment
 
-    pip install "mujoco>={mujoco}" numpy gymnasium
+    pip install "mujoco>={mujoco}" numpy scipy gymnasium
 
     import grs_env
     env = grs_env.make(images=False, render_mode="rgb_array")
     observation, info = env.reset(seed=0)
     print(grs_env.demonstration(0).success)
+    eight = grs_env.make_vec(8)                 # each in a process of its own; make_vec(8, "sync"): in this one
 
 Run Python in this folder, or put it on PYTHONPATH. `grs_env/environment.py` describes observation, action, reward and
 success; `layouts.json` lists the seeds; `export.json` says what was left out. `grs_env/pipeline/` holds the modules of

@@ -35,7 +35,9 @@ class TwinWorld(ControlledWorld):
         vectors = [np.array(start[key], float) for key in ("right", "away", "home")]
         robot: Any = _StartPose(start)
         world = CompiledWorld(model, "", objects, zones, Region(np.array(start["table"], float)), *vectors, robot=robot)
-        super().__init__(world, [(name, tuple(_goal(goal) for goal in goals)) for name, goals in start["stages"]])
+        stages = [(name, tuple(_goal(goal) for goal in goals)) for name, goals in start["stages"]]
+        named = {name for _, goals in stages for goal in goals for name in (*goal.objects, *dict(goal.joints))}
+        super().__init__(world, stages, measured=[name for name in objects if name in named])
 
 
 class _StartPose:

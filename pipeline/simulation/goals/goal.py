@@ -110,9 +110,15 @@ class Goal:
         """Return how far it is from being met, in metres; zero when met."""
         raise NotImplementedError
 
+    def missed(self, state: State) -> float:
+        """Return `miss`, measured once for a state."""
+        if self not in state.misses:
+            state.misses[self] = self.miss(state)
+        return state.misses[self]
+
     def met(self, state: State) -> bool:
         """Return whether it holds."""
-        return bool(self.miss(state) <= 0)
+        return bool(self.missed(state) <= 0)
 
     def share(self, state: State) -> float:
         """Return the share of its parts that are met, in [0, 1]."""
@@ -124,7 +130,7 @@ class Goal:
 
     def value(self, state: State) -> float:
         """Return a value in [0, 1]: 1 when met, falling smoothly with the miss."""
-        miss = self.miss(state)
+        miss = self.missed(state)
         return 1.0 if miss <= 0 else float(0.9 * np.exp(-miss / VALUE_SCALE))
 
     def next_move(self, planner: "MovePlanner", state: State, goals: "list[Goal]") -> "Move | PartMotion":
