@@ -147,7 +147,7 @@ def _read_mesh(folder: Path) -> object:
     from pipeline.assets.importers.mesh_import import clean_mesh, read_mesh
 
     (source, *_) = find_sources(folder)
-    return clean_mesh(read_mesh(source), source.name, "m", "z")
+    return clean_mesh(read_mesh(source)[0], source.name, "m", "z")
 
 
 def _knob() -> bytes:

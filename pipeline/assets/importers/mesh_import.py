@@ -66,6 +66,8 @@ def read_mesh(path: Path, root: Path | None = None) -> tuple[trimesh.Trimesh, li
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
         if not parts:
             raise AssetError(f"{path.name} {_empty_reason(path)}; export it again")
+        if any(part.vertices.ndim != 2 or part.vertices.shape[1] != 3 for part in parts):
+            raise AssetError(f"{path.name} has vertices that are no points in space; export it again")
         if any(part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in parts):
             raise AssetError(f"{path.name} has faces of vertices that it does not hold; export it again")
         for part in parts:
