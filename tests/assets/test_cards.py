@@ -6,13 +6,7 @@ import numpy as np
 
 from pipeline.assets import Library
 from pipeline.assets.appearance.ray_views import camera_rotations, render_views
-from pipeline.assets.asset_cards import (
-    CARD_VIEWS,
-    brightened_card,
-    camera_rotation,
-    card_file,
-    render_card,
-)
+from pipeline.assets.asset_cards import CARD_VIEWS, brightened_card, camera_rotation, card_file, render_card
 
 LIBRARY = Library.open()
 

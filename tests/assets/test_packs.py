@@ -87,10 +87,7 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert not [step.error for step in install_pack("menagerie", tmp_path) if step.error]
     one, two = Library.open([tmp_path / "menagerie"])
     assert (one.id, two.id) == ("one_arm", "two_arm")
-    assert (one.licence, two.licence) == (
-        "BSD-2-Clause (Copyright 2018 Some Robots)",
-        "MIT (Copyright (c) 2021 A Lab)",
-    )
+    assert (one.licence, two.licence) == ("BSD-2-Clause (Copyright 2018 Some Robots)", "MIT (Copyright (c) 2021 A Lab)")
     assert (one.name, one.category) == ("one arm", "robot")
     (lift,) = one.joints
     assert (lift.name, lift.kind, lift.range, lift.part) == ("lift", "hinge", (-0.5, 1.5), "link")

@@ -7,14 +7,7 @@ import pytest
 import small_task
 
 from pipeline.learning.decomposition import missing_goals
-from pipeline.learning.subtask import (
-    LearningError,
-    from_row,
-    read_subtasks,
-    require_usable,
-    to_row,
-    write_subtasks,
-)
+from pipeline.learning.subtask import LearningError, from_row, read_subtasks, require_usable, to_row, write_subtasks
 from pipeline.learning.terms.term import reward_terms, term_manual
 from pipeline.simulation import kit
 

@@ -21,12 +21,7 @@ from pipeline.matching import (
 )
 from pipeline.matching.measured import category_probability
 from pipeline.matching.model import QUESTION_KINDS, SHORTLIST_SIZE, correspond, correspondence
-from pipeline.matching.model.correspondence import (
-    MAX_DESCRIPTION_CHARACTERS,
-    _shortlist,
-    batched_assets,
-    question,
-)
+from pipeline.matching.model.correspondence import MAX_DESCRIPTION_CHARACTERS, _shortlist, batched_assets, question
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel

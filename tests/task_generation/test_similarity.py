@@ -3,12 +3,7 @@ import pytest
 
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline.task_generation.generate import profile_of
-from pipeline.task_generation.similarity import (
-    mean_distance,
-    plane_positions,
-    similarity_matrix,
-    vendi_score,
-)
+from pipeline.task_generation.similarity import mean_distance, plane_positions, similarity_matrix, vendi_score
 from pipeline.tasks import Task
 
 
