@@ -70,7 +70,6 @@ def articulated(folder: Path, name: str, xml: str, mass: float, at: tuple[float,
 
 
 def scene(folder: Path) -> Scene:
-    """Return the settled scene."""
     paint = {"red": (200, 40, 40), "blue": (40, 70, 200)}
     cubes = [
         make.placement(make.box(folder, (0.05, 0.05, 0.05)), f"{colour}_cube", at=at, number=n, category="cube",
@@ -86,7 +85,6 @@ def scene(folder: Path) -> Scene:
 
 
 def write(folder: Path) -> Path:
-    """Write the project folder and return it."""
     (folder / "made").mkdir(parents=True)
     write_scene(scene(folder / "made"), folder)
     return folder

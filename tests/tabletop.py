@@ -33,14 +33,12 @@ OBJECTS = {
 
 
 def blank_frame() -> "Frame":
-    """Return a frame of 32 x 24 pixels in which nothing is to be seen."""
     from pipeline.frame import Frame, Intrinsics
 
     return Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
 
 
 def project(folder: Path) -> "Project":
-    """Create a project with a blank frame and the table as its twin."""
     from pipeline.project import Project
 
     made = Project.create(folder, blank_frame())

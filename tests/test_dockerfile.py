@@ -17,7 +17,6 @@ KNOWN = {"FROM", "RUN", "COPY", "WORKDIR", "USER", "ENV", "VOLUME", "EXPOSE", "H
 
 @pytest.fixture(scope="module")
 def steps() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile with their arguments, continued lines joined."""
     lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())]
@@ -53,8 +52,7 @@ def test_projects_and_users_lie_in_the_volume(steps: list[tuple[str, str]]):
 
 
 def test_no_secret_stands_in_the_image(steps: list[tuple[str, str]]):
-    text = (ROOT / "Dockerfile").read_text()
-    assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", text)
+    assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())
 
 
 def test_the_command_is_one_that_the_studio_takes(steps: list[tuple[str, str]]):

@@ -25,7 +25,6 @@ EXAMPLE = re.compile(r"^```\w+ (my_lab/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTA
 
 
 def install(folder: Path, files: dict[str, str]) -> Path:
-    """Install a package of these files into a folder of its own, which is returned."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +47,6 @@ def grs(site: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package of docs/extending.md is installed."""
     files: dict[str, str] = {}
     for name, code in EXAMPLE.findall(DOC.read_text()):
         files[name] = f"{files[name]}\n\n{code}" if name in files else code
@@ -57,7 +55,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A frame in the example's format, segmented and matched by the example."""
     frame, folder = load(BLOCKS), tmp_path_factory.mktemp("frame")
     for name, values in (("colour", frame.rgb), ("metres", frame.depth), ("k", frame.intrinsics.matrix)):
         np.save(folder / f"{name}.npy", values)
@@ -69,8 +66,7 @@ def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_installed_frame_format_and_segmenter_make_the_masks(project):
     record = json.loads((project / "project.json").read_text())
-    assert record["stages"]["scene"] == "done"
-    assert "vivid" in json.dumps(record)
+    assert record["stages"]["scene"] == "done" and "vivid" in json.dumps(record)
     assert json.loads((project / "descriptions.json").read_text())
 
 
@@ -101,7 +97,6 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
 
 
 def example(path: str) -> str:
-    """The code that docs/extending.md shows for a file of this repository."""
     found = re.search(rf"^```python {re.escape(path)}\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
     assert found, f"docs/extending.md shows no {path}"
     return found.group(1)

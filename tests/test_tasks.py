@@ -24,8 +24,6 @@ from pipeline.tasks import (
 
 
 class ScriptedModel:
-    """Always gives the same answer and records its questions."""
-
     name = "scripted"
 
     def __init__(self, answer: BaseModel):

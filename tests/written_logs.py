@@ -19,8 +19,6 @@ KINDS = ("one.bag", "sqlite", "mcap", "mcap/mcap.mcap")
 
 @dataclass
 class Log:
-    """A log that is being written."""
-
     writer: Any
     types: Any
     ros1: bool

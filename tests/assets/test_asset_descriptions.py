@@ -13,8 +13,6 @@ from pipeline.planner import PlannerModel
 
 
 class DescribingModel:
-    """Describes by the asset's name; fails on one asset."""
-
     has_vision = True
 
     def __init__(self, name: str, silent: str = ""):

@@ -12,7 +12,6 @@ LIBRARY = Library.open()
 
 
 def asset_mask(picture):
-    """Return the asset's mask: the pixels that differ from the background in the corner."""
     return np.abs(picture.astype(int) - picture[0, 0].astype(int)).sum(axis=2) > 40
 
 

@@ -32,7 +32,6 @@ class Watch:
 
     @property
     def opened(self) -> bool:
-        """Whether a file was opened."""
         try:
             return bool(os.read(self._watch, 4096))
         except BlockingIOError:

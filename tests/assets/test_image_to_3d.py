@@ -18,7 +18,6 @@ from pipeline.description import describe
 
 
 def glb(size=(0.5, 1.0, 0.25)) -> bytes:
-    """A box whose y is up, as glTF's is, with a picture on it."""
     mesh = trimesh.creation.box(size)
     image = Image.new("RGB", (8, 8), (200, 40, 40))
     material = trimesh.visual.material.PBRMaterial(baseColorTexture=image)
@@ -109,8 +108,6 @@ def test_the_environment_names_the_service(monkeypatch):
 
 
 class Maker:
-    """A provider with a prepared GLB."""
-
     name = "the stand-in"
 
     def __init__(self, data: bytes):
@@ -123,7 +120,6 @@ class Maker:
 
 @pytest.fixture
 def observed(tmp_path):
-    """A box of 6 x 4 x 8 cm, photographed."""
     frame, support, (segment,) = make.photograph(make.scene(make.placement(make.box(tmp_path), yaw=0.6)))
     return frame, segment, describe(frame, support, segment)
 

@@ -88,7 +88,6 @@ def test_mesh_faults_are_reported_and_an_inside_out_mesh_is_flipped(tmp_path):
 
 
 def mug() -> trimesh.Trimesh:
-    """A cup with walls of 3 mm and a ring for a handle, its opening at z."""
     outline = np.array([[0, 0], [0.04, 0], [0.04, 0.09], [0.037, 0.09], [0.037, 0.004], [0, 0.004]])
     ring = trimesh.creation.torus(0.022, 0.005).apply_transform(rotation_matrix(np.pi / 2, [1, 0, 0]))
     return trimesh.util.concatenate([trimesh.creation.revolve(outline), ring.apply_translation([0.045, 0, 0.045])])
@@ -143,8 +142,7 @@ def test_a_zip_a_folder_and_a_file_import_the_same_objects(cabinet, tmp_path):
         for file in cabinet.parent.rglob("*"):
             packed.write(file, Path("cabinet") / file.relative_to(cabinet.parent))
     with open_sources(tmp_path / "things.zip") as found:
-        assert [f.name for f in found] == ["cabinet.xml"]
-        assert read_model(found[0]).joints
+        assert [f.name for f in found] == ["cabinet.xml"] and read_model(found[0]).joints
     assert [f.name for f in find_sources(cabinet.parent)] == ["cabinet.xml"]
 
 

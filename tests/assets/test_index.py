@@ -74,8 +74,7 @@ def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter(index):
     assert page.ids[0] == "a007" and page.scores[0] > 0.9 and page.total == 302
     assert list(page.scores) == sorted(page.scores, reverse=True)
     assert index.search(picture=rows[7] + noise, filters=AssetFilter(category="box")).ids[0] != "a007"
-    both = index.search(picture=np.stack([rows[7], rows[8]]), limit=2)
-    assert set(both.ids) == {"a007", "a008"}
+    assert set(index.search(picture=np.stack([rows[7], rows[8]]), limit=2).ids) == {"a007", "a008"}
 
 
 @pytest.mark.parametrize(
@@ -115,8 +114,7 @@ def test_updated_and_dropped_entries_change_for_every_open_index(tmp_path):
         one.put([entry("a", "blue mug")])
         assert other.search("red").ids == ("b",) and other.search("blue").ids == ("a",)
         other.drop(["b", "never there"])
-        assert one.search().ids == ("a",) and len(one) == 1
-        assert not one.search("red").ids
+        assert one.search().ids == ("a",) and len(one) == 1 and not one.search("red").ids
 
 
 def test_vectors_of_another_encoder_are_refused(tmp_path):
@@ -147,8 +145,6 @@ def test_a_folder_that_is_not_writable_is_reported_in_one_line(tmp_path):
 
 
 class ColourEncoder:
-    """An encoder of the mean colour and the share of the picture that the object fills."""
-
     name, pixels, centred = "eye", 32, True
 
     def encode(self, rgb, masks):

@@ -18,7 +18,6 @@ from pipeline.assets.importers.isolated_import import MEMORY_LIMIT_MB, ImportPro
 from pipeline.assets.library import BUILTIN_LIBRARY
 
 IMPORTED_IDS = {"ball", "ball_2", "holed_2", "red_cube"}
-"""Ids of the imported assets; another library already has "holed"."""
 
 
 def import_events(tmp_path: Path, *files: Path, **options) -> list[ImportProgress]:
@@ -34,8 +33,7 @@ def input_file(tmp_path: Path, name: str) -> Path:
 
 
 def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
-    large = trimesh.creation.box([80, 60, 120])
-    large.export(input_file(tmp_path, "carton.stl"))
+    trimesh.creation.box([80, 60, 120]).export(input_file(tmp_path, "carton.stl"))
     trimesh.creation.icosphere(2, 0.04).export(input_file(tmp_path, "ball.ply"))
     input_file(tmp_path, "broken.glb").write_bytes(b"glTF" + bytes(40))
     input_file(tmp_path, "nothing.obj").write_text("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n")
@@ -56,8 +54,7 @@ def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
     shutil.copytree(BUILTIN_LIBRARY / "red_cube", input_file(tmp_path, "red_cube"))
     (tmp_path / "given" / "more").mkdir()
     shutil.copy(input_file(tmp_path, "ball.ply"), tmp_path / "given" / "more")
-    files = sorted((tmp_path / "given").iterdir())
-    steps = import_events(tmp_path, *files, provenance="a friend")
+    steps = import_events(tmp_path, *sorted((tmp_path / "given").iterdir()), provenance="a friend")
     assert {one.id for one in steps if one.id} == IMPORTED_IDS, "an id that is taken is not taken again"
     errors = {one.source: one for one in steps if one.error}
     assert set(errors) == {"broken.glb", "nothing.obj", "thief.xml", "bomb.zip", "out.zip", "carton.stl"}

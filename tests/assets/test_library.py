@@ -54,8 +54,7 @@ URDF = """<robot name="r"><link name="l"><visual><geometry><mesh filename="part.
 
 @pytest.mark.parametrize(("file", "text", "height"), [("model.xml", MJCF, 0.3), ("mesh.urdf", URDF, 0.2)])
 def test_the_visual_geoms_of_a_model_are_read(tmp_path, file, text, height):
-    folder = make(tmp_path / "lib/a", {"id": "a", "name": "a"}, box(), "part.obj")
-    (folder / file).write_text(text)
+    (make(tmp_path / "lib/a", {"id": "a", "name": "a"}, box(), "part.obj") / file).write_text(text)
     library = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")
     assert not library.skipped
     np.testing.assert_allclose(library["a"].size, [0.1, 0.06, height], atol=1e-3)
@@ -89,8 +88,7 @@ def test_a_bad_folder_is_skipped_and_named_and_the_others_are_read(tmp_path, nam
 
 @pytest.mark.parametrize("text", ["", "v 1 2\nf 1 2 3", "f 1 2 3", "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"])
 def test_a_broken_mesh_is_skipped(tmp_path, text):
-    folder = make(tmp_path / "lib/x", {"id": "x", "name": "x"})
-    (folder / "mesh.obj").write_text(text)
+    (make(tmp_path / "lib/x", {"id": "x", "name": "x"}) / "mesh.obj").write_text(text)
     library = Library.open([tmp_path / "lib"])
     assert not len(library) and "mesh.obj" in library.skipped[0][1]
 

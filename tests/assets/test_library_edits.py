@@ -21,7 +21,6 @@ STEPS = {
 
 @pytest.fixture
 def libraries(tmp_path) -> list[Path]:
-    """A pack with a mug and a drill, and a place for one's own."""
     for id in ("red_mug", "toy_plane"):
         shutil.copytree(BUILTIN_LIBRARY / id, tmp_path / "pack" / id)
     shutil.copytree(BUILTIN_LIBRARY / "banana", tmp_path / "own" / "banana")
@@ -35,8 +34,7 @@ def test_undo_after_any_step_gives_the_library_before_it(id, step, libraries):
     step(before[id], libraries[1])
     after = Library.open(libraries)
     assert after.digest != before.digest and len(after) == len(before) and not after.skipped
-    assert library_edits.is_own(after[id], libraries[1])
-    assert library_edits.undo(libraries[1])
+    assert library_edits.is_own(after[id], libraries[1]) and library_edits.undo(libraries[1])
     assert Library.open(libraries).digest == before.digest
     assert not library_edits.undo(libraries[1]) and not library_edits.last_edit(libraries[1])
 
@@ -56,8 +54,7 @@ def test_four_quarter_turns_about_any_axis_change_nothing(libraries):
     vertices = load_mesh(before).vertices.copy()
     for axis in ("x", "y", "z"):
         for quarter in range(4):
-            asset = Library.open(libraries)["banana"]
-            library_edits.rotate(asset, libraries[1], axis)
+            library_edits.rotate(Library.open(libraries)["banana"], libraries[1], axis)
             turned = Library.open(libraries)["banana"]
             if quarter == 0 and axis == "x":
                 np.testing.assert_allclose(turned.size, before.size[[0, 2, 1]], atol=1e-4)
@@ -97,5 +94,4 @@ def test_an_asset_stands_on_its_table(libraries):
             mujoco.mj_step(model, data)
         moved = data.body("asset").xpos - [0, 0, asset.size[2] / 2]
         assert np.abs(moved).max() < 0.02, f"{asset.id} is thrown off its table"
-        made = mass_properties(model)
-        assert np.linalg.eigvalsh(made.inertia).min() > 0
+        assert np.linalg.eigvalsh(mass_properties(model).inertia).min() > 0

@@ -24,7 +24,6 @@ def private_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def served(tmp_path) -> Path:
-    """A folder laid out as Objaverse is, for a file address."""
     top = tmp_path / "objaverse"
     (top / "glbs" / "000-001").mkdir(parents=True)
     (top / "metadata").mkdir()

@@ -43,7 +43,6 @@ SHARED = """<mujocoinclude><default><default class="arm"><mesh scale="0.001 0.00
 
 @pytest.fixture
 def robosuite(tmp_path, monkeypatch):
-    """A package of the name with bread and its ghost, its textures beside the folder of its objects."""
     assets = tmp_path / "site" / "robosuite" / "models" / "assets"
     (assets / "objects" / "meshes").mkdir(parents=True)
     (assets / "textures").mkdir()
@@ -57,7 +56,6 @@ def robosuite(tmp_path, monkeypatch):
 
 @pytest.fixture
 def menagerie(tmp_path, monkeypatch):
-    """Folders with a model of many files each, more models than one, and a licence of its own."""
     top = tmp_path / "given"
     for maker, licence in (("one", BSD), ("two", MIT)):
         folder = top / f"{maker}_arm"

@@ -23,14 +23,12 @@ MEASURED = [method for method in RECONSTRUCTION_METHODS if method != "provider"]
 
 @pytest.fixture(scope="module")
 def observed():
-    """A sample scene's frame, its table, and its objects with their true masks."""
     frame = load(SCENE)
     objects = json.loads((SCENE / "expected.json").read_text())["objects"]
     return frame, find_support(frame), [(Segment(k + 1, decode_rle(o["mask"])), o) for k, o in enumerate(objects)]
 
 
 def described(segment, truth, shape: Shape = "box", yaw=0.0):
-    """A description with the truth's box, which stands on the table."""
     size = np.array(truth["size"], float)
     centre = np.array([*truth["world_from_object"]["pos"][:2], size[2] / 2])
     about = Attributes("red", (180, 60, 50), shape, size, yaw, centre, 0.001)
@@ -47,8 +45,7 @@ def test_a_reconstruction_is_closed_rests_on_the_table_and_has_the_observed_size
         assert (
             asset.id == f"view_{segment.id}" and asset.provenance.startswith(PROVENANCE_PREFIX) and asset.licence == ""
         )
-        assert made.method == method or method == "best"
-        assert 0 < len(mesh.faces) <= 4000
+        assert (made.method == method or method == "best") and 0 < len(mesh.faces) <= 4000
         solid = trimesh.Trimesh(mesh.vertices, mesh.faces)
         solid.merge_vertices(merge_tex=True, merge_norm=True)
         assert solid.is_watertight and solid.volume > 0
@@ -86,8 +83,7 @@ def test_the_back_of_a_print_shows_it_and_that_of_a_shaded_thing_does_not(observ
     azimuth = np.degrees(np.arctan2(y, x))
     views = render_views(made.asset, camera_rotations(np.array([azimuth]), np.array([20.0])), 48)
     colours = np.concatenate([rgb[mask] for rgb, mask in zip(views.rgb, views.masks, strict=True)]).astype(float)
-    blue = colours[:, 2] > colours[:, 0]
-    assert (0.15 < blue.mean() < 0.85) == is_printed
+    assert (0.15 < (colours[:, 2] > colours[:, 0]).mean() < 0.85) == is_printed
 
 
 def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed, tmp_path):

@@ -17,8 +17,7 @@ IDS = [asset.id for asset in LIBRARY]
 
 
 def test_the_library_reads_without_a_skip_and_has_forty_assets():
-    assert not LIBRARY.skipped
-    assert len(LIBRARY) >= 40
+    assert not LIBRARY.skipped and len(LIBRARY) >= 40
 
 
 def test_the_library_is_small_enough_to_be_cloned():
@@ -52,7 +51,6 @@ def test_collision_parts_are_convex_and_cover_the_box(id):
 
 
 def standing(asset, ball: float = 0) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """The asset alone on a plane, upright, as it lies in its file; a ball of that radius above its floor."""
     spec = mujoco.MjSpec()
     spec.option.timestep, spec.option.jacobian = 0.002, mujoco.mjtJacobian.mjJAC_DENSE
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 0.1])
@@ -95,8 +93,7 @@ def test_a_ball_dropped_into_a_container_stays_in_it(id):
 
 @pytest.mark.parametrize("id", ["cracker_box", "soup_can", "blue_mug", "toy_plane"])
 def test_the_script_makes_the_same_files(id, tmp_path, monkeypatch):
-    script = Path(__file__).resolve().parents[2] / "sample_scenes"
-    monkeypatch.syspath_prepend(str(script))
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "sample_scenes"))
     make_library = importlib.import_module("make_library")
     make_library.write_design(id, make_library.LIBRARY[id], tmp_path)
     made, stored = Library.open([tmp_path])[id], LIBRARY[id]

@@ -46,7 +46,6 @@ def only_item(out):
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """A folder of two frames, one of which is broken."""
     folder = tmp_path_factory.mktemp("frames")
     (folder / "blocks").symlink_to(SAMPLES / "blocks")
     (folder / "broken").mkdir()
@@ -56,7 +55,6 @@ def frames(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(frames, tmp_path_factory):
-    """A finished batch up to the segments: its folder and what it printed."""
     out = tmp_path_factory.mktemp("batch") / "out"
     code, printed = batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
     assert code == 0, printed
@@ -121,7 +119,6 @@ def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(fram
 
 
 def _is_free(project):
-    """Whether no process works on a project, by the command lines of all processes."""
     lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -162,8 +159,7 @@ def test_the_cost_ceiling_holds_for_all_frames_together():
     assert (first, second) == (1.0, 1.0)
     shares.settle(first, 0.2)
     assert shares.take() == pytest.approx(1.8)  # what the first left is not lost
-    assert CostShares(1.0, 2, spent=5.0).take() == 0.0
-    assert CostShares(None, 2, spent=5.0).take() is None
+    assert CostShares(1.0, 2, spent=5.0).take() == 0.0 and CostShares(None, 2, spent=5.0).take() is None
 
 
 def test_a_folder_of_frames_counts_as_its_frames_and_names_stay(tmp_path):

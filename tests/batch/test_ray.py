@@ -20,7 +20,6 @@ SAME = ("segments/masks.png", "segments/coco.json", "frame/depth.png")
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a cluster of two cores on this machine."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -31,7 +30,6 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of three frames, one of which is broken."""
     folder = tmp_path_factory.mktemp("frames")
     for name in ("blocks", "stack"):
         (folder / name).symlink_to(SAMPLES / name)

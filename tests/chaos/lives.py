@@ -47,8 +47,6 @@ class Answer(BaseModel):
 
 
 class CheapModel:
-    """Answers at once, as a model whose answers are paid for."""
-
     name = "cheap"
 
     def ask(self, question: Question) -> Answer:
@@ -110,8 +108,6 @@ def frame() -> Frame:
 
 
 class Life:
-    """One process with an open project."""
-
     def __init__(self, folder: Path, seed: int):
         self.random, self.folder = random.Random(seed), folder
         created = not (folder / "project.json").exists()
@@ -190,7 +186,6 @@ def confirm(**values: Any) -> None:
 
 
 def live(folder: Path, seed: int, disk_fills: bool) -> None:
-    """Work until killed."""
     life = Life(folder, seed)
     while True:
         if disk_fills and life.random.random() < 0.2:

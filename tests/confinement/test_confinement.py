@@ -118,7 +118,6 @@ def run_confined(code: str, *arguments: object) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def secret(tmp_path) -> Path:
-    """A file that a confined process must not see, beside a folder that it may read."""
     (tmp_path / "allowed").mkdir()
     (tmp_path / "allowed" / "readable").write_text("the scene")
     (tmp_path / "secret").write_text("canary")

@@ -54,8 +54,7 @@ def test_two_equal_objects_get_two_names():
            <geom name="blue_cylinder" type="box" size=".04 .02 .03" pos=".12 0 .03"/>""",
         width=640,
     )
-    frame = scene.frame
-    frame.rgb[scene.labels["blue_cylinder"]] = (190, 30, 35)
+    scene.frame.rgb[scene.labels["blue_cylinder"]] = (190, 30, 35)
     assert [item.name for item in describe_labels(scene)] == ["red_box", "red_box_2"]
 
 
@@ -102,8 +101,7 @@ def test_colours_are_named_as_people_name_them(rgb, name):
 
 
 def test_a_highlight_does_not_change_the_colour():
-    pixels = np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8)
-    assert name_colour(pixels)[0] == "red"
+    assert name_colour(np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8))[0] == "red"
 
 
 def test_descriptions_are_read_unchanged(table):

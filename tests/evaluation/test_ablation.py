@@ -33,7 +33,6 @@ from scripts.scripted_model_server.server import ScriptedServer
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
 COUNT = 2
-"""Tasks of each scene."""
 
 
 def trial(mode: str, reward: float, crashed: bool = False) -> AblationTrial:
@@ -44,15 +43,12 @@ TRIALS = [trial("none", 0.5), trial("none", 0.7, crashed=True), trial("route", 1
 
 
 class HalfSolvingSandbox:
-    """Every rollout has a reward of one half and a failed check."""
-
     def run(self, program, project_dir, *_, **__):
         return Report((CheckResult("check_it", False, "half"),), (0.5,), evidence={"goals": []}), None
 
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    """Three tables as the model is shown them; each but the first lacks an object."""
     names = list(tabletop.OBJECTS)
     found = []
     for number in range(3):
@@ -73,8 +69,6 @@ def served():
 
 @pytest.fixture(scope="module")
 def model(served):
-    """Open the scripted model with a ceiling in USD; its calls are traced in a folder."""
-
     def open_model(folder, ceiling=None):
         prices = {"usd_per_million_in": 2.0, "usd_per_million_out": 8.0}
         settings = ModelSettings("openai", served.model, base_url=served.url, ceiling_usd=ceiling, **prices)
@@ -88,7 +82,6 @@ OPTIONS = AblationOptions(tuple(ROWS), COUNT, 3)
 
 @pytest.fixture(scope="module")
 def whole(scenes, model, served, tmp_path_factory):
-    """The steps of an ablation, what the model was asked, and the lines of the trace."""
     before, folder = len(served.requests), tmp_path_factory.mktemp("whole")
     steps = list(ablate(scenes, model(folder), HalfSolvingSandbox(), OPTIONS))
     return steps, served.requests[before:], list(read_trace(folder / "trace.jsonl"))
@@ -185,8 +178,7 @@ def test_no_ablation_crosses_its_ceiling(scenes, model, tmp_path, ceiling):
     traced = model(tmp_path, ceiling)
     with pytest.raises(CeilingReached):
         list(ablate(scenes, traced, HalfSolvingSandbox(), replace(OPTIONS, count=1)))
-    assert spent_usd(read_trace(tmp_path / "trace.jsonl")) <= ceiling
-    assert traced.budget.spent_usd <= ceiling
+    assert spent_usd(read_trace(tmp_path / "trace.jsonl")) <= ceiling and traced.budget.spent_usd <= ceiling
 
 
 def _result(step):

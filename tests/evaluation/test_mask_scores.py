@@ -29,8 +29,7 @@ def square(x: int, y: int, side: int) -> np.ndarray:
 
 @given(masks, masks)
 def test_overlap_is_symmetric_between_none_and_all(a, b):
-    assert 0 <= iou(a, b) == iou(b, a) <= 1
-    assert iou(a, a) == 1
+    assert 0 <= iou(a, b) == iou(b, a) <= 1 and iou(a, a) == 1
 
 
 def test_half_of_a_mask_overlaps_it_by_half():
@@ -46,8 +45,7 @@ def test_the_labelled_masks_have_a_perfect_score_in_any_order():
 def test_two_objects_under_one_mask_count_once():
     a, b = square(0, 0, 10), square(10, 0, 10)
     got = score([a | b], [a, b], complete=True)
-    assert got.iou == (0.5, 0.5)
-    assert score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
+    assert got.iou == (0.5, 0.5) and score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
 
 
 def test_an_unlabelled_object_counts_as_wrong_only_with_complete_labels():
@@ -73,16 +71,14 @@ def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
 
 def test_the_next_click_is_the_middle_of_the_largest_error():
     mask, truth = square(30, 20, 5), square(4, 6, 15) | square(50, 30, 3)
-    assert next_click(mask, truth) == (11, 13, 1)
-    assert next_click(mask | truth, truth) == (32, 22, 0)
+    assert next_click(mask, truth) == (11, 13, 1) and next_click(mask | truth, truth) == (32, 22, 0)
 
 
 def test_a_later_click_that_makes_the_mask_worse_counts_as_a_drop():
     truth = square(10, 10, 10)
     answers = iter([truth & (np.arange(60) < 19), square(0, 0, 3), truth])
     got = simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
-    assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0)
-    assert got.worst_drop == pytest.approx(0.9)
+    assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0) and got.worst_drop == pytest.approx(0.9)
     assert len(got.clicks) == len(got.seconds) == 3
 
 
@@ -92,8 +88,7 @@ def test_a_perfect_segmenter_needs_one_click_for_each_object(ask):
     view = ScriptedSegmenter(list(rendered.labels.values())).open(rendered.frame)
     for truth in rendered.labels.values():
         got = simulate_clicks(ask(view), truth)
-        assert got.iou == (1.0,) * 5
-        assert len(got.clicks) == 1 and got.worst_drop == 0
+        assert got.iou == (1.0,) * 5 and len(got.clicks) == 1 and got.worst_drop == 0
 
 
 def test_a_folder_without_truth_is_one_line(tmp_path):

@@ -25,8 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class ReadingModel:
-    """Chooses the asset `right` from the listed ones, or fails if it is `silent`."""
-
     name, has_vision = "reader-1", False
 
     def __init__(self, right, silent=False):
@@ -43,7 +41,6 @@ class ReadingModel:
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory) -> Path:
-    """A folder with one labelled frame, and assets.json with the right assets."""
     folder, scene = tmp_path_factory.mktemp("labelled"), ROOT / "sample_scenes" / "blocks"
     for name in ("rgb.png", "depth.png", "camera.json"):
         (folder / "one" / "truth").mkdir(parents=True, exist_ok=True)

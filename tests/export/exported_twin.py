@@ -13,13 +13,11 @@ from pipeline.scene.scene_files import write_scene
 
 
 def textured_box(folder: Path) -> Path:
-    """Write a box whose faces show a red and a blue half."""
     image = Image.new("RGB", (8, 8), (210, 40, 30))
     image.paste((30, 60, 200), (0, 0, 8, 4))
     mesh = trimesh.creation.box((0.1, 0.06, 0.12))
     mesh.unmerge_vertices()
-    corners = np.array([[0, 0], [1, 0], [1, 1]], float)
-    uv = np.tile(corners, (len(mesh.faces), 1))
+    uv = np.tile(np.array([[0, 0], [1, 0], [1, 1]], float), (len(mesh.faces), 1))
     mesh.visual = trimesh.visual.TextureVisuals(uv=uv, image=image)
     mesh.export(folder / "textured.obj")
     return folder / "textured.obj"

@@ -86,8 +86,7 @@ def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_sol
     assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
     environment, real = str(oracle / "environment"), str(oracle / "episodes")
     arguments = ["evaluate-policy", environment, "--policy", "demonstration", "--real", real, "--out", str(again)]
-    assert main(arguments) == 0
-    assert summary(again)["rmse"] < 1e-9
+    assert main(arguments) == 0 and summary(again)["rmse"] < 1e-9
     arguments = ["evaluate-policy", environment, "--policy", "hold", "--seconds", "2", "--real", real]
     assert main([*arguments, "--out", str(idle)]) == 0
     assert summary(idle)["solved"]["successes"] == 0 and summary(idle)["rmse"] > 0.01

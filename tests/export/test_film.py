@@ -72,8 +72,7 @@ def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
     assert len(turned) == TURN_FRAMES and not np.array_equal(turned[0], turned[TURN_FRAMES // 2])
     import mujoco
 
-    model = mujoco.MjModel.from_xml_path(str(xml))
-    qpos = np.repeat(model.qpos0[None], 20, 0)
+    qpos = np.repeat(mujoco.MjModel.from_xml_path(str(xml)).qpos0[None], 20, 0)
     qpos[:, 2] += np.linspace(0, 0.3, 20)
     before = set((project / "scene").iterdir())
     frames = play_rollout(xml.read_text(), np.linspace(0, 1, 20), qpos, project)

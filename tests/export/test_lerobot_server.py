@@ -22,8 +22,6 @@ SHAPES = {STATE: (5,), OBJECTS: (14,), CAMERA: (3, 24, 32)}
 
 
 class FakePolicy:
-    """Answers the sum of what it sees, so that nothing can be left out; counts its episodes."""
-
     def __init__(self):
         self.episodes, self.seen = 0, {}
 
@@ -42,7 +40,6 @@ class FakePolicy:
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, shapes: dict[str, tuple[int, ...]]) -> tuple[PolicyServer, FakePolicy]:
-    """Load a policy with these inputs from a lerobot that is a stand-in."""
     policy = FakePolicy()
     features = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
     config = SimpleNamespace(type="fake", input_features=features)
@@ -89,8 +86,7 @@ def test_a_policy_that_needs_something_else_is_refused_in_one_line(monkeypatch):
 def test_what_cannot_be_served_is_said_in_one_line(tmp_path, capfd):
     checkpoint = tmp_path / "policy"
     checkpoint.mkdir()
-    assert main(["serve-policy", str(checkpoint)]) == 2
-    assert "no config.json" in capfd.readouterr().err
+    assert main(["serve-policy", str(checkpoint)]) == 2 and "no config.json" in capfd.readouterr().err
     (checkpoint / "config.json").write_text("{}")
     for python in ("no-such-python", sys.executable):
         assert main(["serve-policy", str(checkpoint), "--python", python]) == 2

@@ -47,7 +47,6 @@ def tensor(model, body):
 
 
 def extents(model, body):
-    """Return the extents of the visual meshes in the body's axes."""
     corners = []
     for g in np.flatnonzero((model.geom_bodyid == body) & (model.geom_type == mujoco.mjtGeom.mjGEOM_MESH)):
         mesh = model.geom_dataid[g]
@@ -75,8 +74,7 @@ def test_a_urdf_names_only_files_beside_it_and_gives_the_friction(tmp_path):
         file = unpack(p, "urdf", tmp_path / p.name)
         robot = ElementTree.parse(file).getroot()
         named = {mesh.get("filename") for mesh in robot.iter("mesh")}
-        assert named
-        assert all((file.parent / name).is_file() for name in named)
+        assert named and all((file.parent / name).is_file() for name in named)
         assert float(robot.findtext("gazebo/mu1") or 0) == p.friction
 
 

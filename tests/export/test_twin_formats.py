@@ -21,10 +21,8 @@ def twin(twin_folder):
 
 @pytest.fixture(scope="module")
 def urdf(twin_folder, tmp_path_factory):
-    """The URDF of the twin, and the sentences about what was left out."""
     out = tmp_path_factory.mktemp("urdf") / "twin"
-    left_out = export_project(twin_folder, "urdf", out)
-    return out / "twin.urdf", left_out
+    return out / "twin.urdf", export_project(twin_folder, "urdf", out)
 
 
 def poses(model, joint_values=None):
@@ -94,8 +92,7 @@ def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
 
 
 def test_what_a_format_cannot_hold_is_said(twin_folder, urdf, tmp_path):
-    assert any("camera" in sentence for sentence in urdf[1])
-    assert "floor: a URDF has no planes" in urdf[1]
+    assert any("camera" in sentence for sentence in urdf[1]) and "floor: a URDF has no planes" in urdf[1]
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
 
@@ -127,8 +124,7 @@ def test_the_ply_holds_the_measured_points_with_their_segments(twin_folder, tmp_
     placements = {p["name"]: p for p in json.loads((twin_folder / "scene.json").read_text())["placements"]}
     on_can = cloud.vertices[np.asarray(row["segment"]).ravel() == placements["can"]["segment_id"]]
     centre = placements["can"]["world_from_object"]["pos"]
-    assert len(on_can) > 20
-    assert np.abs(on_can - centre).max() < 0.06
+    assert len(on_can) > 20 and np.abs(on_can - centre).max() < 0.06
     assert b"comment segment 3 can" in (tmp_path / "points.ply").read_bytes()[:1000]
     import open3d
 

@@ -33,7 +33,6 @@ def twin(twin_folder):
 
 
 def world_from(prim):
-    """Return world_from_prim (4, 4), for columns."""
     return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
 
 

@@ -28,7 +28,6 @@ def vary(solved: Path, out: Path, *arguments: str) -> dict:
 
 
 def demonstrations(solved: Path, folder: Path, sandbox) -> dict[str, np.ndarray]:
-    """Return the oracle's actions under each condition, by the places of the objects at its start."""
     found = {}
     study = VariationStudy(solved, ("red_cube",), None, 4, COUNT)
     for id in study.ids:
@@ -67,8 +66,7 @@ def test_a_served_policy_solves_what_the_oracle_solves_under_the_same_conditions
         served = vary(solved, out, "--robot", "policy", "--policy", address)
         again = vary(solved, out, "--robot", "policy", "--policy", address)
     assert len(begun) == COUNT and again == served, "a repeated command asks nothing again"
-    assert (out / files.CONDITIONS).read_bytes() == conditions
-    assert served["robot"] == f"policy {address}"
+    assert (out / files.CONDITIONS).read_bytes() == conditions and served["robot"] == f"policy {address}"
     assert served["success"] == oracle["success"] and served["success"]["successes"] >= COUNT - 1
     idle = vary(solved, tmp_path / "idle", "--robot", "policy", "--policy", "hold", "--seconds", "1")
     assert idle["success"]["successes"] == 0
@@ -85,8 +83,7 @@ def test_a_policy_that_cannot_be_asked_is_no_failure_of_a_condition(solved, tmp_
         arguments = ["vary", str(solved), "--count", "2", "--robot", "policy", "--policy", address, "--out", str(out)]
         assert main(arguments) == 2
     error = capsys.readouterr().err
-    assert "HTTP 500" in error and error.count("\n") == 1
-    assert not (out / "outcomes_policy.jsonl").exists()
+    assert "HTTP 500" in error and error.count("\n") == 1 and not (out / "outcomes_policy.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,6 @@ OBJECT_COLOURS = {
 
 @dataclass(frozen=True, eq=False)
 class Rendered:
-    """A frame with its true labels and camera pose."""
-
     frame: Frame
     labels: dict[str, np.ndarray]
     """The visible pixels of each object by name, of shape (H, W), bool."""

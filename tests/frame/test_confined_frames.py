@@ -101,7 +101,6 @@ WIDE, HIGH = 8000, 8000
 
 
 def big_png(mode: str) -> bytes:
-    """Encode a large picture without its pixels being held: its lines are the same."""
     raw = io.BytesIO()
     Image.new(mode, (WIDE, HIGH)).save(raw, "PNG", compress_level=1)
     return raw.getvalue()

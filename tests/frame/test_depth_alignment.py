@@ -52,8 +52,7 @@ def test_a_shift_must_improve_more_than_half_of_the_image_cells(improved_cells, 
     edges, points = np.zeros((60, 60, 2), np.float32), []
     for cell in range(6):
         improves = cell < improved_cells
-        rows = np.repeat(np.arange(0, 10), 8 if improves else 2)
-        points += [(cell * 10 + 3, row) for row in rows]
+        points += [(cell * 10 + 3, row) for row in np.repeat(np.arange(0, 10), 8 if improves else 2)]
         edges[:10, cell * 10 + (6 if improves else 3), 0] = 9.0 if improves else 1.0
     places, normals = np.array(points, float), np.tile([1.0, 0.0], (len(points), 1))
     assert _improves_most_cells(edges, places, places + np.array([3.0, 0.0]), normals) is expected

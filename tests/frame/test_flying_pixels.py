@@ -6,7 +6,6 @@ from pipeline.frame.flying_pixels import flying_pixels
 
 
 def step(near: float, far: float) -> np.ndarray:
-    """Return depth of shape (20, 30) with an edge at column 15."""
     return np.where(np.arange(30) < 15, near, far)[None].repeat(20, axis=0).astype(np.float32)
 
 
@@ -22,5 +21,4 @@ def test_a_slope_and_noise_are_no_depth_edges():
 
 
 def test_unknown_pixels_are_neither_flying_nor_an_edge():
-    depth = step(0.8, 0.0)
-    assert not flying_pixels(depth, 600.0).any()
+    assert not flying_pixels(step(0.8, 0.0), 600.0).any()

@@ -16,7 +16,6 @@ from tests.frame import written
 
 
 def differences(read: Frame, frame: Frame) -> list[str]:
-    """Return the names of what differs between a frame that was read and the one written."""
     ours, theirs = (list(vars(k).values()) for k in (read.intrinsics, frame.intrinsics))
     agree = {
         "rgb": np.array_equal(read.rgb, frame.rgb),
@@ -160,8 +159,7 @@ def test_a_reprojected_plane_has_no_gaps_at_a_higher_resolution(zoom):
 
 def test_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
     slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
-    large = upsample_depth(slope, 128, 96)
-    assert np.abs(np.diff(large, axis=1)).max() < 0.004
+    assert np.abs(np.diff(upsample_depth(slope, 128, 96), axis=1)).max() < 0.004
     slope[:, 16:] += 1
     assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 

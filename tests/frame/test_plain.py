@@ -20,7 +20,6 @@ DEPTH = png(np.full((24, 32), 700, np.uint16))
 
 
 def folder(path: Path, **changed: bytes | dict | None) -> Path:
-    """Write a valid frame folder with some files changed, or left out if None."""
     path.mkdir(exist_ok=True)
     files = {"rgb.png": COLOUR, "depth.png": DEPTH, "camera.json": CAMERA} | {
         key.replace("_", "."): value for key, value in changed.items()

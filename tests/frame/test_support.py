@@ -30,8 +30,7 @@ def test_the_world_frame_lies_on_the_table_to_a_fifth_of_a_degree_and_a_millimet
 
 
 def test_the_outline_ends_where_the_table_ends():
-    scene = render("", eye=(0, -0.9, 0.9))
-    support = find_support(scene.frame)
+    support = find_support(render("", eye=(0, -0.9, 0.9)).frame)
     extent = np.ptp(support.polygon, axis=0)
     assert abs(extent[0] - 1.0) < 0.03 and abs(extent[1] - 0.7) < 0.03
 
@@ -73,8 +72,7 @@ BIN = """<geom type="box" size=".3 .22 .01" pos="0 0 .05"/>
 
 @pytest.mark.parametrize("eye", [(0, -0.05, 0.75), (0.1, -0.2, 0.7), (0, -0.02, 0.55)])
 def test_the_support_in_a_bin_is_its_floor(eye):
-    support = find_support(render(BIN, eye=eye).frame)
-    assert abs(support.plane.offset - (eye[2] - 0.06)) < 0.004
+    assert abs(find_support(render(BIN, eye=eye).frame).plane.offset - (eye[2] - 0.06)) < 0.004
 
 
 def test_the_support_is_the_small_table_with_objects_rather_than_the_large_floor():

@@ -33,7 +33,6 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def exr(depth: np.ndarray) -> bytes:
-    """Encode a grey float EXR with ffmpeg."""
     h, w = depth.shape
     input_options = ["-f", "rawvideo", "-pix_fmt", "grayf32le", "-s", f"{w}x{h}", "-i", "-"]
     return ffmpeg(*input_options, "-f", "image2pipe", "-c:v", "exr", "-", stdin=depth.astype("<f4").tobytes())
@@ -178,7 +177,6 @@ def bop(frame: Frame, path: Path) -> Path:
 
 
 def uncompressed_lzfse(raw: bytes) -> bytes:
-    """Return an LZFSE stream of one uncompressed block."""
     return b"bvx-" + len(raw).to_bytes(4, "little") + raw + b"bvx$"
 
 

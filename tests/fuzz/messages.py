@@ -24,7 +24,6 @@ def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
 
 
 def read_answer(text: str) -> object:
-    """Read a model's answer as the client does."""
     from pipeline.models.client.json_recovery import UnreadableJson, recover_json
 
     try:
@@ -34,7 +33,6 @@ def read_answer(text: str) -> object:
 
 
 def read_completion(text: str) -> object:
-    """Read a server's completion."""
     from pipeline.models.client.reply import Reply as ModelReply
 
     class Call:
@@ -79,7 +77,6 @@ def read_sandbox_message(text: str) -> object:
 
 
 def read_command(text: str) -> object:
-    """Read a command of the viewer."""
     from studio.viewer.commands import parse_command
 
     return parse_command(text)

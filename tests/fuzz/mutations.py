@@ -32,13 +32,11 @@ json_edits = st.lists(
 
 
 def mutate_bytes(content: bytes, changes: list[Edit]) -> bytes:
-    """Return the content after some edits."""
     for kind, where, value in changes:
         at = int(where * len(content))
         length = 1 + value % 97
         if kind == "flip" and content:
-            changed = content[at] ^ (1 << value % 8)
-            content = content[:at] + bytes([changed]) + content[at + 1 :]
+            content = content[:at] + bytes([(content[at] ^ (1 << value % 8))]) + content[at + 1 :]
         elif kind == "cut":
             content = content[:at] + content[at + length :]
         elif kind == "end":

@@ -24,8 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader, and the files of a valid seed."""
-
     read: Callable[[Path], object]
     """Reads the files in a folder. Raises StudioError."""
     seed: Callable[[], Files]
@@ -80,8 +78,7 @@ def _read_frame(folder: Path) -> object:
 
     files = [file for file in folder.iterdir() if file.is_file()]
     single = (".zip", ".npz", ".r3d", ".bag", ".ply", ".glb", ".jpg")
-    path = files[0] if len(files) == 1 and files[0].suffix in single else folder
-    recording = open_in_process(path)
+    recording = open_in_process(files[0] if len(files) == 1 and files[0].suffix in single else folder)
     frame = recording.frame(0)
     assert np.isfinite(frame.depth).all() and frame.rgb.shape[:2] == frame.depth.shape
     return frame
@@ -258,9 +255,7 @@ def _read_prompts(folder: Path) -> object:
 
 @cache
 def _kept_project() -> Mapping[str, bytes]:
-    """Return the files of a project that an earlier version left."""
-    folders = sorted((ROOT / "tests" / "reliability" / "kept_projects").glob("*/project.json"))
-    top = folders[0].parent
+    top = sorted((ROOT / "tests" / "reliability" / "kept_projects").glob("*/project.json"))[0].parent
     blocks = ROOT / "sample_scenes" / "blocks"
     pictures = {f"frame/{name}": (blocks / name).read_bytes() for name in ("rgb.png", "depth.png")}
     files = {file.relative_to(top).as_posix(): file.read_bytes() for file in top.rglob("*") if file.is_file()}

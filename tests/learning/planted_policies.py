@@ -21,8 +21,6 @@ OFF, ON = -1.0, 1.0
 
 @dataclass(frozen=True)
 class Planted:
-    """A policy and the subtask that it plays."""
-
     subtask: str
     """Verb of the subtask: reach, pick, place, push or open."""
     script: Script
@@ -48,14 +46,12 @@ def tip(env) -> np.ndarray:
 
 
 def top(env, above: float, beside: float = 0.0) -> np.ndarray:
-    """Return the point above the first object's top."""
     a = env.moment.state[env.world.subtask.objects[0]]
     return np.array([a.position[0] + beside, a.position[1], a.top + above])
 
 
 def towards(env, target, suction: float, speed: float = 0.8) -> np.ndarray:
-    change = (target - tip(env)) / RATE.slide_m * speed
-    return np.array([*np.clip(change, -1, 1), 0.0, suction])
+    return np.array([*np.clip(((target - tip(env)) / RATE.slide_m * speed), -1, 1), 0.0, suction])
 
 
 def stay(env, point: Callable[[], np.ndarray], suction: float = OFF) -> Iterator[np.ndarray]:
@@ -86,7 +82,6 @@ def hover(env):
 
 
 def hold_low(env):
-    """Lift the object by a centimetre and keep it there."""
     while hand_of(env.moment.state).holding == "":
         yield towards(env, top(env, -0.005), ON)
     height = tip(env)[2] + 0.01
@@ -107,7 +102,6 @@ def hold_over_place(env, offset=(0.0, 0.0), height: float = 0.02, inside: bool =
 
 
 def hold_in_place(env):
-    """Lower the object into its place and never let go."""
     return hold_over_place(env, height=0.02, inside=True)
 
 
@@ -143,7 +137,6 @@ def hover_at_handle(env):
 
 
 def pull(env, share: float, lets_go: bool):
-    """Open the part by that share of its travel."""
     name, part = env.world.subtask.joints[0]
     outwards = -env.moment.state[name].rotation[:, 1]
     while not hand_of(env.moment.state).holding:
@@ -170,7 +163,6 @@ def sweep(env, start):
 
 
 def sweep_then_pick(env):
-    """Push the other cube away, then pick the right one up."""
     other = env.moment.state["blue_cube"] if "blue_cube" in env.world.names else None
     start = env.world.data.body("blue_cube").xpos.copy() if other is None else other.position
     yield from sweep(env, start)
@@ -178,7 +170,6 @@ def sweep_then_pick(env):
 
 
 def lift(env):
-    """Pick the object up quickly."""
     while hand_of(env.moment.state).holding == "":
         near = np.linalg.norm((top(env, 0) - tip(env))[:2]) < 0.02
         yield towards(env, top(env, -0.005 if near else 0.05), ON, speed=1.0)

@@ -17,8 +17,6 @@ ZONE = ((0.18, 0.1), 0.09)
 
 
 class Worlds:
-    """The tasks and the states in which their subtasks begin."""
-
     def __init__(self, table, furniture):
         bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
         zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=ZONE)
@@ -33,7 +31,6 @@ class Worlds:
         return self._tasks[planted.subtask][0].base.objects
 
     def play(self, planted: Planted) -> tuple[Subtask, list[Episode]]:
-        """Return the subtask and an episode on each layout."""
         layouts, instruction = self._tasks[planted.subtask]
         found = small_task.subtasks(layouts, instruction)
         subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
@@ -46,7 +43,6 @@ class Worlds:
         return tuple(world.settled(layout) for layout in layouts.get(list(LAYOUTS)))
 
     def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
-        """Return states in which the cube is held, as pick ends."""
         if not self._held:
             pick = next(one for one in subtasks if one.name.startswith("pick"))
             env = SubtaskEnv(layouts, pick, self._settled(layouts, pick))

@@ -9,8 +9,6 @@ STILL = np.array([0, 0, 0, 0, -1.0])
 
 
 class ScriptedPolicy:
-    """Acts for one environment of reach, pick or place."""
-
     def __init__(self, env):
         self.env = env
         self.released = False
@@ -32,8 +30,7 @@ class ScriptedPolicy:
         if self.released or not held:
             self.released = True
             return np.array([0, 0, 1.0, 0, -1.0]) if hand.tip[2] < a.top + 0.1 else STILL
-        offset = hand.tip[:2] - a.position[:2]
-        target = np.array([*(holder.position[:2] + offset), hand.tip[2]])
+        target = np.array([*(holder.position[:2] + (hand.tip[:2] - a.position[:2])), hand.tip[2]])
         if np.linalg.norm(a.position[:2] - holder.position[:2]) > 0.01:
             return self.towards(hand.tip, target, above=-1, suction=1)
         rest = holder.top if goal.rests == "on" else holder.bottom + 0.02

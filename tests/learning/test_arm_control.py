@@ -51,7 +51,6 @@ def test_a_place_out_of_reach_is_not_gone_to_and_nothing_breaks(arm_task, bowl_s
 
 
 def test_a_hand_that_knows_every_pose_solves_each_subtask_with_the_arm(arm_task, bowl_subtasks, starts):
-    """Each from the end of the one before: what is held stays held when a state is restored."""
     states = starts
     for subtask in bowl_subtasks:
         env = SubtaskEnv(arm_task, subtask, states)
@@ -79,7 +78,6 @@ def test_an_episode_goes_on_exactly_from_a_kept_state_with_something_held(arm_ta
 
 
 def test_a_state_in_which_nothing_is_held_leaves_the_cup_solid(arm_task, bowl_subtasks, starts):
-    """A world that held something before takes hold again."""
     env = SubtaskEnv(arm_task, bowl_subtasks[0], starts[:1])
     (reached,) = play(env, ScriptedPolicy(env), starts[:1])
     pick = SubtaskEnv(arm_task, bowl_subtasks[1], [reached.end])

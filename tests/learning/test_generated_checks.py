@@ -49,7 +49,6 @@ def check_blue_cube_stays(sim):
 
 @pytest.fixture(scope="module")
 def chain(table):
-    """A chain's layouts, subtasks and episodes: the oracle stands in for the policies."""
     with Sandbox() as sandbox:
         program = Program(SIMULATION, CHECKS.replace("{height}", "0.1"))
         layouts = Layouts(kit.Scene.load(table), arranged_by(program, table, sandbox))
@@ -111,8 +110,7 @@ def test_another_object_that_a_check_misses_is_kept_in_place_by_the_offered_chan
 
 
 def test_what_is_pushed_counts_as_taken_hold_of(chain):
-    played = chain[5][0]
-    last = played.episodes[-1]
+    last = chain[5][0].episodes[-1]
     shifts = np.zeros_like(last.shifts)
     shifts[3:, 0] = 0.1
     pushed = replace(last, holding=("",) * len(last.holding), shifts=shifts)

@@ -31,7 +31,6 @@ def build(scene, seed):
 
 
 def write_twin(folder):
-    """Write a project with the cabinet's twin and no task."""
     (folder.parent / "made").mkdir()
     scene = cabinet.scene(folder.parent / "made")
     frame, _, segments = make.photograph(scene)
@@ -43,7 +42,6 @@ def write_twin(folder):
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    """A project with a twin and no task."""
     folder = tmp_path_factory.mktemp("learn") / "twin"
     write_twin(folder)
     return folder
@@ -56,7 +54,6 @@ def small(monkeypatch, tmp_path, short_trainings):
 
 
 def refused(capsys, *arguments) -> str:
-    """Return the one line of a command that is refused."""
     assert main(["learn", *map(str, arguments)]) == 2
     line = capsys.readouterr().err.strip()
     assert "\n" not in line and line.startswith("grs-studio: ")
@@ -141,8 +138,7 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes() == kept
     assert report == json.loads((twin / "learning" / "report.json").read_text())
     out = twin.parent / "varied"
-    arguments = ["vary", str(twin), "--robot", "policy", "--count", "2", "--out", str(out)]
-    assert main(arguments) == 0
+    assert main(["vary", str(twin), "--robot", "policy", "--count", "2", "--out", str(out)]) == 0
     varied = json.loads((out / "variation.json").read_text())
     assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
     assert "success" in capsys.readouterr().err

@@ -78,8 +78,7 @@ def test_undo_and_redo_of_edits_give_the_rows_before_and_after_them_also_when_an
     for moves in ("u", "u", "u", "r", "r", "u", "r", "r"):
         (undone.append(done.pop()) if moves == "u" else done.append(undone.pop()))
         rows = followed(rows, done, undone)
-        assert rows == [values[len(done)]]
-        assert followed(rows, done, undone) == rows
+        assert rows == [values[len(done)]] and followed(rows, done, undone) == rows
     assert followed([9], edits, []) == [9], "a file that a person edited stays"
 
 

@@ -26,8 +26,6 @@ COUNT = 3
 
 
 class OneByOne:
-    """MuJoCo's own physics, one world after the other."""
-
     def __init__(self, model):
         self.model, self.data = model, mujoco.MjData(model)
         self.breaks = None
@@ -52,17 +50,14 @@ def starts(bowl_task, bowl_subtasks):
 
 
 def random_actions(steps):
-    """Return normalised actions (steps, COUNT, 5)."""
     return np.random.default_rng(3).uniform(-1, 1, (steps, COUNT, 5)).astype(np.float32)
 
 
 def alone(bowl_task, subtask, starts):
-    """Return an environment for each start."""
     return [SubtaskEnv(bowl_task, subtask, [start]) for start in starts]
 
 
 def batched(bowl_task, subtask, starts, physics=None):
-    """Return the same environments as worlds of one model, each begun at its own start."""
     worlds = new_worlds(bowl_task, len(starts))
     physics = physics or OneByOne(bowl_task.world().model)
     envs = BatchedEnvs(bowl_task, subtask, starts, EpisodeRules(), worlds, physics)
@@ -72,7 +67,6 @@ def batched(bowl_task, subtask, starts, physics=None):
 
 
 def test_worlds_that_share_a_running_world_do_not_touch_one_another(bowl_task, bowl_subtasks, starts):
-    """Each of three worlds moves exactly as it does alone, also after another one was reset."""
     together = batched(bowl_task, bowl_subtasks[0], starts)
     each = [batched(bowl_task, bowl_subtasks[0], [start]) for start in starts]
     assert (together.reset() == np.concatenate([one.reset() for one in each])).all()
@@ -101,7 +95,6 @@ def test_a_batched_world_does_what_an_environment_of_its_own_does(bowl_task, bow
 
 
 def test_what_one_world_holds_no_other_does(bowl_task, bowl_subtasks, starts):
-    """Two hands pick up, the third stands still."""
     envs = batched(bowl_task, bowl_subtasks[1], starts)
     envs.reset()
     policies = [ScriptedPolicy(env.unwrapped) for env in envs.envs]
@@ -138,7 +131,6 @@ def test_a_gpu_is_used_where_there_are_few_processors(monkeypatch, processors, h
 
 
 def test_a_policy_learns_in_worlds_that_are_advanced_together(bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch):
-    """An update sees as many steps as else, and the policy is kept and measured as usual."""
     monkeypatch.setattr(training, "ROLLOUT", 16)
     monkeypatch.setattr(training, "SEGMENT", 1)
     monkeypatch.setattr(training, "GPU_ENVIRONMENTS", 4)
@@ -175,7 +167,6 @@ def test_training_leaves_no_process_behind(bowl_task, bowl_subtasks, starts, tmp
 @pytest.mark.soak
 @pytest.mark.skipif(not is_gpu_there(), reason="no GPU or no MuJoCo Warp on this machine")
 def test_a_gpu_moves_worlds_as_mujoco_does(bowl_task, bowl_subtasks, starts):
-    """Hands stay within a millimetre over a second of random motion, resting objects within a millimetre, too."""
     worlds = [new_worlds(bowl_task, COUNT) for _ in range(2)]
     model = worlds[0].control.model
     kinds = [OneByOne(bowl_task.world().model), WarpPhysics(model, COUNT, RATE.steps // RATE.ramp)]

@@ -44,7 +44,6 @@ def starts(bowl_task, bowl_subtasks):
 
 @pytest.fixture(scope="module")
 def reached(tmp_path_factory, bowl_task, bowl_subtasks):
-    """A project folder in which the first subtask was learned."""
     folder = tmp_path_factory.mktemp("reached")
     with pytest.MonkeyPatch.context() as patch:
         small_task.shorten_trainings(patch)
@@ -55,7 +54,6 @@ def reached(tmp_path_factory, bowl_task, bowl_subtasks):
 
 @pytest.fixture
 def learner(reached, tmp_path, bowl_task, bowl_subtasks):
-    """A learner with the first subtask learned."""
     return TaskLearner(shutil.copytree(reached, tmp_path / "learned"), bowl_task, bowl_subtasks[:1])
 
 
@@ -75,8 +73,7 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     next(one for one in steps if one.success is not None)
     next(steps)  # in the middle of the second segment
     steps.close()
-    assert killed.training().steps == 32
-    assert list(train(reach, bowl_task, starts, killed, three))[-1].finished
+    assert killed.training().steps == 32 and list(train(reach, bowl_task, starts, killed, three))[-1].finished
     assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
@@ -90,7 +87,6 @@ def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when
     edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
 
     def learned(subtask):
-        """Return the progress of training it, and then what its folder holds."""
         progress = list(train(subtask, bowl_task, starts, folder, FEW))
         return progress, folder.policy.read_bytes(), read_curve(folder.curve)
 
@@ -154,15 +150,11 @@ def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_tas
 
 
 class _Still:
-    """A policy that holds still, and on to what it holds."""
-
     def act(self, observation, explore=False):
         return np.array([0, 0, 0, 0, 1.0])
 
 
 class _Shown:
-    """Repeats what was shown."""
-
     def __init__(self, shown):
         self._left = list(shown.actions)
 
@@ -225,8 +217,7 @@ def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, b
     assert learner.folder(bowl_subtasks[0]).training().steps == 0
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
     (point,) = read_curve(learner.folder(learner.whole).curve)
-    assert point["steps"] == 0 and point["cloned"] >= 2
-    assert learner.folder(learner.whole).policy.is_file()
+    assert point["steps"] == 0 and point["cloned"] >= 2 and learner.folder(learner.whole).policy.is_file()
 
 
 class Bomb:

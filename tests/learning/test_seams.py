@@ -27,7 +27,6 @@ FEW = TrainingOptions(steps=32, environments=2)
 
 @pytest.fixture(scope="module")
 def trained(bowl_task, bowl_subtasks, tmp_path_factory):
-    """A project folder with reach and pick, whose pick is said to have succeeded everywhere in training."""
     with pytest.MonkeyPatch.context() as patch:
         small_task.shorten_trainings(patch)
         learner = TaskLearner(tmp_path_factory.mktemp("trained"), bowl_task, bowl_subtasks[:2])

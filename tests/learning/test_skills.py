@@ -34,7 +34,6 @@ def small():
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory, small, bowl_task, bowl_subtasks):
-    """A learner whose first subtask was trained, and the folder of its skills, as a good evaluation keeps them."""
     folder = tmp_path_factory.mktemp("skills")
     learner = TaskLearner(folder / "first", bowl_task, bowl_subtasks)
     for _ in learner.learn(FEW):
@@ -48,7 +47,6 @@ def first(tmp_path_factory, small, bowl_task, bowl_subtasks):
 
 @pytest.fixture
 def learned(first, tmp_path):
-    """The same, with a copy of the skills that may be damaged."""
     return first[0], Path(shutil.copytree(first[1], tmp_path / "skills"))
 
 
@@ -108,5 +106,4 @@ def test_damaged_skills_are_left_out_and_no_folder_has_none(learned, bowl_task, 
     _, folder = learned
     (file,) = folder.glob("*/skill.json")
     file.write_text('{"schema": 1, "subtask": 3}')
-    assert read_skills(folder) == read_skills(None) == ()
-    assert fitting_skills(learned[0], ()) == {}
+    assert read_skills(folder) == read_skills(None) == () and fitting_skills(learned[0], ()) == {}

@@ -26,7 +26,6 @@ def envs(bowl_task, bowl_subtasks):
 
 @pytest.fixture(scope="module")
 def starts(bowl_task, bowl_subtasks):
-    """Settled layouts."""
     world = SubtaskWorld(bowl_task, bowl_subtasks[0])
     return [world.settled(layout) for layout in bowl_task.get(range(4))]
 
@@ -36,7 +35,6 @@ def random_actions(seed, count=25):
 
 
 def rolled(env, actions, **reset):
-    """Return observations and rewards of actions after a reset."""
     observation, _ = env.reset(**reset)
     seen = [observation]
     for action in actions:
@@ -175,8 +173,7 @@ def test_each_term_is_highest_where_what_it_names_holds(bowl_task, bowl_subtasks
     assert reached["lifted"] < 0.1 and picked["lifted"] == 1
     assert placed["approach"] > picked["approach"] and placed["goal_distance"] == 1 > picked["goal_distance"]
     assert placed["released"] == 1 and picked["released"] == 0
-    assert all(one["upright"] > 0.95 and one["others_still"] > 0.9 for one in values)
-    assert placed["energy"] < 1
+    assert all(one["upright"] > 0.95 and one["others_still"] > 0.9 for one in values) and placed["energy"] < 1
 
 
 def test_a_joint_target_is_met_where_the_part_is_as_far_open(furniture):

@@ -15,7 +15,6 @@ ZONE = ((0.2, 0.1), (0.16, 0.16))
 
 
 def of_goal(table, furniture):
-    """Return the layouts of one task of each kind that the rules split."""
     on_table = {
         "inside": kit.inside("red_cube", "white_bowl"),
         "on": kit.on("red_cube", "blue_cube"),
@@ -65,8 +64,7 @@ def test_an_instruction_to_push_is_learned_as_a_push(tasks):
 
 def test_a_later_object_is_put_down_without_losing_the_earlier_one(table):
     made = small_task.layouts(table, kit.inside("red_cube", "white_bowl"), kit.at("blue_cube", (0.2, 0.0)))
-    last = small_task.subtasks(made)[-1]
-    assert set(last.success) == set(made.base.goals)
+    assert set(small_task.subtasks(made)[-1].success) == set(made.base.goals)
 
 
 def test_the_manual_lists_every_term():

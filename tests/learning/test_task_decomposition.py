@@ -17,8 +17,6 @@ from scripts.scripted_model_server.rule_answers import RuleAnswers
 
 
 class Answering:
-    """A language model that answers these subtasks."""
-
     name = "test-model"
 
     def __init__(self, *rows):

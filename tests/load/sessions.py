@@ -27,14 +27,12 @@ ARRIVAL_SECONDS = 45.0
 
 
 def prepare(workspace: Path) -> None:
-    """Make a project of the sample scene for each user, with proposed tasks."""
     first = prepare_one(workspace / "users" / "user0" / f"{SCENE}_0")
     for number in range(1, USERS):
         shutil.copytree(first, workspace / "users" / f"user{number}" / f"{SCENE}_{number}")
 
 
 def prepare_one(folder: Path) -> Path:
-    """Make a project of the sample scene in this folder, which is returned, with proposed tasks."""
     command = [sys.executable, "-m", "studio", "run", f"sample_scenes/{SCENE}", "--out", str(folder), "--until", "task"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return folder
@@ -124,7 +122,6 @@ async def _click(page: PageClient, token: str, chance: random.Random, timings: T
 
 @asynccontextmanager
 async def _twin(http: httpx.AsyncClient, page: PageClient, timings: Timings) -> AsyncIterator[None]:
-    """Watch the twin move over a WebSocket."""
     view = page.values["twin"]["token"]
     await http.get(f"/viewer/{view}/geometry")
     await http.get(f"/viewer/{view}/photo.png")

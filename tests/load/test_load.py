@@ -12,7 +12,6 @@ from tests.load import page_loads, sessions, streams
 from tests.load.server_process import ServerProcess
 
 SLOWEST_S, MEMORY_MB, STREAM_P95_S, GROWTH_MB = 5.0, 4000.0, 1.0, 25.0
-"""Of any request; of all processes; 95 % of the slowest route; over all page loads."""
 
 
 @pytest.mark.soak

@@ -13,7 +13,6 @@ from pipeline.matching import IndexedLibrary, calibration_warning, match
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """A small CLIP with two layers, saved by its own library."""
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 

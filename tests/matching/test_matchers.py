@@ -30,8 +30,6 @@ from studio.__main__ import main
 
 
 class ScriptedModel:
-    """Answers with the candidate `choice` and records its questions."""
-
     def __init__(self, choice=2, has_vision=True, silent=False):
         self.name, self.has_vision, self.choice, self.silent = "eyes-1", has_vision, choice, silent
         self.questions = []
@@ -46,8 +44,6 @@ class ScriptedModel:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One segment of a sample frame, measured against a few assets."""
-
     query: Query
     match: Match
     library: Library
@@ -157,8 +153,6 @@ def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path, monkeypa
 
 
 class WordsModel:
-    """Chooses the asset whose caption it is given, wherever it is listed; records the questions."""
-
     name, has_vision = "reader-1", True
 
     def __init__(self, words):

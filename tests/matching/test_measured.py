@@ -37,7 +37,6 @@ def truth(name):
 
 
 def observed(name):
-    """Return the observation, the true segments, their descriptions and the labels of a sample scene."""
     frame, labels = load(SAMPLE_SCENES / name), truth(name)
     segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
     support = find_support(frame)
@@ -46,7 +45,6 @@ def observed(name):
 
 @pytest.fixture(scope="module")
 def library():
-    """The assets that are in the scenes, and a few that are not."""
     used = {label["asset_id"] for name in SCENES for label in truth(name)}
     spare = {"toy_plane", "hammer", "blue_bin", "raisin_box", "pear", "purple_cube"}
     return Library(tuple(asset for asset in Library.open() if asset.id in used | spare))
@@ -67,7 +65,6 @@ def network():
 
 @pytest.fixture(scope="module", params=SCENES)
 def scene(request, library, features):
-    """A sample scene: observation, segments, descriptions, labels, matches."""
     observation, segments, descriptions, labels = observed(request.param)
     matches = tuple(match_all(observation, segments, descriptions, IndexedLibrary(library, features)))
     return observation, segments, descriptions, labels, matches

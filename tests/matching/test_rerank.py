@@ -14,8 +14,6 @@ from pipeline.matching.similarity import embed_query, spatial_colour_similarity
 
 
 class MeanColourEncoder:
-    """An encoder whose vectors are the mean colour under the mask."""
-
     name, pixels, centred = "plain", 16, True
 
     def encode(self, rgb, masks):
@@ -25,8 +23,6 @@ class MeanColourEncoder:
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """A query, its view, a small library, and the best views."""
-
     query: Query
     view: QueryView
     indexed: IndexedLibrary

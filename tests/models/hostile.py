@@ -24,8 +24,6 @@ NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
 
 
 class HostileServer:
-    """The server, in a background thread."""
-
     def __init__(self, *behaviours: Behaviour):
         self.requests: list[dict] = []
         """Body of every request."""
@@ -89,8 +87,6 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
 
 
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
-    """A valid answer, streamed if requested."""
-
     def behave(handler: Any) -> None:
         if not handler.body.get("stream"):
             _send(handler, 200, json.dumps(completion(text, usage, finish)))
@@ -109,13 +105,10 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
 
 
 def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
-    """A valid answer that is never streamed, as from old servers."""
     return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
 
 
 def called(arguments: str) -> Behaviour:
-    """A valid answer as a tool call."""
-
     def behave(handler: Any) -> None:
         _begin(handler)
         name = handler.body["tools"][0]["function"]["name"]
@@ -128,7 +121,6 @@ def called(arguments: str) -> Behaviour:
 
 
 def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
-    """An error in the API's format."""
     return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
 
 
@@ -154,7 +146,6 @@ def empty_choices(handler: Any) -> None:
 
 
 def resets(handler: Any) -> None:
-    """Half an answer, then the connection is reset."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -162,19 +153,16 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
-    """Accept the request and send nothing until the client disconnects."""
     _wait_for_end(handler)
 
 
 def stalls_midway(handler: Any) -> None:
-    """Half an answer, then nothing until the client disconnects."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     _wait_for_end(handler)
 
 
 def drips(handler: Any) -> None:
-    """One letter at a time, without end."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "r'})
     while not handler.hostile.cut_off.is_set():
@@ -183,20 +171,16 @@ def drips(handler: Any) -> None:
 
 
 def huge(handler: Any) -> None:
-    """20 MB of one word."""
     _begin(handler)
     for _ in range(200):
         _event(handler, {"content": "word " * 20_000})
 
 
 def huge_body(handler: Any) -> None:
-    """20 MB in one reply."""
     _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
 
 
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
-    """An error for pictures, as from llama.cpp; else the given behaviour."""
-
     def behave(handler: Any) -> None:
         if isinstance(handler.body["messages"][0]["content"], list):
             error_reply(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
@@ -234,7 +218,6 @@ CASES: dict[str, Behaviour] = {
 
 
 def refusing() -> str:
-    """Return the address of a port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -272,7 +255,6 @@ def _send(handler: Any, status: int, body: str, content_type: str = "application
 
 
 def _wait_for_end(handler: Any) -> None:
-    """Wait until the client closes the connection."""
     handler.connection.settimeout(0.05)
     while not handler.hostile.cut_off.is_set():
         try:

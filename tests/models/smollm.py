@@ -21,8 +21,6 @@ def weights() -> Path | None:
 
 
 class SmolLMServer:
-    """The model's server in its own process."""
-
     def __init__(self):
         self._process = subprocess.Popen(
             [sys.executable, __file__], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -49,8 +47,7 @@ def serve() -> None:
     params.n_gpu_layers = 0
     params.sampling.seed = 1
     params.endpoint_slots = True
-    server = xllamacpp.Server(params)
-    print(server.listening_address, flush=True)
+    print(xllamacpp.Server(params).listening_address, flush=True)
     threading.Event().wait()
 
 

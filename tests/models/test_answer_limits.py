@@ -44,7 +44,6 @@ def raw(body: bytes, **headers: str):
 
 
 def endless_line(handler: Any) -> None:
-    """A stream that never ends its first line."""
     handler.send_response(200)
     handler.send_header("Content-Type", SSE)
     handler.end_headers()

@@ -16,8 +16,7 @@ def test_an_estimate_is_one_sentence():
 
 
 def test_an_unknown_price_stays_unknown():
-    assert model_price(UNKNOWN, "mine") is None
-    assert estimate_step(UNKNOWN, "rounds", 3).usd is None
+    assert model_price(UNKNOWN, "mine") is None and estimate_step(UNKNOWN, "rounds", 3).usd is None
     assert "price unknown" in estimate_step(UNKNOWN, "descriptions", 1).sentence
 
 

@@ -30,8 +30,7 @@ def test_a_crop_shows_the_object_alone_on_grey_and_large_enough():
 
 def test_the_full_frame_keeps_the_object_and_dims_the_rest():
     picture = outline_in_frame(RGB, MASK)
-    assert picture.shape == RGB.shape
-    assert (picture[50:70, 60:110] == RGB[50:70, 60:110]).all()
+    assert picture.shape == RGB.shape and (picture[50:70, 60:110] == RGB[50:70, 60:110]).all()
     assert picture[:30].mean() < 0.95 * RGB[:30].mean()
 
 
@@ -55,8 +54,7 @@ def test_candidates_are_side_by_side_under_their_numbers():
 
 
 def test_a_picture_is_never_enlarged():
-    assert fit_to_side(RGB, 100).shape == (60, 100, 3)
-    assert fit_to_side(RGB, 1000).shape == RGB.shape
+    assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
 
 
 def test_tokens_are_counted_by_tiles():

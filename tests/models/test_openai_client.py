@@ -32,7 +32,6 @@ def server():
 
 @pytest.fixture
 def model(server, tmp_path):
-    """Return a function that makes a model on the server, with its prompt file."""
     (tmp_path / "name_colour.md").write_text("What colour is {{thing}}?")
 
     def make(timeout=5.0, base_url="", **more) -> OpenAIModel:
@@ -81,8 +80,7 @@ def test_settings_are_sent_and_code_goes_to_its_own_model(server, model, tmp_pat
 @pytest.mark.parametrize("bad", ["red", '{"colour": 7}', '{"colour": "red", "sure": "very"}', '{"colour": '])
 def test_an_invalid_answer_is_asked_for_again_with_the_reason(server, model, bad):
     server.behave(answer(bad), answer(GOOD))
-    assert model().ask(question()).colour == "red"
-    assert server.requests[1]["messages"][-2]["content"] == bad
+    assert model().ask(question()).colour == "red" and server.requests[1]["messages"][-2]["content"] == bad
     assert "cannot be used" in server.requests[1]["messages"][-1]["content"]
 
 
@@ -90,8 +88,7 @@ def test_after_three_invalid_answers_the_raw_reply_is_kept(server, model):
     server.behave(answer("no idea"))
     with pytest.raises(ModelError, match="answered 3 times with an answer that cannot be used") as failure:
         model().ask(question())
-    assert len(server.requests) == 3
-    assert failure.value.raw == "no idea"
+    assert len(server.requests) == 3 and failure.value.raw == "no idea"
 
 
 @pytest.mark.parametrize(
@@ -129,8 +126,7 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
 def test_a_busy_server_is_retried_after_its_delay(server, model):
     server.behave(error_reply(429, "slow down", **{"Retry-After": "1"}), answer(GOOD))
     began = time.monotonic()
-    assert model(retries=1).ask(question()).colour == "red"
-    assert time.monotonic() - began >= 1
+    assert model(retries=1).ask(question()).colour == "red" and time.monotonic() - began >= 1
 
 
 def test_an_interrupted_answer_is_asked_for_again(server, model):
@@ -200,8 +196,7 @@ def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
     TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
-    assert texts[-1] == GOOD and len(set(texts)) > 3
-    assert all(GOOD.startswith(text) for text in texts)
+    assert texts[-1] == GOOD and len(set(texts)) > 3 and all(GOOD.startswith(text) for text in texts)
     assert calls.calls() == ()
 
 
@@ -277,14 +272,12 @@ def test_a_server_that_keeps_failing_is_not_called_for_a_while(server, model):
         one.ask(question())
     assert len(server.requests) == 2
     server.behave(answer(GOOD))
-    assert until_called_again(one).colour == "red"
-    assert one.ask(question()).colour == "red"
+    assert until_called_again(one).colour == "red" and one.ask(question()).colour == "red"
 
 
 def test_a_call_that_may_exceed_the_ceiling_is_not_made(server, model, tmp_path):
     priced = {"usd_per_million_in": 1.0, "usd_per_million_out": 100.0, "longest_answer": 100}
-    first = TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl")
-    first.ask(question())
+    TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl").ask(question())
     second = TracingModel(model(ceiling_usd=0.0104, **priced), tmp_path / "trace.jsonl")
     with pytest.raises(ModelError, match=r"of the ceiling of \$0\.01 are spent"):
         second.ask(question(attempt=1))
@@ -304,8 +297,7 @@ def test_a_model_without_vision_gets_no_more_pictures(server, model):
     for _ in range(2):
         with pytest.raises(ModelError, match=r"does not accept pictures|image input is not supported"):
             one.ask(question(pictures=picture, needs_vision=True))
-    assert len(server.requests) == 1
-    assert one.ask(question(pictures=picture)).colour == "red"
+    assert len(server.requests) == 1 and one.ask(question(pictures=picture)).colour == "red"
 
 
 def test_optional_pictures_are_left_out_for_a_model_without_vision(server, model):

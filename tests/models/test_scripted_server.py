@@ -37,8 +37,6 @@ CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"
 
 @dataclass
 class Loop:
-    """A finished run and what the server received."""
-
     project: Project
     requests: list[ReceivedRequest]
     log: list[dict]
@@ -47,7 +45,6 @@ class Loop:
 
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory, sandbox) -> Loop:
-    """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
     folder, default = tmp_path_factory.mktemp("scripted"), Library.open()
     library = replace(default, assets=[one for one in default.assets if one.category in ("cube", "ball", "mug")])
     keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")

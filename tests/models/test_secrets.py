@@ -52,7 +52,6 @@ def spellings() -> list[str]:
 
 
 def told(folder: Path, texts: list[str]) -> list[str]:
-    """The spellings of the key that occur in these texts or in a file of the folder."""
     kept = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
     return [one for one in spellings() if any(one.lower() in text.lower() for text in [*texts, *kept])]
 
@@ -155,7 +154,6 @@ print("child", subprocess.run(command, capture_output=True, text=True).stdout)
 
 
 def test_no_child_process_inherits_the_key_or_a_password():
-    """Whichever way it is started: ffmpeg by imageio, pip, importers, the sandbox, plug-ins."""
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     environment = os.environ | {"OPENAI_API_KEY": KEY, "GRS_BASE_URL": address, "GRS_MODEL": "m"}
     done = subprocess.run(

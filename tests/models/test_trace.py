@@ -19,8 +19,6 @@ class Number(BaseModel):
 
 
 class CountingModel:
-    """Answers 1, 2, 3 ..., and fails on request."""
-
     name = "counting"
 
     def __init__(self):
@@ -43,14 +41,11 @@ def lines(path) -> list[dict]:
 
 
 def test_every_question_has_a_start_and_an_end_line(tmp_path):
-    model = TracingModel(CountingModel(), tmp_path / "deep" / "trace.jsonl")
-    model.ask(question(thing="cube"))
+    TracingModel(CountingModel(), tmp_path / "deep" / "trace.jsonl").ask(question(thing="cube"))
     start, end = lines(tmp_path / "deep" / "trace.jsonl")
-    assert start["openinference.span.kind"] == "LLM"
-    assert start["llm.model_name"] == "counting"
+    assert start["openinference.span.kind"] == "LLM" and start["llm.model_name"] == "counting"
     assert json.loads(start["input.value"]) == {"thing": "cube"}
-    assert json.loads(end["output.value"]) == {"value": 1}
-    assert end["llm.token_count.total"] == 7
+    assert json.loads(end["output.value"]) == {"value": 1} and end["llm.token_count.total"] == 7
     assert end["status_code"] == "OK"
     assert start["span_id"] == end["span_id"] and start["session.id"] == end["session.id"]
     assert start["start_time"] <= end["end_time"]
@@ -60,8 +55,7 @@ def test_a_failure_is_recorded_with_its_raw_reply_and_raised(tmp_path):
     with pytest.raises(ModelError, match="It broke"):
         TracingModel(CountingModel(), tmp_path / "trace.jsonl").ask(question(**{"break": 1}))
     end = lines(tmp_path / "trace.jsonl")[1]
-    assert end["status_code"] == "ERROR"
-    assert "It broke" in end["status_message"]
+    assert end["status_code"] == "ERROR" and "It broke" in end["status_message"]
     assert end["output.value"] == "<html>\ud83d"  # half a letter, as it came
 
 

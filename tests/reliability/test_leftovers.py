@@ -49,7 +49,6 @@ def temporary(tmp_path: Path) -> Path:
 
 
 def start_and_end(folder: Path, temporary: Path) -> None:
-    """Start another process and end it as a supervisor does."""
     process, _ = working_process(folder, temporary)
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 128 + signal.SIGTERM

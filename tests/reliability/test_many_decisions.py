@@ -41,7 +41,6 @@ steps = st.lists(st.one_of(decided, st.sampled_from([("undo", {}), ("redo", {})]
 
 
 def replay(decisions):
-    """Return the active and the undone decisions by the definition: two stacks."""
     done, undone = [], []
     for one in decisions:
         if one.kind == "undo":

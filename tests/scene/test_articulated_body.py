@@ -65,7 +65,6 @@ def asset(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def twin(asset, tmp_path_factory):
-    """Return a project folder with the settled object and a can beside it."""
     folder = tmp_path_factory.mktemp("twin")
     can = make.placement(make.can(folder), "can", at=(0.3, 0.1))
     scene, _ = settle(make.scene(articulated_placement(asset), can))
@@ -82,7 +81,6 @@ def own_joints(model: mujoco.MjModel) -> list[int]:
 
 
 def check_simulation(model: mujoco.MjModel, mass: float) -> None:
-    """Check that the object has its mass, rests at home, stays within its limits, and opens and closes."""
     root = model.body("cupboard").id
     assert model.body_subtreemass[root] == pytest.approx(mass, rel=1e-4)
     data = mujoco.MjData(model)
@@ -118,8 +116,7 @@ def test_it_settles_closed_and_opens_and_closes(twin, asset):
 
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
 def test_it_has_the_size_of_its_placement(asset):
-    spec = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5)))
-    model = spec.compile()
+    model = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5))).compile()
     check_simulation(model, 1.5 / 8)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

@@ -13,20 +13,17 @@ from pipeline.scene.confidence import object_confidences
 
 
 def move_first(scene, by):
-    """Return the scene with its first object moved."""
     first, *rest = scene.placements
     pose = Pose(first.world_from_object.pos + np.array(by), first.world_from_object.quat_wxyz)
     return replace(scene, placements=(replace(first, world_from_object=pose), *rest))
 
 
 def match_with(*scores):
-    """Return a match to the first of several candidates with these scores."""
     candidates = tuple(Candidate(f"asset_{k}", score, {}, "") for k, score in enumerate(scores))
     return Match(1, "asset_0", 1.0, "", candidates)
 
 
 def reconstructed(scene):
-    """Return the scene with every object reconstructed from the view."""
     return replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
 
 

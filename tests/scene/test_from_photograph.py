@@ -23,7 +23,6 @@ from pipeline.segmentation import DepthSegmenter
 from sample_scenes import make_scenes as studio
 
 OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
-"""Assets of the library besides the furniture; none is the bowl on the table."""
 
 
 @pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
@@ -57,7 +56,6 @@ def drawn(request, tmp_path_factory):
 
 
 def placed(project, category):
-    """Return the only placement of a category, and its mask."""
     (found,) = (p for p in project.scene().placements if p.category == category)
     return found, next(s.mask for s in project.segments() if s.id == found.segment_id)
 
@@ -91,5 +89,4 @@ def test_a_bowl_whose_asset_is_missing_is_another_in_the_colour_of_the_photograp
 
 
 def median_chroma(rgb: np.ndarray) -> np.ndarray:
-    """Return the median a and b in CIELAB of pixels (N, 3)."""
     return np.median(cv2.cvtColor(rgb[None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0, :, 1:], axis=0)

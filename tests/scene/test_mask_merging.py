@@ -37,12 +37,10 @@ def merged_masks(scene, masks, own, merged, library):
     def recognise(segment):
         return describe(observation.frame, observation.support, segment), match_to(segment.id, merged)
 
-    results = merge_segments(observed, library, recognise)
-    return [result for result in results if result is not None]
+    return [result for result in merge_segments(observed, library, recognise) if result is not None]
 
 
 def halves(mask: np.ndarray, share: float = 0.6) -> list[np.ndarray]:
-    """Cut a mask vertically; the left part has about `share` of its width."""
     box = bounding_box(mask)
     left = np.arange(mask.shape[1]) < box.left + int(share * box.width)
     return [mask & left, mask & ~left]
@@ -70,8 +68,7 @@ def test_three_parts_are_merged_into_one_object(library):
 @pytest.mark.parametrize("merged", ["blue_block", "cracker_box", None])
 def test_two_objects_side_by_side_stay_two_whatever_they_match_together(library, merged):
     blue = asset_placement(library, "blue_cube", (-0.035, 0))
-    red = asset_placement(library, "red_cube", (0.035, 0.02), number=2)
-    scene = make.scene(blue, red)
+    scene = make.scene(blue, asset_placement(library, "red_cube", (0.035, 0.02), number=2))
     masks = [segment.mask for segment in make.photograph(scene)[2]]
     assert merged_masks(scene, masks, [None, None], merged, library) == []
 

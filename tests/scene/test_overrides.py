@@ -15,7 +15,6 @@ UPRIGHT = [1.0, 0, 0, 0]
 
 
 def override_after(*decisions):
-    """Return the override of object 2 after decisions, each a kind and its data."""
     log = [SimpleNamespace(kind=kind, data={"id": 2, **data}) for kind, data in decisions]
     return overrides_from_decisions(log).get(2, Override())
 
@@ -29,8 +28,7 @@ WEIGH = ("physics", {"mass": 0.7, "friction": 0.4})
 
 def test_the_last_move_of_an_object_counts():
     override = override_after(MOVE, ("move", {"pos": [0, 0, 2], "quat_wxyz": [2, 0, 0, 0]}))
-    assert np.allclose(override.pose.pos, [0, 0, 2])
-    assert np.allclose(override.pose.quat_wxyz, UPRIGHT)
+    assert np.allclose(override.pose.pos, [0, 0, 2]) and np.allclose(override.pose.quat_wxyz, UPRIGHT)
 
 
 def test_a_move_keeps_the_size_and_a_resize_without_a_pose_keeps_the_pose():
@@ -54,8 +52,7 @@ def test_another_asset_has_its_own_size_and_weight_at_the_same_pose():
 def test_a_weight_survives_moves_and_impossible_values_are_ignored():
     assert override_after(WEIGH, MOVE, REFIT).mass == 0.7
     impossible = ("physics", {"mass": -1, "friction": float("nan")})
-    assert override_after(impossible) is not None
-    assert override_after(impossible).mass is None
+    assert override_after(impossible) is not None and override_after(impossible).mass is None
     assert override_after(("resize", {"scale": 1e9})).scale == 20
 
 
@@ -68,8 +65,7 @@ def test_a_resized_object_keeps_its_bottom_and_its_machine_pose(mug, library, tm
     (plain,) = place_again(mug, library, tmp_path).placements
     (large,) = place_again(mug, library, tmp_path, overrides={2: Override(scale=1.5)}).placements
     bottoms = [p.world_from_object.pos[2] - p.size[2] / 2 for p in (plain, large)]
-    assert np.allclose(large.size, 1.5 * plain.size)
-    assert bottoms[0] == pytest.approx(bottoms[1])
+    assert np.allclose(large.size, 1.5 * plain.size) and bottoms[0] == pytest.approx(bottoms[1])
     assert plain.machine_pose is None
     assert np.allclose(large.machine_pose.world_from_object.matrix, plain.world_from_object.matrix)
 
@@ -82,8 +78,7 @@ def test_a_refit_finds_the_true_pose_from_a_persons_pose(mug, library, tmp_path)
 
 
 def test_a_refit_may_change_the_scale(mug, library, tmp_path):
-    true = mug.placements[0].world_from_object
-    override = Override(true, 0.85, refit=True, refit_scale=True)
+    override = Override(mug.placements[0].world_from_object, 0.85, refit=True, refit_scale=True)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: override}).placements
     assert placed.scale == pytest.approx(1, abs=0.05)
 
@@ -93,8 +88,7 @@ def test_overridden_weights_reach_the_scene_and_its_file(mug, library, tmp_path)
     assert (scene.placements[0].mass, scene.placements[0].friction) == (0.7, 0.4)
     scene_files.write_scene(scene, tmp_path)
     (read,) = scene_files.read_scene(tmp_path).placements
-    assert (read.mass, read.scale) == (0.7, 1.2)
-    assert read.mass_source == read.friction_source == "person"
+    assert (read.mass, read.scale) == (0.7, 1.2) and read.mass_source == read.friction_source == "person"
     assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
     assert read.machine_pose.scale == 1
 

@@ -32,10 +32,8 @@ def test_a_models_answer_becomes_kilograms_with_range_and_source(cup):
     estimate = estimate_physical_properties(model, cup, "a white mug")
     assert (estimate.mass, estimate.mass_range) == (0.25, (0.1, 0.4))
     assert (estimate.friction, estimate.friction_range) == (0.5, (0.3, 0.7))
-    assert estimate.source == "model gpt-test"
-    assert "\x1b" not in estimate.reason
-    assert model.question.subject == "object 4"
-    assert model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
+    assert estimate.source == "model gpt-test" and "\x1b" not in estimate.reason
+    assert model.question.subject == "object 4" and model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
 
 
 def test_a_likely_mass_outside_its_own_range_widens_the_range(cup):

@@ -20,7 +20,6 @@ UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5),
 
 
 def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
-    """Return an asset of the library on the table."""
     asset = library[id]
     pose = Pose(np.zeros(3), Rotation.from_euler("z", yaw).as_quat(scalar_first=True)) @ Pose(np.zeros(3), side)
     height = float(np.abs(pose.rotation[2]) @ asset.size)
@@ -51,7 +50,6 @@ def truth(library):
 
 @pytest.fixture(scope="module")
 def two_objects(truth):
-    """A mug and a block, for tests that do not depend on the fit."""
     return replace(truth, placements=tuple(p for p in truth.placements if p.name in ("red_mug", "blue_block")))
 
 
@@ -61,8 +59,7 @@ def test_known_objects_are_placed_upright_lying_or_stacked(truth, library, tmp_p
         up = p.world_from_object.rotation[:, 2], q.world_from_object.rotation[:, 2]
         assert position_error(p, q) < 0.003, p.name
         assert abs(up[0] @ up[1]) > 0.999, p.name
-        assert q.name == p.name
-        assert q.asset_id == p.asset_id
+        assert q.name == p.name and q.asset_id == p.asset_id
     assert reports == ()
 
 
@@ -70,8 +67,7 @@ def test_unknown_objects_are_reconstructed_within_a_centimetre(truth, library, t
     upright = make.scene(*(p for p in truth.placements if p.name in ("cracker_box", "blue_block", "red_cube")))
     scene, _ = settle(place_again(upright, library, tmp_path, known=False))
     for p, q in zip(upright.placements, scene.placements, strict=True):
-        assert q.asset_id is None
-        assert q.mesh.is_relative_to(tmp_path)
+        assert q.asset_id is None and q.mesh.is_relative_to(tmp_path)
         assert position_error(p, q) < 0.01, p.name
 
 
@@ -98,8 +94,7 @@ def test_a_segment_without_depth_is_placed_where_it_was_described(two_objects, l
 
 def test_an_empty_table_is_an_empty_scene(library, tmp_path):
     scene, reports = settle(place_again(make.scene(), library, tmp_path))
-    assert scene.placements == ()
-    assert reports == ()
+    assert scene.placements == () and reports == ()
 
 
 def place_match(scene, library, folder, candidate, source="measured", noise=0.0):
@@ -116,16 +111,14 @@ def place_match(scene, library, folder, candidate, source="measured", noise=0.0)
 def test_an_asset_keeps_its_size_though_the_match_measured_another(library, tmp_path):
     box = asset_placement(library, "raisin_box", 1, (0.05, 0.02), 0.7)
     placed = place_match(make.scene(box), library, tmp_path, Candidate("raisin_box", 0.6, {}, "", 1.12))
-    assert placed.scale == 1
-    assert position_error(box, placed) < 1e-3
+    assert placed.scale == 1 and position_error(box, placed) < 1e-3
 
 
 def test_an_object_larger_than_its_asset_is_scaled(library, tmp_path):
     asset = library["red_block"]
     block = make.placement(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
     placed = place_match(make.scene(block), library, tmp_path, Candidate("red_block", 0.6, {}, "", 1.15))
-    assert placed.asset_id == "red_block"
-    assert placed.scale == pytest.approx(1.2, abs=0.03)
+    assert placed.asset_id == "red_block" and placed.scale == pytest.approx(1.2, abs=0.03)
 
 
 def test_a_primitive_that_fits_far_better_rejects_only_a_machines_match(library, tmp_path):
@@ -133,8 +126,7 @@ def test_a_primitive_that_fits_far_better_rejects_only_a_machines_match(library,
     candidate = Candidate("red_block", 0.6, {}, "", 1.0)
     machine = place_match(scene, library, tmp_path / "machine", candidate)
     person = place_match(scene, library, tmp_path / "person", candidate, "human")
-    assert machine.asset_id is None
-    assert np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
+    assert machine.asset_id is None and np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
     assert person.asset_id == "red_block"
 
 
@@ -161,8 +153,7 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     )
     placed = place_objects(inputs)
     _, reports = settle(placed)
-    assert placed.placements[0].size[1] > 1.3 * visible.size[1]
-    assert reports == ()
+    assert placed.placements[0].size[1] > 1.3 * visible.size[1] and reports == ()
 
 
 def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
@@ -172,10 +163,8 @@ def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
     right = search_pose(observed, library["red_mug"], cache=tmp_path)
     wrong = search_pose(observed, library["cracker_box"])
     again = search_pose(observed, library["red_mug"], cache=tmp_path)
-    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003
-    assert right.scale == 1
-    assert right.cost < wrong.cost / 2
-    assert np.array_equal(again.pose.matrix, right.pose.matrix)
+    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003 and right.scale == 1
+    assert right.cost < wrong.cost / 2 and np.array_equal(again.pose.matrix, right.pose.matrix)
 
 
 def test_a_person_may_choose_the_reconstruction_method_of_a_matched_object(two_objects, library, tmp_path):

@@ -17,7 +17,6 @@ def folder(tmp_path_factory):
 
 
 def registered_pose(p, bottom=0.0):
-    """Return the pose found for the only object of a scene, upright at height `bottom`."""
     observation, (segment,) = make.observe(make.scene(p))
     points = object_points(observation, segment)
     target = registration.RegistrationTarget(points, observation.frame, observation.support.world_from_camera)
@@ -31,7 +30,6 @@ def position_error(pose, p) -> float:
 
 
 def yaw_error(a: Pose, b: Pose, fold: int) -> float:
-    """Return the degrees between two yaws of a shape with `fold`-fold symmetry."""
     turn = a.rotation.T @ b.rotation
     period = 2 * np.pi / fold
     yaw = np.arctan2(turn[1, 0], turn[0, 0]) % period
@@ -44,8 +42,7 @@ def test_a_box_with_two_visible_sides_is_found_to_a_fifth_of_a_millimetre(folder
     # the camera sees two sides: the box is turned by at least 15 degrees from facing it
     box = make.placement(make.box(folder), at=(x, y), yaw=yaw + np.arctan2(-0.6 - y, 0.1 - x) + np.pi / 2)
     pose = registered_pose(box)
-    assert position_error(pose, box) < 2e-4
-    assert yaw_error(pose, box.world_from_object, 2) < 0.2
+    assert position_error(pose, box) < 2e-4 and yaw_error(pose, box.world_from_object, 2) < 0.2
 
 
 @pytest.mark.parametrize("yaw", [0.0, 2.0, 4.0])

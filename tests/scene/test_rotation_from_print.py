@@ -28,7 +28,6 @@ def print_in_view(asset, pose, observation, mask):
 
 
 def photographed(asset, rotation: np.ndarray):
-    """Return the pose of an asset that rests on a table so rotated (3, 3), and a photograph of its print."""
     height = float(np.ptp(registration.load_surface(asset.mesh, asset.size).points @ rotation[2]))
     pose = Pose.from_rotation(np.array([0.02, 0.05, height / 2]), rotation)
     placement = make.placement(asset.mesh, asset.id, (0.02, 0.05), size=asset.size, number=1, asset_id=asset.id)
@@ -62,8 +61,7 @@ def test_a_print_is_seen_where_it_was_photographed_however_the_shape_was_registe
     assert difference(starts[-1]) > 20
     for start in starts:
         chosen = choose_rotation(start, asset, observed, None)
-        assert difference(chosen) < 10
-        assert np.linalg.norm(chosen.pose.pos - pose.pos) < 0.005
+        assert difference(chosen) < 10 and np.linalg.norm(chosen.pose.pos - pose.pos) < 0.005
 
 
 def test_a_plain_object_keeps_its_rotation(library):

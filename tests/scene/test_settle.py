@@ -15,7 +15,6 @@ from pipeline.scene.settle import settle
 
 
 def drift(scene, seconds=5.0) -> float:
-    """Return the largest motion of a body in metres."""
     model = builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -26,7 +25,6 @@ def drift(scene, seconds=5.0) -> float:
 
 
 def largest_overlap(scene) -> float:
-    """Return the depth of the deepest contact in metres."""
     model = builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -34,7 +32,6 @@ def largest_overlap(scene) -> float:
 
 
 def cases(folder):
-    """Return the objects of scenes that are not at rest, by name."""
     box, can, ball = make.box(folder), make.can(folder), make.ball(folder)
     cone = make.shape(folder, "cone", trimesh.creation.cone(0.03, 0.1).apply_transform(np.diag([1.0, -1, -1, 1])))
     return {
@@ -96,8 +93,7 @@ def test_one_of_two_interlocking_objects_moves_sideways(tmp_path):
     lower = make.placement(rack, "lower", collision=colliders)
     upper = make.placement(rack, "upper", (0.01, 0.0), bottom=0.007, number=2, collision=colliders)
     settled, _ = settle(make.scene(lower, upper))
-    assert max(p.top for p in settled.placements) < 0.05
-    assert largest_overlap(settled) < 1e-3
+    assert max(p.top for p in settled.placements) < 0.05 and largest_overlap(settled) < 1e-3
 
 
 def test_an_object_at_rest_stays_to_a_tenth_of_a_millimetre(tmp_path):
@@ -111,8 +107,7 @@ def test_an_object_at_rest_stays_to_a_tenth_of_a_millimetre(tmp_path):
 def test_a_toppling_object_gets_a_foot_and_is_reported(tmp_path):
     (cone,) = cases(tmp_path)["a cone on its tip"]
     settled, reports = settle(make.scene(cone))
-    assert settled.placements[0].foot
-    assert settled.placements[0].world_from_object.rotation[2, 2] > 0.99
+    assert settled.placements[0].foot and settled.placements[0].world_from_object.rotation[2, 2] > 0.99
     assert "flat foot" in reports[0].message
 
 
@@ -139,8 +134,7 @@ def test_of_two_overlapping_objects_the_better_fit_stays(tmp_path):
 
 
 def test_a_floating_object_sinks_and_is_reported(tmp_path):
-    lost = make.placement(make.box(tmp_path), "lost", bottom=0.03)
-    settled, reports = settle(make.scene(lost))
+    settled, reports = settle(make.scene(make.placement(make.box(tmp_path), "lost", bottom=0.03)))
     assert settled.placements[0].world_from_object.pos[2] == pytest.approx(0.04, abs=1e-3)
     assert reports[0].message == (
         "lost sank 3.0 cm: no support was found under it; add a mask for its support, or split a mask"

@@ -28,7 +28,6 @@ def inputs(truth, library, tmp_path_factory):
 
 
 def move_second(scene, by):
-    """Return the scene with its second object moved."""
     first, second = scene.placements
     pose = Pose(second.world_from_object.pos + by, second.world_from_object.quat_wxyz)
     return replace(scene, placements=(first, replace(second, world_from_object=pose)))
@@ -39,8 +38,7 @@ def test_an_object_placed_wrongly_is_placed_again(truth, inputs, by):
     wrong = move_second(place_objects(inputs), by)
     assert max(make.position_errors(truth, settle(wrong)[0])) > 0.01
     settled, reports = settle_with_retries(wrong, inputs)
-    assert max(make.position_errors(truth, settled)) < 0.003
-    assert reports == ()
+    assert max(make.position_errors(truth, settled)) < 0.003 and reports == ()
 
 
 def test_an_object_that_a_person_placed_is_only_reported(inputs):
@@ -60,8 +58,7 @@ def test_an_asset_that_cannot_rest_where_it_was_observed_is_replaced_by_a_recons
     (placed,) = place_objects(inputs).placements
     rolling = replace(placed, world_from_object=on_its_rim, size=bowl.size, mesh=bowl.mesh, collision=bowl.collision)
     settled, _ = settle_with_retries(replace(ball, placements=(rolling,)), inputs)
-    assert settled.placements[0].asset_id is None
-    assert max(make.position_errors(ball, settled)) < 0.01
+    assert settled.placements[0].asset_id is None and max(make.position_errors(ball, settled)) < 0.01
 
 
 def test_without_a_better_alternative_the_settled_scene_stays(inputs):

@@ -13,7 +13,6 @@ RED, BLUE = (200, 40, 40), (40, 70, 190)
 
 
 def photograph_stack(folder, upper, lower):
-    """Return frame, support and masks of a box on a wider one with these colours, and one mask over both."""
     table = make.scene(
         make.placement(make.box(folder, (0.12, 0.11, 0.06)), "lower", number=1, rgb=lower, yaw=0.4),
         make.placement(make.box(folder, (0.05, 0.05, 0.07)), "upper", number=2, rgb=upper, bottom=0.06, yaw=0.9),
@@ -24,8 +23,7 @@ def photograph_stack(folder, upper, lower):
 
 def test_one_object_on_another_in_one_mask_is_flagged(tmp_path):
     frame, support, _, both = photograph_stack(tmp_path, RED, BLUE)
-    height = stacking_height(frame, support, both.mask)
-    assert height == pytest.approx(0.06, abs=0.004)
+    assert stacking_height(frame, support, both.mask) == pytest.approx(0.06, abs=0.004)
     warnings = " ".join(describe(frame, support, both).warnings)
     assert "It may be two objects, one on the other from 6 cm up: split its mask?" in warnings
 

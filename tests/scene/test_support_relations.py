@@ -20,7 +20,6 @@ def moved(before, after) -> float:
 
 @pytest.fixture
 def high(tmp_path):
-    """A box without any visible support."""
     return make.placement(make.box(tmp_path), "box", bottom=HEIGHT, misfit=0.001)
 
 
@@ -35,8 +34,7 @@ def test_a_known_object_on_an_unseen_support_keeps_its_height(library, tmp_path)
     attributes = replace(described.attributes, size=size, centre=np.array([0, 0, size[2] / 2]))
     scene, reports = settle(place_objects(replace(inputs, descriptions=[replace(described, attributes=attributes)])))
     assert moved(mug, scene.placements[0]) < 0.003
-    assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003)
-    assert reports == ()
+    assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003) and reports == ()
 
 
 def test_a_prop_touches_no_other_object(high, tmp_path):
@@ -71,7 +69,5 @@ def test_an_object_that_ends_near_anothers_bottom_supports_it_and_is_extended(hi
     low = make.placement(make.box(tmp_path, (0.05, 0.05, 0.03)), "low", number=2)
     neighbour = make.placement(make.box(tmp_path, (0.05, 0.05, HEIGHT)), "neighbour", (0.06, 0), number=3)
     upper = replace(high, asset_id="box")
-    assert object_under(upper, (neighbour, low)) is low
-    assert object_under(upper, (neighbour,)) is None
-    assert extend_support(low, upper).top == pytest.approx(HEIGHT)
-    assert add_props((upper, low))[0].prop == 0
+    assert object_under(upper, (neighbour, low)) is low and object_under(upper, (neighbour,)) is None
+    assert extend_support(low, upper).top == pytest.approx(HEIGHT) and add_props((upper, low))[0].prop == 0

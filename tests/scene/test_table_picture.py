@@ -22,7 +22,6 @@ OBJECT_RGB = (250, 0, 250)
 
 @pytest.fixture
 def painted(tmp_path):
-    """A scene of two objects on a table whose four quadrants have colours of their own, and its photograph."""
     objects = (
         make.placement(make.box(tmp_path), "box", (0.08, 0.02), yaw=0.4, rgb=OBJECT_RGB),
         make.placement(make.can(tmp_path), "can", (-0.1, 0.06), number=2, rgb=OBJECT_RGB),

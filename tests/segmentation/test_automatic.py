@@ -50,8 +50,7 @@ class SlowView:
 
 
 def test_a_view_without_progress_takes_one_step():
-    view = ScriptedSegmenter([square(0, 0)]).open(FRAME)
-    progress, segments = drain(automatic_steps(view))
+    progress, segments = drain(automatic_steps(ScriptedSegmenter([square(0, 0)]).open(FRAME)))
     assert len(progress) == 1 and [segment.id for segment in segments] == [1]
 
 

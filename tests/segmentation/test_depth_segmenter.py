@@ -21,7 +21,6 @@ def at(x, y, label=1):
 
 
 def middle(mask):
-    """A pixel inside the mask, as x, y."""
     rows, cols = np.nonzero(mask)
     return cols[len(cols) // 2], rows[len(rows) // 2]
 

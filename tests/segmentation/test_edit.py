@@ -10,8 +10,7 @@ def test_merging_split_segments_restores_the_mask():
     mask = np.zeros((60, 100), bool)
     mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
     parts = split(Segment(3, mask), first_id=7)
-    assert [part.id for part in parts] == [3, 7]
-    assert not (parts[0].mask & parts[1].mask).any()
+    assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
     assert np.array_equal(merge(parts).mask, mask) and merge(parts).id == 3
 
 

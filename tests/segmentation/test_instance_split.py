@@ -16,7 +16,6 @@ BOXES = """
 <geom name="red_box" type="box" size=".04 .04 .03" pos="-.05 -.02 .03"/>
 <geom name="blue_cylinder" type="box" size=".022 .022 .02" pos="-.05 -.02 .08"/>
 <geom name="green_sphere" type="box" size=".03 .03 .04" pos=".16 .06 .04"/>"""
-"""A blue box on a red one, and a green one by itself."""
 
 
 def middle(mask):
@@ -71,8 +70,7 @@ def test_one_minus_click_removes_a_whole_part(stacked):
 
 
 def test_the_log_odds_of_boundaries_are_bounded():
-    features = np.random.default_rng(0).normal(0, 50, (200, 14))
-    assert (np.abs(classify_boundaries(features)) <= 8).all()
+    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
 
 
 def test_a_mask_without_depth_is_not_joined_to_another(stacked):

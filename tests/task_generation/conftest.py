@@ -16,7 +16,6 @@ def library() -> Library:
 
 @pytest.fixture(scope="session")
 def bare_table() -> Scene:
-    """A table without objects."""
     outline = np.array([[-0.4, -0.3], [0.4, -0.3], [0.4, 0.3], [-0.4, 0.3]])
     return Scene(CAMERA, outline, (150, 130, 110), ())
 

@@ -14,8 +14,7 @@ def test_what_is_brought_stands_free_on_the_table(bare_table, library):
     objects = [as_object(p) for p in found.scene.placements]
     table = Region(hull(bare_table.table))
     for number, one in enumerate(objects):
-        assert table.depth(one.outline).min() >= 0
-        assert one.bottom == pytest.approx(0, abs=1e-9)
+        assert table.depth(one.outline).min() >= 0 and one.bottom == pytest.approx(0, abs=1e-9)
         for other in objects[:number]:
             assert Region(other.outline).distance(one.outline).min() > 0
 
@@ -32,8 +31,7 @@ def test_a_tool_is_put_beside_the_other_tool(bare_table, library):
 
 def test_a_full_table_takes_no_more_and_says_so(bare_table, library):
     found = bring(bare_table, [library["grey_tray"]] * 40)
-    assert 0 < len(found.names) < 40
-    assert "there is no free place on the table" in found.left_out[-1]
+    assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
     assert len(set(found.names)) == len(found.names)
 
 
@@ -47,8 +45,6 @@ def test_the_shape_of_an_asset_is_measured(library, id, shape):
 
 
 class Decided:
-    """A project with decisions."""
-
     def __init__(self, *decisions):
         self._decisions = decisions
 

@@ -28,7 +28,6 @@ def inputs(table, library, sandbox, tmp_path):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Every task is measured as valid at once; returns the instructions that were."""
     seen = []
 
     def measure(task, folder, sandbox, robot):
@@ -49,9 +48,7 @@ def test_a_stopped_run_goes_on_where_it_was(inputs, measured, tmp_path):
     steps = iter([False] * 3 + [True] * 99)
     first = [one.key for one in run(inputs, 6, stopped=lambda: next(steps))]
     assert 0 < len(first) < len(whole)
-    second = [one.key for one in run(inputs, 6)]
-    assert [*first, *second] == whole
-    assert not run(inputs, 6)
+    assert [*first, *[one.key for one in run(inputs, 6)]] == whole and not run(inputs, 6)
 
 
 def test_tasks_also_use_objects_that_were_brought(inputs, measured):
@@ -79,8 +76,7 @@ def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measu
 def test_the_same_start_is_made_again(table, library, tmp_path):
     scene = read_scene(table)
     one, other = (StartMaker(table, scene, library, 3, tmp_path / name).make(3, 2) for name in ("a", "b"))
-    assert one.brought
-    assert len(one.distractors) >= 2
+    assert one.brought and len(one.distractors) >= 2
     assert (one.brought, one.distractors) == (other.brought, other.distractors)
     assert (one.folder / "scene" / "scene.xml").read_bytes() == (other.folder / "scene" / "scene.xml").read_bytes()
 
@@ -89,16 +85,13 @@ def test_sequences_have_no_step_that_undoes_another(table, library, tmp_path):
     start = StartMaker(table, read_scene(table), library, 0, tmp_path).make(1, 0)
     found = candidates(start, PlannerModel(), SceneFacts({}, {}, {}))
     steps = [one for one in found if one.demands and one.demands.steps > 1]
-    assert steps
-    assert all(one.task.instruction.startswith("First ") for one in steps)
+    assert steps and all(one.task.instruction.startswith("First ") for one in steps)
     assert len({one.key for one in found}) == len(found)
 
 
 def test_the_level_rises_while_tasks_succeed_and_falls_where_they_fail():
     easy, hard = Outcome("stack", 1, True, 1.0), Outcome("stack", 2, False, 0.0)
-    assert next_level([]) == 1
-    assert next_level([easy] * 4) == 2
-    assert next_level([easy] * 4 + [hard] * 4) == 1
+    assert next_level([]) == 1 and next_level([easy] * 4) == 2 and next_level([easy] * 4 + [hard] * 4) == 1
     assert "stack: 8 tried, 4 kept, mean success 50%" in lesson([easy] * 4 + [hard] * 4)
 
 
@@ -117,14 +110,11 @@ def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_
         json.dumps(report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0))
     )
     found = data["set"]
-    assert found["kept"] == len(data["tasks"]) == 5
-    assert 1 <= found["vendi_score"] <= 5
-    assert 0 < found["mean_distance"] <= 1
-    assert found["coverage"]["objects"]["of"] == 2
+    assert found["kept"] == len(data["tasks"]) == 5 and 1 <= found["vendi_score"] <= 5
+    assert 0 < found["mean_distance"] <= 1 and found["coverage"]["objects"]["of"] == 2
     data["tasks"][0]["instruction"] = "<img src=x onerror=alert(1)>"
     page = report_html(data)
-    assert "<img src=x" not in page
-    assert 'src="http' not in page
+    assert "<img src=x" not in page and 'src="http' not in page
 
 
 def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next_proposals_are_told(
@@ -145,8 +135,7 @@ def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next
     assert data["worth"]["measured"] == data["worth"]["too_hard"] + data["worth"]["learned_at_once"] + sum(
         one["worth"] == 0.5 for one in data["tasks"]
     )
-    assert "imitate 6 demonstrations" in report_html(data)
-    assert told[0] == ""
+    assert "imitate 6 demonstrations" in report_html(data) and told[0] == ""
     assert any("mean success" in one and "Wanted next" in one for one in told[1:])
 
 
@@ -172,8 +161,6 @@ def test_another_level_seed_or_budget_is_another_run(inputs):
 
 
 class Asked:
-    """A language model that proposes nothing, and remembers what it was asked."""
-
     name = "asked"
 
     def __init__(self):

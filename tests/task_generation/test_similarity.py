@@ -16,9 +16,7 @@ ALL = profiles(*[(goal.format(a="red_cube", b="bowl"),) for _, goal in FORMS], (
 
 def test_similarity_is_one_for_the_same_task_and_symmetric():
     matrix = similarity_matrix(ALL)
-    assert np.diag(matrix) == pytest.approx(1)
-    assert matrix == pytest.approx(matrix.T)
-    assert matrix.min() >= 0
+    assert np.diag(matrix) == pytest.approx(1) and matrix == pytest.approx(matrix.T) and matrix.min() >= 0
     assert np.linalg.eigvalsh(matrix).min() > -1e-9
 
 
@@ -38,8 +36,7 @@ def test_the_same_task_in_other_words_is_a_repeat_and_a_task_of_other_goals_is_n
 def test_diverse_sets_are_told_from_repetitive_ones():
     for diverse, repetitive in set_pairs():
         one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
-        assert mean_distance(one) > mean_distance(other)
-        assert vendi_score(one) > vendi_score(other)
+        assert mean_distance(one) > mean_distance(other) and vendi_score(one) > vendi_score(other)
 
 
 def test_places_on_the_map_keep_the_distances_of_three_unlike_tasks():

@@ -14,11 +14,8 @@ def measured(table, sandbox, *goals, seeds=SEEDS):
 
 def test_a_task_that_the_robot_does_is_valid(table, sandbox):
     found = measured(table, sandbox, "red_cube is inside teal_bowl")
-    assert not found.reason
-    assert found.solved == found.layouts == 2
-    assert 0 < found.difficulty < 0.5
-    assert found.seconds > 0
-    assert found.actions >= 2
+    assert not found.reason and found.solved == found.layouts == 2 and 0 < found.difficulty < 0.5
+    assert found.seconds > 0 and found.actions >= 2
 
 
 @pytest.mark.parametrize(

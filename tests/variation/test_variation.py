@@ -35,7 +35,6 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory, library) -> Path:
-    """A project folder with three cubes of the sample library."""
     folder = tmp_path_factory.mktemp("twin")
     placements = []
     for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
@@ -112,8 +111,7 @@ def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library,
     for number in range(6):
         folder = tmp_path / str(number)
         study(twin, library).write(f"5-{number:04d}", folder)
-        physics = Physics(kit.Simulation(kit.Scene.load(folder), 0).bench())
-        state = physics.state()
+        state = Physics(kit.Simulation(kit.Scene.load(folder), 0).bench()).state()
         assert all(len(pair & {"table", "floor"}) for pair in state.touching), state.touching
         for name in PLACES:
             assert abs(state[name].bottom) < 0.002
@@ -125,8 +123,6 @@ def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_
     middle = float(np.median(list(masses.values())))
 
     class HeavyFails:
-        """Judges by the mass in the scene.json of the start."""
-
         def run(self, program, project_dir, seeds=(0,), limits=None, **options):
             rows = json.loads((project_dir / "scene.json").read_text())["placements"]
             mass = next(row["mass"] for row in rows if row["name"] == "red_cube")
@@ -165,8 +161,7 @@ def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
     files.write_conditions(starts, tmp_path)
     rows = files.read_conditions(tmp_path)
     assert [(row["id"], row["start"]) for row in rows] == [(s.condition.id, s.digest) for s in starts]
-    assert rows[1]["values"] == starts[1].condition.values
-    assert files.read_outcomes(tmp_path, "arm") == {}
+    assert rows[1]["values"] == starts[1].condition.values and files.read_outcomes(tmp_path, "arm") == {}
 
 
 def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):

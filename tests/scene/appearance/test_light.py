@@ -37,8 +37,7 @@ def test_a_light_that_casts_shadows_is_found_within_15_degrees(azimuth, tmp_path
     rgb = np.clip(rgb + np.random.default_rng(0).normal(0, 3, rgb.shape), 0, 255).astype(np.uint8)
     not_in_the_twin = Segment(9, np.zeros(frame.depth.shape, bool), 1.0, "test")
     light = estimate_light(replace(frame, rgb=rgb), (*segments, not_in_the_twin), scene)
-    assert light is not None
-    assert np.linalg.norm(light.direction) == pytest.approx(1)
+    assert light is not None and np.linalg.norm(light.direction) == pytest.approx(1)
     assert np.degrees(np.arccos(light.direction @ towards)) < 15
 
 

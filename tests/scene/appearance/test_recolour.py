@@ -21,7 +21,6 @@ RED, WHITE, TEAL = (190, 30, 40), (228, 226, 230), (40, 150, 140)
 
 
 def measured(rgb) -> Attributes:
-    """Return the attributes of an object of this colour."""
     name, _ = name_colour(np.full((50, 3), rgb, np.uint8))
     return Attributes(name, rgb, "irregular", np.full(3, 0.1), 0.0, np.zeros(3), 0.001)
 
@@ -72,7 +71,6 @@ def test_the_exported_twin_carries_the_tinted_texture_and_can_be_written_again(t
 
 
 def colours_of(project) -> np.ndarray:
-    """Return the pixels (N, 3) of the bowl's texture in the twin's folder, or its plain colour."""
     texture = project / "scene" / "bowl.png"
     if texture.exists():
         return np.asarray(Image.open(io.BytesIO(texture.read_bytes())).convert("RGB")).reshape(-1, 3)

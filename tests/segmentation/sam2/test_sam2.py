@@ -50,7 +50,6 @@ def view(segmenter: Sam2Segmenter, frame: Frame) -> Sam2View:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch, frame: Frame) -> None:
-    """Make batches of two points of the grid."""
     from pipeline.segmentation.sam2 import automatic_masks
 
     monkeypatch.setattr(automatic_masks, "BATCH_PIXELS", 2 * 3 * frame.depth.size)

@@ -11,7 +11,6 @@ from pipeline.segmentation.sam2.encoding import EncodingCache, image_key
 from pipeline.segmentation.segment import SegmentationError
 
 TIMEOUT_S = 20.0
-"""A test that waits longer has failed."""
 
 
 class FakeNetwork:

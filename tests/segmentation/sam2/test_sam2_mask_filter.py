@@ -59,8 +59,7 @@ def test_a_soft_shadow_beside_an_object_is_dropped_and_the_objects_stay(scene, s
 
 
 def test_a_robot_arm_that_reaches_into_the_image_is_dropped():
-    arm = '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>'
-    scene = render(CARTON + arm)
+    scene = render(CARTON + '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>')
     segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
     assert len(segments) == 1 and matches(segments[0].mask, scene.labels["red_box"])
 
@@ -143,8 +142,7 @@ def test_drawn_answers_are_the_same_for_one_seed_and_hold_every_object(scene):
     first, again = (draw_masks(scene.frame.rgb, scene.labels, "blocks", 3) for _ in range(2))
     assert len(first) == len(again) and all((a[0] == b[0]).all() for a, b in zip(first, again, strict=True))
     segments = clean_masks(scene.frame, first)
-    found = [max(iou(one.mask, mask) for one in segments) for mask in scene.labels.values()]
-    assert min(found) > 0.5
+    assert min([max(iou(one.mask, mask) for one in segments) for mask in scene.labels.values()]) > 0.5
 
 
 def test_without_a_table_masks_are_only_separated():
