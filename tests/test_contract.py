@@ -51,7 +51,7 @@ def project() -> Path:
 # ---------------------------------------------------------------------- the project folder
 
 
-def test_every_stage_is_done_timed_and_versioned(project):
+def test_every_stage_is_done_timed_and_versioned_and_every_call_is_recorded(project):
     record = read(project / "project.json")
     assert record["schema"] == 1 and set(record["stages"].values()) == {"done"}
     assert list(record["stages"]) == [
@@ -59,6 +59,10 @@ def test_every_stage_is_done_timed_and_versioned(project):
     ]  # fmt: skip
     assert all(seconds >= 0 for seconds in record["seconds"].values())
     assert record["versions"]["mujoco"] == mujoco.__version__
+    rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
+    assert len(rounds) == len(list((project / "rounds").iterdir()))
+    calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
+    assert any("openinference.span.kind" in call for call in calls)
 
 
 def test_the_frame_is_saved_as_it_was_loaded(project):
@@ -115,7 +119,7 @@ def test_coco_masks_equal_the_label_image(project):
         assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])
 
 
-def test_the_model_is_at_the_poses_of_scene_json_and_stays_there(project):
+def test_the_model_is_at_the_poses_of_scene_json_stays_there_and_loads_alone(project, tmp_path):
     model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -125,9 +129,6 @@ def test_the_model_is_at_the_poses_of_scene_json_and_stays_there(project):
     mujoco.mj_step(model, data, nstep=int(5 / model.opt.timestep))
     for p in placements:
         assert np.linalg.norm(data.body(p["name"]).xpos - p["world_from_object"]["pos"]) < 0.01, p["name"]
-
-
-def test_the_scene_loads_alone_when_moved_elsewhere(project, tmp_path):
     shutil.copytree(project / "scene", tmp_path / "elsewhere")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
     bodies = {model.body(i).name for i in range(model.nbody)}
@@ -140,13 +141,6 @@ def test_the_solution_has_its_trajectory_and_video(project):
     with np.load(project / "solution.npz", allow_pickle=False) as recorded:
         assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
     assert (project / "solution.mp4").stat().st_size > 10_000
-
-
-def test_rounds_and_model_calls_are_recorded(project):
-    rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
-    assert len(rounds) == len(list((project / "rounds").iterdir()))
-    calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
-    assert any("openinference.span.kind" in call for call in calls)
 
 
 # ---------------------------------------------------------------------- the commands
@@ -162,17 +156,20 @@ def own(project, tmp_path) -> Path:
     return shutil.copytree(project, tmp_path / "blocks")
 
 
-def test_a_second_run_finds_everything_done(grs, own):
+def test_a_second_run_finds_everything_done_check_prints_a_report_and_another_instruction_counts(grs, own):
     before = (own / "solution.json").stat().st_mtime_ns
     assert grs("run", SAMPLE, "--out", own).code == 0 and (own / "solution.json").stat().st_mtime_ns == before
-
-
-def test_check_prints_the_report_of_a_round(grs, own):
     done = grs("check", own / "rounds/000", "--scene", own)
     assert done.code == 0, done.error
     report, saved = json.loads(done.out), read(own / "rounds/000/report.json")
     assert [c["name"] for c in report["checks"]] == [c["name"] for c in saved["checks"]]
     assert report["reward"] == saved["reward"]
+    run = ("run", SAMPLE, "--out", own, "--until", "task", "--task")
+    assert grs(*run, "stack the cubes together").code == 0
+    assert read(own / "task.json")["instruction"] == "stack the cubes together"
+    refused_last = grs(*run, "put the elephant in the fridge")
+    assert refused_last.code == 2 and "elephant" in refused_last.error.splitlines()[-1]
+    assert read(own / "project.json")["stages"]["scene"] == "done"
 
 
 def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
@@ -190,15 +187,6 @@ def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
     report = json.loads(done.out)
     assert report["crash"] is None, report["crash"]
     assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
-
-
-def test_a_run_takes_another_instruction(grs, own):
-    run = ("run", SAMPLE, "--out", own, "--until", "task", "--task")
-    assert grs(*run, "stack the cubes together").code == 0
-    assert read(own / "task.json")["instruction"] == "stack the cubes together"
-    refused_last = grs(*run, "put the elephant in the fridge")
-    assert refused_last.code == 2 and "elephant" in refused_last.error.splitlines()[-1]
-    assert read(own / "project.json")["stages"]["scene"] == "done"
 
 
 def test_segment_answers_prompts_from_a_file(grs, tmp_path):

@@ -26,14 +26,14 @@ def last(steps: list[tuple[str, str]], word: str) -> str:
     return [rest for instruction, rest in steps if instruction == word][-1]
 
 
-def test_every_instruction_is_known(steps: list[tuple[str, str]]):
+def test_instructions_are_known_images_have_a_version_and_projects_lie_in_the_volume(steps: list[tuple[str, str]]):
     assert {word for word, _ in steps} <= KNOWN and steps[0][0] == "FROM"
-
-
-def test_images_have_a_version(steps: list[tuple[str, str]]):
     for rest in (rest for word, rest in steps if word == "FROM"):
         image = rest.split()[0]
         assert re.fullmatch(r"[a-z0-9./-]+:\d[\w.-]+", image) and "latest" not in image
+    volume, environment = last(steps, "VOLUME"), last(steps, "ENV")
+    assert f"GRS_WORKSPACE={volume}" in environment and f"GRS_USERS={volume}/" in environment
+    assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())
 
 
 def test_the_studio_runs_as_a_user_without_rights_who_owns_only_the_workspace(steps: list[tuple[str, str]]):
@@ -46,23 +46,11 @@ def test_the_studio_runs_as_a_user_without_rights_who_owns_only_the_workspace(st
     assert words.index("USER") > max(i for i, word in enumerate(words) if word in ("RUN", "COPY"))
 
 
-def test_projects_and_users_lie_in_the_volume(steps: list[tuple[str, str]]):
-    volume, environment = last(steps, "VOLUME"), last(steps, "ENV")
-    assert f"GRS_WORKSPACE={volume}" in environment and f"GRS_USERS={volume}/" in environment
-
-
-def test_no_secret_stands_in_the_image(steps: list[tuple[str, str]]):
-    assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())
-
-
-def test_the_command_is_one_that_the_studio_takes(steps: list[tuple[str, str]]):
+def test_the_command_is_one_that_the_studio_takes_and_the_health_check_needs_no_login(steps: list[tuple[str, str]]):
     command = re.findall(r'"([^"]+)"', last(steps, "CMD"))
     arguments = parser().parse_args(command)
     assert last(steps, "ENTRYPOINT") == '["grs-studio"]'
     assert arguments.host == "0.0.0.0" and str(arguments.port) == last(steps, "EXPOSE")
-
-
-def test_the_health_check_asks_an_address_that_needs_no_login(steps: list[tuple[str, str]]):
     path = re.search(r"http://127\.0\.0\.1:(\d+)(/[\w.]*)", last(steps, "HEALTHCHECK"))
     assert path and path[1] == last(steps, "EXPOSE") and path[2] in gate.PUBLIC_FILES
 

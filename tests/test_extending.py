@@ -64,13 +64,10 @@ def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_an_installed_frame_format_and_segmenter_make_the_masks(project):
+def test_an_installed_format_segmenter_and_matcher_make_the_project(project):
     record = json.loads((project / "project.json").read_text())
     assert record["stages"]["scene"] == "done" and "vivid" in json.dumps(record)
     assert json.loads((project / "descriptions.json").read_text())
-
-
-def test_an_installed_matcher_chooses_the_assets(project):
     matches = json.loads((project / "matches.json").read_text())
     assert matches and {match["source"] for match in matches} == {"by_size"}
 

@@ -28,13 +28,9 @@ def test_there_are_at_least_five_scenes():
 
 
 @pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_it_is_small_and_labelled_synthetic(folder):
+def test_a_scene_is_small_synthetic_and_agrees_with_its_depth_and_table(folder):
     assert sum(p.stat().st_size for p in folder.iterdir()) < 2_000_000 and truth(folder)["synthetic"] is True
     assert "**Synthetic**" in (folder / "README.md").read_text()
-
-
-@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_expected_poses_agree_with_the_depth(folder):
     frame, expected = load(folder), truth(folder)
     library = Library.open()
     assert 0.001 < (1 - (frame.depth > 0).mean()) < 0.5
@@ -46,11 +42,6 @@ def test_expected_poses_agree_with_the_depth(folder):
         assert mask.sum() > 150, item["name"]
         assert near.mean() > 0.9, item["name"]
         assert item["asset_id"] in library
-
-
-@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_the_table_is_found(folder):
-    frame, expected = load(folder), truth(folder)
     found, true = find_support(frame).world_from_camera, np.array(expected["world_from_camera"])
     assert np.degrees(np.arccos(np.clip(found[2, :3] @ true[2, :3], -1, 1))) < 0.3
     assert abs(found[2, 3] - true[2, 3]) < 0.003

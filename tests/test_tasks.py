@@ -39,9 +39,11 @@ LIFT = TaskAnswer(
 )
 
 
-def test_a_proposed_task_has_the_models_instruction_and_its_name_as_source(scene):
+def test_a_proposed_task_has_the_models_instruction_name_and_clipped_difficulty(scene):
     (task,) = propose(scene, ScriptedModel(TasksAnswer(tasks=[LIFT])))
     assert task == Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
+    hard = TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
+    assert propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
 
 
 def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
@@ -53,11 +55,6 @@ def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
     assert propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost]))) == ()
 
 
-def test_a_difficulty_outside_its_range_is_clipped_and_does_not_cost_the_answer(scene):
-    hard = TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
-    assert propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
-
-
 def test_an_empty_table_has_no_tasks_and_no_instructions():
     model = ScriptedModel(TasksAnswer(tasks=[LIFT]))
     assert propose((), model) == () and not model.questions
@@ -65,20 +62,14 @@ def test_an_empty_table_has_no_tasks_and_no_instructions():
         understand_instruction("stack them", (), model)
 
 
-def test_an_understood_task_has_the_users_instruction(scene):
+def test_an_instruction_is_understood_impossible_with_a_reason_or_misunderstood_by_the_model(scene):
     answer = UnderstoodAnswer(fits=True, **LIFT.model_dump())
     task = understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
-
-
-def test_an_impossible_instruction_gives_the_models_reason(scene):
     with pytest.raises(TaskError, match=r"^there is no kettle here$"):
         understand_instruction(
             "boil water", scene, ScriptedModel(UnderstoodAnswer(fits=False, reason="there is no kettle here"))
         )
-
-
-def test_an_answer_about_a_missing_object_is_a_model_error(scene):
     answer = UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
     with pytest.raises(ModelError, match="pink_elephant"):
         understand_instruction("lift it", scene, ScriptedModel(answer))

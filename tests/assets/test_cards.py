@@ -24,7 +24,7 @@ def test_each_view_shows_the_whole_asset_large(tmp_path):
         assert not mask[[0, -1]].any() and not mask[:, [0, -1]].any()
 
 
-def test_a_card_is_rendered_once(tmp_path):
+def test_a_card_is_rendered_once_by_any_number_of_threads(tmp_path):
     asset = LIBRARY["red_cube"]
     file = card_file(asset, tmp_path, size=64)
     written = file.stat().st_mtime_ns
@@ -32,10 +32,6 @@ def test_a_card_is_rendered_once(tmp_path):
         render_card(asset, CARD_VIEWS[:1], 64, tmp_path)[0], render_card(asset, CARD_VIEWS[:1], 64)[0]
     )
     assert file.stat().st_mtime_ns == written
-
-
-def test_many_threads_may_render_at_once():
-    asset = LIBRARY["red_cube"]
     with ThreadPoolExecutor(4) as threads:
         pictures = list(threads.map(lambda _: render_card(asset, CARD_VIEWS[:1], 64)[0], range(8)))
     assert all((p == pictures[0]).all() for p in pictures)
@@ -55,7 +51,7 @@ def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     assert red[asset_mask(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
 
 
-def test_rays_and_opengl_see_the_same_outline():
+def test_rays_see_the_outline_that_opengl_sees_in_its_true_extents():
     asset, (azimuth, elevation) = LIBRARY["hammer"], CARD_VIEWS[0]
     mask = asset_mask(render_card(asset, [(azimuth, elevation)], 128)[0])
     rays = render_views(asset, camera_rotations(np.array([azimuth]), np.array([elevation])), 128).masks[0]
@@ -64,9 +60,6 @@ def test_rays_and_opengl_see_the_same_outline():
         return np.ptp(np.flatnonzero(m.any(axis=0))) / np.ptp(np.flatnonzero(m.any(axis=1)))
 
     assert abs(np.log(aspect(mask) / aspect(rays))) < 0.12
-
-
-def test_a_view_is_as_wide_and_high_as_the_asset():
     asset = LIBRARY["cracker_box"]
     views = render_views(asset, camera_rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
     np.testing.assert_allclose(views.extents, [asset.size[[0, 2]], asset.size[[1, 2]]], atol=1e-4)

@@ -163,7 +163,7 @@ def test_no_reference_of_a_mesh_opens_a_file_outside_the_drop(kind, way, place):
     assert_nothing_of_the_secret(place)
 
 
-def test_a_zip_with_links_unpacks_without_them(place):
+def test_links_of_a_zip_and_files_outside_a_library_asset_are_not_read(place):
     packed = place / "drop" / "z.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         link = zipfile.ZipInfo("mesh.stl")
@@ -174,9 +174,6 @@ def test_a_zip_with_links_unpacks_without_them(place):
     out.mkdir()
     unpack(packed, out)
     assert [file.name for file in out.iterdir()] == ["m.xml"]
-
-
-def test_a_library_asset_reads_only_its_own_folder(place):
     asset = place / "drop" / "thing"
     asset.mkdir()
     (asset / "asset.json").write_text('{"id": "thing", "size": [0.1, 0.1, 0.1]}')

@@ -83,11 +83,6 @@ def test_an_invalid_reply_is_reported_in_one_line(service, message):
     assert "\n" not in str(caught.value)
 
 
-def test_an_unreachable_service_is_reported():
-    with pytest.raises(ProviderError, match=r"cannot be reached .* is it running at http://127.0.0.1:9\?"):
-        TrellisProvider("http://127.0.0.1:9").make(b"a png")
-
-
 def test_a_stop_ends_the_wait_at_once_and_cancels_the_job_at_the_service():
     service = Service(silent=True)
     with serving(service.answer) as url:
@@ -96,7 +91,7 @@ def test_a_stop_ends_the_wait_at_once_and_cancels_the_job_at_the_service():
         assert service.interrupted.wait(60)
 
 
-def test_the_environment_names_the_service(monkeypatch):
+def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(monkeypatch):
     monkeypatch.setenv("GRS_IMAGE_TO_3D", "")
     assert provider_from_environment() is None
     monkeypatch.setenv("GRS_IMAGE_TO_3D", "http://localhost:7960/")
@@ -105,6 +100,8 @@ def test_the_environment_names_the_service(monkeypatch):
     monkeypatch.setenv("GRS_IMAGE_TO_3D", "localhost:7960")
     with pytest.raises(ProviderError, match="it takes an address such as"):
         provider_from_environment()
+    with pytest.raises(ProviderError, match=r"cannot be reached .* is it running at http://127.0.0.1:9\?"):
+        TrellisProvider("http://127.0.0.1:9").make(b"a png")
 
 
 class Maker:

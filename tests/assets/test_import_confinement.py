@@ -39,7 +39,11 @@ def test_a_taken_over_reader_reaches_no_key_network_file_or_other_asset(tmp_path
     assert [path.name for path in drop.iterdir()] == ["mesh.obj"]
 
 
-def test_what_a_reader_left_is_taken_over_only_if_it_is_plain_files(tmp_path):
+def test_staging_takes_over_plain_files_only_and_removes_what_killed_processes_left(tmp_path):
+    dead = tmp_path / ".import.999999999.0123abcd"
+    dead.mkdir()
+    with staging_folder(tmp_path):
+        assert not dead.exists() and len(list(Path(tmp_path).iterdir())) == 1
     with staging_folder(tmp_path / "library") as staging:
         (staging / "leak").mkdir()
         (staging / "leak" / "mesh.obj").symlink_to("/etc/hostname")
@@ -50,13 +54,6 @@ def test_what_a_reader_left_is_taken_over_only_if_it_is_plain_files(tmp_path):
                 take_over(staging, id, tmp_path / "library", may_replace=True)
         take_over(staging, "good", tmp_path / "library", may_replace=False)
     assert [path.name for path in (tmp_path / "library").iterdir()] == ["good"]
-
-
-def test_staging_folders_of_killed_processes_are_removed(tmp_path):
-    dead = tmp_path / ".import.999999999.0123abcd"
-    dead.mkdir()
-    with staging_folder(tmp_path):
-        assert not dead.exists() and len(list(Path(tmp_path).iterdir())) == 1
 
 
 def test_a_download_gets_the_proxy_but_no_key(monkeypatch):

@@ -115,13 +115,10 @@ def test_a_mug_stays_hollow_however_it_lies_and_is_a_container_only_upright(turn
     )
 
 
-def test_a_solid_mesh_named_mug_is_not_a_container(tmp_path):
+def test_a_solid_mug_is_no_container_and_captions_put_colour_before_a_category_and_after_a_name(tmp_path):
     source = saved(trimesh.creation.cylinder(0.04, 0.09), tmp_path / "tea_mug.obj")
     asset = import_asset(source, tmp_path / "library").asset
     assert not asset.collision and not asset.container
-
-
-def test_captions_put_colour_before_a_category_and_after_a_name(tmp_path):
     files = [saved(mug(), tmp_path / name) for name in ("mug.stl", "my_mug.stl")]
     captions = [import_asset(file, tmp_path / "library").asset.caption for file in files]
     assert captions == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]

@@ -117,7 +117,7 @@ def test_updated_and_dropped_entries_change_for_every_open_index(tmp_path):
         assert one.search().ids == ("a",) and len(one) == 1 and not one.search("red").ids
 
 
-def test_vectors_of_another_encoder_are_refused(tmp_path):
+def test_vectors_of_another_encoder_and_a_file_in_place_of_the_folder_are_refused(tmp_path):
     with AssetIndex.open(tmp_path, "eye") as index:
         index.put([entry("a", vector=vectors(1)[0])])
         with pytest.raises(AssetError, match="700 numbers each, not 3"):
@@ -127,6 +127,10 @@ def test_vectors_of_another_encoder_are_refused(tmp_path):
         assert len(index) == 1
     with pytest.raises(AssetError, match="made by eye, not by ear"):
         AssetIndex.open(tmp_path, "ear")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AssetError, match="cannot be opened") as refused:
+        AssetIndex.open(tmp_path / "file")
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", [b"no database at all", b"SQLite format 3\0" + bytes(5000)])
@@ -135,13 +139,6 @@ def test_a_damaged_file_is_replaced_by_an_empty_index(tmp_path, text):
     with AssetIndex.open(tmp_path, "eye") as index:
         index.put([entry("a")])
         assert index.search().ids == ("a",)
-
-
-def test_a_folder_that_is_not_writable_is_reported_in_one_line(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(AssetError, match="cannot be opened") as refused:
-        AssetIndex.open(tmp_path / "file")
-    assert "\n" not in str(refused.value)
 
 
 class ColourEncoder:

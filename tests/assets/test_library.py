@@ -109,12 +109,9 @@ def test_a_pack_never_hides_a_users_asset(tmp_path, instead):
     assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
 
 
-def test_an_unknown_id_lists_similar_ones():
+def test_an_unknown_id_lists_similar_ones_and_a_path_that_is_not_a_folder_is_reported(tmp_path):
     with pytest.raises(AssetError, match="cracker_box"):
         Library.open()["crackers_box"]
-
-
-def test_a_path_that_is_not_a_folder_is_reported(tmp_path):
     with pytest.raises(AssetError, match="folder of asset folders"):
         Library.open([tmp_path / "nowhere"])
 

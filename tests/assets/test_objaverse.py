@@ -36,7 +36,7 @@ def served(tmp_path) -> Path:
     return top
 
 
-def test_an_object_is_imported_by_id_with_its_name_author_and_licence(served, tmp_path):
+def test_an_object_is_imported_by_its_id_or_page_with_its_name_author_and_licence(served, tmp_path):
     item = look_up_object(UID, served.as_uri())
     assert (item.name, item.size) == ("Tea tin", 1234) and "not for commercial use" in item.terms
     assert not list(tmp_path.rglob(f"{UID}.glb"))[1:], "its terms are known before it is fetched"
@@ -46,9 +46,6 @@ def test_an_object_is_imported_by_id_with_its_name_author_and_licence(served, tm
     assert asset.licence == "CC BY-NC 4.0 (Ada, by way of Objaverse)"
     assert (asset.name, asset.provenance) == ("Tea tin", f"Objaverse {UID}") and caught[-1] == 1
     assert sorted(asset.size) == pytest.approx([0.05, 0.08, 0.1], abs=1e-3)
-
-
-def test_the_id_is_found_in_the_url_of_its_page():
     assert parse_uid(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
 
 

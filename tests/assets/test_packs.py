@@ -127,12 +127,17 @@ def test_a_broken_model_is_named_and_the_others_are_imported(included, message, 
     assert message in failed.error and not failed.id and done.id
 
 
-def test_a_missing_pack_is_not_offered_and_one_line_says_how_to_install_it(tmp_path, monkeypatch):
+def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
     assert "menagerie" not in {pack.name for pack in installed_packs()}
     with pytest.raises(AssetError, match="set MENAGERIE_ROOT") as caught:
         next(iter(install_pack("menagerie", tmp_path)))
     assert "\n" not in str(caught.value)
+    with pytest.raises(AssetError, match="contains no wheels"):
+        unpack_wheels(tmp_path, tmp_path)
+    (tmp_path / "part.whl").write_bytes(b"cut off")
+    *_, last = install_pack("libero", tmp_path / "library", tmp_path)
+    assert "part.whl cannot be unpacked" in last.error and "\n" not in last.error
 
 
 @pytest.mark.parametrize(
@@ -148,11 +153,3 @@ def test_a_missing_pack_is_not_offered_and_one_line_says_how_to_install_it(tmp_p
 )
 def test_a_licence_is_known_by_its_wording(text, name):
     assert licence_name(text) == name
-
-
-def test_missing_or_broken_wheels_are_one_line(tmp_path):
-    with pytest.raises(AssetError, match="contains no wheels"):
-        unpack_wheels(tmp_path, tmp_path)
-    (tmp_path / "part.whl").write_bytes(b"cut off")
-    *_, last = install_pack("libero", tmp_path / "library", tmp_path)
-    assert "part.whl cannot be unpacked" in last.error and "\n" not in last.error

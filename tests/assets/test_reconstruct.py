@@ -99,15 +99,11 @@ def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed,
     assert other.method == "box" and other.asset.digest != made.asset.digest
 
 
-def test_an_object_without_depth_still_gets_a_body(observed, tmp_path):
+def test_an_object_without_depth_still_gets_a_body_and_an_unknown_method_is_refused_by_name(observed, tmp_path):
     frame, support, objects = observed
     blind = replace(frame, depth=np.zeros_like(frame.depth))
     made = reconstruct(blind, support, objects[0][0], described(*objects[0], shape="irregular"), tmp_path)
     np.testing.assert_allclose(made.asset.size, objects[0][1]["size"], atol=1e-3)
-
-
-def test_an_unknown_method_is_refused_by_name(observed, tmp_path):
-    frame, support, objects = observed
     with pytest.raises(AssetError, match="available: best, box"):
         reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path, "magic")
 

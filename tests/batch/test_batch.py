@@ -61,16 +61,13 @@ def done(frames, tmp_path_factory):
     return out, printed
 
 
-def test_a_broken_frame_says_why_and_stops_nobody(done):
+def test_a_broken_frame_says_why_stops_nobody_and_progress_is_printed(done):
     out, printed = done
     assert {name: item["state"] for name, item in items(out).items()} == {"blocks": "done", "broken": "failed"}
     assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
     message = items(out)["broken"]["message"]
     assert message and "\n" not in message and "Traceback" not in printed
     assert (out / "blocks" / "segments" / "masks.png").is_file()
-
-
-def test_progress_is_printed_per_frame_and_in_all(done):
     lines = done[1].splitlines()
     assert "blocks: segments" in lines
     assert any(line.startswith("blocks: done (") and "of 2 done" in line for line in lines)

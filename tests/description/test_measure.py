@@ -28,23 +28,14 @@ def table():
     return describe_labels(render(width=640))
 
 
-def test_objects_are_named_by_colour_and_shape(table):
+def test_objects_have_names_captions_sizes_to_a_few_millimetres_and_stand_on_the_table(table):
     assert [item.name for item in table] == list(SIZES)
     assert all(item.is_object and item.source == "measured" for item in table)
-
-
-def test_sizes_are_accurate_to_a_few_millimetres(table):
     for item in table:
         assert np.allclose(np.sort(item.attributes.size[:2]), np.sort(SIZES[item.name][:2]), atol=0.006), item.caption
         assert abs(item.attributes.size[2] - SIZES[item.name][2]) < 0.005, item.caption
-
-
-def test_boxes_stand_on_the_table(table):
     for item in table:
         assert abs(item.attributes.centre[2] - item.attributes.size[2] / 2) < 1e-6
-
-
-def test_a_caption_gives_the_size_in_centimetres(table):
     assert table[1].caption == "blue cylinder, 7 x 7 x 10 cm"
 
 

@@ -32,29 +32,20 @@ def test_overlap_is_symmetric_between_none_and_all(a, b):
     assert 0 <= iou(a, b) == iou(b, a) <= 1 and iou(a, a) == 1
 
 
-def test_half_of_a_mask_overlaps_it_by_half():
+def test_masks_score_by_their_overlap_in_any_order_and_each_counts_once():
     assert iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
-
-
-def test_the_labelled_masks_have_a_perfect_score_in_any_order():
     truth = [square(0, 0, 10), square(20, 0, 8), square(40, 20, 15)]
     got = score(truth[::-1], truth, complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (1, 1, 1)
-
-
-def test_two_objects_under_one_mask_count_once():
     a, b = square(0, 0, 10), square(10, 0, 10)
     got = score([a | b], [a, b], complete=True)
     assert got.iou == (0.5, 0.5) and score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
 
 
-def test_an_unlabelled_object_counts_as_wrong_only_with_complete_labels():
+def test_an_unlabelled_object_is_wrong_only_with_complete_labels_and_nothing_found_is_nothing_right():
     truth, extra = [square(0, 0, 10)], square(30, 20, 10)
     assert score([*truth, extra], truth, complete=True).precision == 0.5
     assert score([*truth, extra], truth, complete=False).precision is None
-
-
-def test_nothing_found_is_nothing_right():
     got = score([], [square(0, 0, 10)], complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (0, 0, 0)
 

@@ -31,7 +31,7 @@ def count_frames(path) -> int:
         return sum(1 for _ in video.iter_data())
 
 
-def test_the_page_holds_everything_itself_and_runs_nothing():
+def test_the_page_holds_everything_itself_stills_without_an_encoder_and_no_more_than_its_limit(monkeypatch, tmp_path):
     page = html_page._page("scene <1>", PARTS)
     assert not re.findall(r'(?:src|href)="(?!data:)', page) and "<script" not in page
     assert "default-src 'none'" in page
@@ -39,12 +39,15 @@ def test_the_page_holds_everything_itself_and_runs_nothing():
     assert page.count("data:video/mp4") == 1 and page.count("data:image/jpeg") == 2
     assert page.count('poster="data:image/jpeg') == 1, "a video shows its failing moment before it plays"
     assert '<span class="added">+new' in page and '<span class="removed">-old' in page
-
-
-def test_without_an_encoder_the_page_shows_the_start_the_failing_moment_and_the_end(monkeypatch):
     monkeypatch.setattr(html_page, "motion", lambda chapter: None)
     page = html_page._page("scene", PARTS)
     assert page.count("data:image/jpeg") == 1 + 3 and "data:video" not in page
+    monkeypatch.setattr(html_page, "MAX_BYTES", 100)
+    monkeypatch.setattr(html_page, "chapters", lambda project: PARTS)
+    monkeypatch.setattr(html_page, "project_of", lambda folder: type("Named", (), {"name": "desk"}))
+    with pytest.raises(ExportError, match=r"^The film of desk takes 0 MB; 15 MB is the most. Export mp4.$"):
+        html_page.export_html(tmp_path, tmp_path / "film.html")
+    assert not (tmp_path / "film.html").exists()
 
 
 def test_a_film_is_held_at_the_failing_moment_and_every_picture_has_one_size(tmp_path):
@@ -54,15 +57,6 @@ def test_a_film_is_held_at_the_failing_moment_and_every_picture_has_one_size(tmp
     assert [len(part) for part in pictures] == [round(mp4.STILL_SECONDS * FPS), diff + len(FRAMES) + held, 0]
     (tmp_path / "motion.mp4").write_bytes(mp4.motion(PARTS[1]) or b"")
     assert count_frames(tmp_path / "motion.mp4") == len(FRAMES) + held
-
-
-def test_a_page_above_the_limit_is_refused_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(html_page, "MAX_BYTES", 100)
-    monkeypatch.setattr(html_page, "chapters", lambda project: PARTS)
-    monkeypatch.setattr(html_page, "project_of", lambda folder: type("Named", (), {"name": "desk"}))
-    with pytest.raises(ExportError, match=r"^The film of desk takes 0 MB; 15 MB is the most. Export mp4.$"):
-        html_page.export_html(tmp_path, tmp_path / "film.html")
-    assert not (tmp_path / "film.html").exists()
 
 
 def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):

@@ -69,7 +69,7 @@ def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
         assert set(np.unique(actions[:, -1])) == {0.0, 1.0}
 
 
-def test_objects_end_where_the_task_wants_them(dataset, info):
+def test_objects_end_where_the_task_wants_them_and_statistics_cover_every_feature(dataset, info):
     table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")
     names = info["features"][OBJECTS]["names"]
     last = np.flatnonzero(table["next.success"].to_numpy(zero_copy_only=False))
@@ -77,9 +77,6 @@ def test_objects_end_where_the_task_wants_them(dataset, info):
     red, blue = (poses[:, names.index(f"{name}.x") :][:, :3] for name in ("red_cube", "blue_cube"))
     assert len(last) == len(solved_twin.SEEDS) and np.abs(red[:, 2] - blue[:, 2] - 0.05).max() < 0.005
     assert np.linalg.norm(red[:, :2] - blue[:, :2], axis=1).max() < 0.04
-
-
-def test_statistics_cover_every_feature(dataset, info):
     statistics = json.loads((dataset / "meta" / "stats.json").read_text())
     assert set(statistics) == set(info["features"]) and np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
     table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")

@@ -78,7 +78,7 @@ def test_a_urdf_names_only_files_beside_it_and_gives_the_friction(tmp_path):
         assert float(robot.findtext("gazebo/mu1") or 0) == p.friction
 
 
-def test_an_mjcf_object_comes_to_rest_on_a_table(tmp_path):
+def test_an_mjcf_object_comes_to_rest_and_equal_objects_make_equal_zips(tmp_path):
     p = next(placements(tmp_path))
     spec = mujoco.MjSpec.from_file(str(unpack(p, "mjcf", tmp_path)))
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 0.1])
@@ -86,10 +86,6 @@ def test_an_mjcf_object_comes_to_rest_on_a_table(tmp_path):
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, nstep=500)
     assert abs(data.body(p.name).xpos[2] - p.size[2] / 2) < 1e-3
-
-
-def test_equal_objects_make_equal_zips_and_an_unknown_format_is_refused(tmp_path):
-    p = next(placements(tmp_path))
     assert object_zip(p, "urdf") == object_zip(p, "urdf")
     with pytest.raises(ExportError, match="usd"):
         object_zip(p, "usd")

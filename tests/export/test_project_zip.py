@@ -63,13 +63,14 @@ def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project
     assert "0.54" in done.stdout  # where the box ends
 
 
-def test_the_export_holds_the_code_that_passed_and_no_decisions(project, tmp_path):
+def test_the_export_holds_the_round_that_passed_or_is_pinned_a_readme_and_licences(project, tmp_path):
     folder = unzip(project, tmp_path)
     assert (folder / "program" / "simulation.py").read_text() == "# round 1\n"
     assert not list(folder.rglob("decisions.jsonl")) + list(folder.rglob("trace.jsonl"))
-
-
-def test_the_export_holds_the_round_that_a_person_pinned(project, tmp_path):
+    readme, licences = (folder / "README.md").read_text(), (folder / "LICENCES.md").read_text()
+    assert "python run.py" in readme and "Stack {them}." in readme
+    assert "solved; reward per seed 1.00, 0.50" in readme and "box: asset oak_box. MIT; made here" in licences
+    assert "can: made from the photograph" in licences
     append(project / "decisions.jsonl", Decision("pin", {"round": 2}))
     folder = unzip(project, tmp_path)
     assert (folder / "program" / "simulation.py").read_text() == "# round 2\n"
@@ -80,14 +81,6 @@ def test_the_export_holds_the_names_that_a_person_gave(project, tmp_path):
     assert not (unzip(project, tmp_path / "unnamed") / "names.json").exists()
     Project(project).decide("display_name", id=2, name="Würfel 🐸")
     assert json.loads((unzip(project, tmp_path / "named") / "names.json").read_text()) == {"can": "Würfel 🐸"}
-
-
-def test_the_readme_tells_how_to_run_it_and_the_licences_are_listed(project, tmp_path):
-    folder = unzip(project, tmp_path)
-    readme, licences = (folder / "README.md").read_text(), (folder / "LICENCES.md").read_text()
-    assert "python run.py" in readme and "Stack {them}." in readme
-    assert "solved; reward per seed 1.00, 0.50" in readme and "box: asset oak_box. MIT; made here" in licences
-    assert "can: made from the photograph" in licences
 
 
 def test_a_scene_without_task_or_solution_can_be_exported_too(project, tmp_path):

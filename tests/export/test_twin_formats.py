@@ -44,7 +44,7 @@ def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
     assert not (tmp_path / "twin" / "solution.xml").exists()
 
 
-def test_mujoco_reads_the_urdf_with_the_same_poses_masses_and_inertias(twin, urdf):
+def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(twin, urdf):
     model = mujoco.MjModel.from_xml_path(str(urdf[0]))
     there, here = poses(model), poses(twin)
     for b in range(1, twin.nbody):
@@ -53,10 +53,6 @@ def test_mujoco_reads_the_urdf_with_the_same_poses_masses_and_inertias(twin, urd
         assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
         assert float(read.mass[0]) == pytest.approx(float(twin.body(b).mass[0]), rel=1e-6)
         assert np.sort(read.inertia) == pytest.approx(np.sort(twin.body_inertia[b]), rel=1e-4, abs=1e-12)
-
-
-def test_parts_move_on_the_same_joints_in_the_urdf(twin, urdf):
-    model = mujoco.MjModel.from_xml_path(str(urdf[0]))
     opened = {"cabinet/upper_slide": 0.08, "cabinet/lower_slide": 0.12, "oven/flap": -1.0}
     there = poses(model, {f"{link_name(name)}_joint": value for name, value in opened.items()})
     here = poses(twin, opened)

@@ -74,13 +74,10 @@ def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
     assert "\n" not in str(caught.value)
 
 
-def test_record3d_without_its_package_names_the_package(frame, tmp_path, monkeypatch):
+def test_a_missing_package_and_missing_depth_give_advice(frame, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzfse", None)
     with pytest.raises(FrameError, match="pip install lzfse"):
         load(written.r3d(frame, tmp_path))
-
-
-def test_colour_without_depth_gives_advice(frame, tmp_path, monkeypatch):
     (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
@@ -136,7 +133,7 @@ def test_files_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
         load(tmp_path / "f.npz")
 
 
-def test_an_array_larger_than_its_data_is_refused(tmp_path):
+def test_an_array_larger_than_its_data_and_a_very_deep_folder_are_refused(tmp_path):
     raw = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
     np.lib.format.write_array_header_1_0(raw, header)
@@ -145,9 +142,6 @@ def test_an_array_larger_than_its_data_is_refused(tmp_path):
         archive.writestr("rgb.npy", written.npy(np.zeros((24, 32, 3), np.uint8)))
     with pytest.raises(FrameError, match="at most 300 MB of it are read"):
         load(tmp_path / "f.npz")
-
-
-def test_a_very_deep_folder_is_refused(tmp_path):
     with pytest.raises(FrameError, match=r"lacks rgb\.png"):
         load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
 

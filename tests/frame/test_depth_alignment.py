@@ -1,4 +1,4 @@
-"""Depth that is shifted against its colour is aligned, if most of the image agrees."""
+"""Depth that is shifted against its colour is aligned, if most of the image agrees; edges have flying pixels."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
+from pipeline.frame.flying_pixels import flying_pixels
 from tests.frame.rendered import render
 
 
@@ -30,7 +31,7 @@ def test_shifted_depth_is_aligned(shift):
     assert (np.abs(moved.depth - table().depth)[inner] > 0.01).mean() < 0.012
 
 
-def test_shifted_and_scaled_depth_is_aligned():
+def test_shifted_and_scaled_depth_is_aligned_and_aligned_depth_is_not_changed():
     frame, zoom = render(width=640, noise=0.5).frame, 1.02
     warp = np.column_stack([np.eye(2) * zoom, [-5, 2] + np.array([320, 240]) * (1 - zoom)])
     off = cv2.warpAffine(frame.depth, warp, (640, 480), flags=cv2.INTER_NEAREST)
@@ -39,9 +40,6 @@ def test_shifted_and_scaled_depth_is_aligned():
         np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in (off, aligned.depth)
     )
     assert aligned.notes and left < 0.35 * wrong
-
-
-def test_aligned_depth_is_not_changed():
     frame = table()
     assert register_depth(frame) is frame
 
@@ -56,3 +54,19 @@ def test_a_shift_must_improve_more_than_half_of_the_image_cells(improved_cells, 
         edges[:10, cell * 10 + (6 if improves else 3), 0] = 9.0 if improves else 1.0
     places, normals = np.array(points, float), np.tile([1.0, 0.0], (len(points), 1))
     assert _improves_most_cells(edges, places, places + np.array([3.0, 0.0]), normals) is expected
+
+
+def step(near: float, far: float) -> np.ndarray:
+    return np.where(np.arange(30) < 15, near, far)[None].repeat(20, axis=0).astype(np.float32)
+
+
+def test_pixels_beside_a_depth_edge_are_flying():
+    flying = flying_pixels(step(0.8, 1.0), 600.0)
+    assert flying[:, 14:16].all() and flying.sum() == 2 * 20
+
+
+def test_neither_a_slope_nor_noise_nor_unknown_pixels_are_depth_edges():
+    slope = np.linspace(0.8, 1.0, 30)[None].repeat(20, axis=0)
+    noisy = slope + np.random.default_rng(0).normal(0, 0.0005, slope.shape)
+    assert not flying_pixels(noisy.astype(np.float32), 600.0).any()
+    assert not flying_pixels(step(0.8, 0.0), 600.0).any()

@@ -31,7 +31,7 @@ def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, write):
     assert not differences(load(write(frame, tmp_path)), frame)
 
 
-def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):
+def test_a_recording_lists_its_frames_by_their_numbers_and_reads_each(frame, tmp_path):
     home = written.video(frame, tmp_path)
     darker = (frame.rgb // 2, written.units(frame, 1000) // 2)
     written.write_video(home / "rgb.mkv", [frame.rgb, darker[0], frame.rgb], "rgb24", "gbrp")
@@ -43,9 +43,6 @@ def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):
     assert "Frame 1 of 3" in second.notes[0]
     with pytest.raises(FrameError, match="no frame 3"):
         load(home, 3)
-
-
-def test_frames_are_sorted_by_their_numbers(frame, tmp_path):
     rgb, depth = written.png(frame.rgb), written.png(written.units(frame, 1000))
     files = {f"{kind}/{i}.png": raw for i in (10, 2, 1) for kind, raw in (("color", rgb), ("depth", depth))}
     written.write(tmp_path / "f", files)
@@ -72,21 +69,18 @@ def pose_above() -> np.ndarray:
     return np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
 
 
-def test_a_pose_in_an_upright_world_is_kept(frame, tmp_path):
+def test_a_pose_in_an_upright_world_is_kept_and_any_other_ignored_with_a_note(frame, tmp_path):
     posed = replace(frame, world_from_camera=pose_above())
     for read in (load(written.bop(posed, tmp_path)), load(with_pose(posed, tmp_path / "f.npz"))):
         assert read.world_from_camera is not None and np.allclose(read.world_from_camera, pose_above(), atol=1e-9)
+    read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
+    assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
 
 
 def with_pose(frame: Frame, path: Path) -> Path:
     back = np.linalg.inv(frame.world_from_camera)  # type: ignore[arg-type]
     np.savez(path, rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix, extrinsics=back)
     return path
-
-
-def test_a_pose_in_any_other_world_is_ignored_with_a_note(frame, tmp_path):
-    read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
-    assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
 
 
 def test_tums_calibration_is_found_by_the_recordings_name(frame, tmp_path):
@@ -97,7 +91,7 @@ def test_tums_calibration_is_found_by_the_recordings_name(frame, tmp_path):
     assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
-def test_without_a_camera_exif_is_used_with_a_note(frame, tmp_path):
+def test_without_a_camera_exif_or_a_default_field_of_view_is_used_with_a_note(frame, tmp_path):
     details = Image.Exif()
     details.get_ifd(0x8769)[0xA405] = 36  # FocalLengthIn35mmFilm
     Image.fromarray(frame.rgb).save(tmp_path / "rgb.jpg", exif=details)
@@ -105,9 +99,6 @@ def test_without_a_camera_exif_is_used_with_a_note(frame, tmp_path):
     read = load_files(tmp_path / "rgb.jpg", tmp_path / "depth.png")
     assert read.intrinsics.fx == pytest.approx(36 / np.hypot(36, 24) * np.hypot(*frame.depth.shape))
     assert "36 mm" in read.notes[0] and "m wide" in read.notes[-1]
-
-
-def test_pairs_without_a_camera_get_a_default_field_of_view_with_a_note(frame, tmp_path):
     files = written.open3d_files(frame)
     del files["camera_primesense.json"]
     read = load(written.write(tmp_path / "f", files))
@@ -205,7 +196,7 @@ def test_a_cloud_in_world_axes_is_rendered_from_above(tmp_path, suffix, up):
     assert abs(np.median(world[red, 2]) - 0.1) < 0.01 and abs(np.median(world[~red, 2])) < 0.01
 
 
-def test_a_scene_with_a_camera_is_rendered_from_it(frame, tmp_path):
+def test_a_scene_with_a_camera_with_faces_or_in_millimetres_is_rendered(frame, tmp_path):
     made = trimesh.PointCloud(*coloured_points(frame))
     scene = trimesh.Scene(made, camera=trimesh.scene.Camera(resolution=(640, 480), fov=(50, 38.6)))
     scene.camera_transform = point_cloud.OPENGL_FROM_OPENCV  # looks along the points' z
@@ -213,16 +204,10 @@ def test_a_scene_with_a_camera_is_rendered_from_it(frame, tmp_path):
     read = load(tmp_path / "f.glb")
     assert any("own camera" in note for note in read.notes)
     assert np.quantile(cKDTree(coloured_points(frame)[0]).query(coloured_points(read)[0])[0], 0.9) < 0.02
-
-
-def test_a_cloud_in_millimetres_is_recognised_by_its_distance(frame, tmp_path):
     points, colours = coloured_points(frame)
     read = load(export(tmp_path / "f.ply", points * 1000, colours))
     assert np.isclose(np.median(read.depth[read.depth > 0]), np.median(points[:, 2]), rtol=0.1)
     assert any("1 mm" in note for note in read.notes)
-
-
-def test_a_coloured_scan_with_faces_is_rendered(tmp_path):
     table = trimesh.creation.box((1, 0.7, 0.04))
     table.visual.vertex_colors = [150, 110, 70, 255]
     table.export(tmp_path / "f.ply")

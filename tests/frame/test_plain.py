@@ -30,13 +30,10 @@ def folder(path: Path, **changed: bytes | dict | None) -> Path:
     return path
 
 
-def test_a_plain_folder_loads_in_metres(tmp_path):
+def test_a_plain_folder_loads_in_metres_and_single_files_without_a_camera_file(tmp_path):
     frame = load(folder(tmp_path / "f"))
     assert frame.depth.dtype == np.float32 and frame.depth.shape == (24, 32)
     assert np.allclose(frame.depth, 0.7) and frame.notes == ()
-
-
-def test_single_files_load_without_a_camera_file(tmp_path):
     source = folder(tmp_path / "f")
     frame = load_files(source / "rgb.png", source / "depth.png")
     assert frame.notes and "field of view" in frame.notes[0] and any("depth" in note for note in frame.notes)
@@ -109,13 +106,10 @@ def test_a_missing_depth_unit_is_guessed_with_a_note(tmp_path):
     assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
 
 
-def test_a_zip_that_points_outside_is_refused(tmp_path):
+def test_a_missing_path_and_a_zip_that_points_outside_are_refused(tmp_path):
+    with pytest.raises(FrameError, match="nothing at"):
+        load(tmp_path / "absent")
     with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
         archive.writestr("../depth.png", DEPTH)
     with pytest.raises(FrameError, match="leads out of it"):
         load(tmp_path / "f.zip")
-
-
-def test_a_missing_path_is_reported(tmp_path):
-    with pytest.raises(FrameError, match="nothing at"):
-        load(tmp_path / "absent")

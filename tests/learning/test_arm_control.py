@@ -24,10 +24,17 @@ def starts(arm_task, bowl_subtasks):
     return [world.settled(layout) for layout in arm_task.get(range(3))]
 
 
-def test_what_is_seen_and_done_has_the_shape_of_the_floating_grippers(arm_task, bowl_task, bowl_subtasks):
+def test_the_arm_is_seen_and_acts_in_the_floating_grippers_shape_and_refuses_what_only_that_does(
+    arm_task, bowl_task, bowl_subtasks
+):
     for subtask in bowl_subtasks:
         arm, floating = SubtaskEnv(arm_task, subtask), SubtaskEnv(bowl_task, subtask)
         assert arm.observation_space == floating.observation_space and arm.action_space == floating.action_space
+    control = SubtaskWorld(arm_task, bowl_subtasks[0]).control
+    with pytest.raises(LearningError, match="demonstrations are of the floating gripper"):
+        control.action(np.zeros(control.model.nu))
+    with pytest.raises(LearningError, match="not on a GPU"):
+        control.ramp(STILL)
 
 
 @pytest.mark.parametrize("direction", np.vstack([np.eye(3), -np.eye(3)]).tolist())
@@ -84,11 +91,3 @@ def test_a_state_in_which_nothing_is_held_leaves_the_cup_solid(arm_task, bowl_su
     for _ in range(2):
         (episode,) = play(pick, ScriptedPolicy(pick), [reached.end])
         assert episode.success
-
-
-def test_what_only_the_floating_gripper_does_is_refused_in_one_line(arm_task, bowl_subtasks):
-    control = SubtaskWorld(arm_task, bowl_subtasks[0]).control
-    with pytest.raises(LearningError, match="demonstrations are of the floating gripper"):
-        control.action(np.zeros(control.model.nu))
-    with pytest.raises(LearningError, match="not on a GPU"):
-        control.ramp(STILL)

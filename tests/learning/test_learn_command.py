@@ -97,12 +97,9 @@ def test_what_the_arm_cannot_do_is_one_line_that_says_which_robot_can(stacking, 
     assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
 
 
-def test_an_arm_that_has_learned_nothing_is_not_evaluated(stacking, capsys):
+def test_an_arm_that_has_learned_nothing_is_not_evaluated_and_too_many_variants_are_one_line(stacking, capsys):
     line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
     assert "has no policy.zip yet; learn that subtask first" in line
-
-
-def test_too_many_variants_are_one_line(stacking, capsys):
     assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
 
 
@@ -154,11 +151,8 @@ def test_a_wrong_flag_is_refused_in_one_line(twin, capsys, arguments):
     assert ended.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_policy_begins_with_a_skill_or_with_demonstrations(twin, capsys):
+def test_skills_or_demonstrations_not_both_and_missing_packages_are_named(twin, capsys, monkeypatch):
     line = refused(capsys, twin, "--skills", "--demonstrations", "3")
     assert "give --skills or --demonstrations" in line
-
-
-def test_learning_without_its_packages_says_what_to_install(twin, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert 'pip install "grs-studio[learn]"' in refused(capsys, twin)

@@ -276,7 +276,7 @@ def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(lear
     assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
-def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
+def test_a_start_that_never_holds_or_is_of_another_scene_is_refused(bowl_task, bowl_subtasks, tmp_path, starts):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
@@ -285,9 +285,6 @@ def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, 
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
     with pytest.raises(LearningError, match="there is no subtask 'fly'; there are: reach_red_cube, pick_red_cube"):
         list(learner.learn(ChainOptions(FEW, ("fly",))))
-
-
-def test_end_states_of_another_scene_are_refused(bowl_task, bowl_subtasks, starts):
     with pytest.raises(LearningError, match="the start states are of another scene"):
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
 

@@ -39,16 +39,12 @@ NAMES = ("inside", "on", "tower", "at", "near", "zone", "open", "door", "drawer"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals(tasks, name):
+def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals_and_reads_back(tasks, name, tmp_path):
     made = tasks[name]
     found = small_task.subtasks(made)
     assert [one.start for one in found] == ["reset", *(one.name for one in found[:-1])]
     assert missing_goals(found, made.base.goals) == []
     require_usable(found, made.base.objects, list(made.base.zones))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_subtasks_read_back_as_they_were_written(tasks, name, tmp_path):
     found = small_task.subtasks(tasks[name])
     write_subtasks(tmp_path / "subtasks.json", found)
     assert read_subtasks(tmp_path / "subtasks.json") == found
@@ -57,21 +53,21 @@ def test_subtasks_read_back_as_they_were_written(tasks, name, tmp_path):
     assert all(set(term) == {"term", "args", "weight"} for row in rows for term in row["reward"])
 
 
-def test_an_instruction_to_push_is_learned_as_a_push(tasks):
+def test_a_push_is_learned_as_such_and_a_later_object_is_put_down_without_losing_the_earlier_one(tasks, table):
     names = [one.name for one in small_task.subtasks(tasks["zone"], "Push the red cube into the zone.")]
     assert names == ["reach_red_cube", "push_red_cube"]
-
-
-def test_a_later_object_is_put_down_without_losing_the_earlier_one(table):
     made = small_task.layouts(table, kit.inside("red_cube", "white_bowl"), kit.at("blue_cube", (0.2, 0.0)))
     assert set(small_task.subtasks(made)[-1].success) == set(made.base.goals)
 
 
-def test_the_manual_lists_every_term():
+def test_the_manual_lists_every_term_and_what_stands_fast_cannot_be_lifted(tasks):
     lines = term_manual().splitlines()
     assert [line.partition("(")[0] for line in lines] == list(reward_terms())
     assert {"hand_distance", "goal_distance", "joint_target", "lifted", "held", "upright", "released", "energy",
             "others_still"} <= set(reward_terms())  # fmt: skip
+    row = to_row(small_task.subtasks(tasks["open"])[0]) | {"success": [{"goal": "Held", "a": "cabinet"}]}
+    with pytest.raises(LearningError, match="cabinet stands fast and cannot be lifted"):
+        require_usable([from_row(row)], tasks["open"].base.objects, [])
 
 
 def changed(row, change):
@@ -116,12 +112,6 @@ def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
     with pytest.raises(LearningError) as refused:
         require_usable([from_row(row) for row in rows], bowl_task.base.objects, list(bowl_task.base.zones))
     assert reason in str(refused.value)
-
-
-def test_what_stands_fast_cannot_be_lifted(tasks):
-    row = to_row(small_task.subtasks(tasks["open"])[0]) | {"success": [{"goal": "Held", "a": "cabinet"}]}
-    with pytest.raises(LearningError, match="cabinet stands fast and cannot be lifted"):
-        require_usable([from_row(row)], tasks["open"].base.objects, [])
 
 
 @pytest.mark.parametrize("text", ["[", "{}", "[]", "[3]", '[{"name": "a"}]', '"x"'])

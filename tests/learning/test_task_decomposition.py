@@ -27,12 +27,17 @@ class Answering:
         return DecompositionAnswer(subtasks=list(self.rows))
 
 
-def test_the_answers_of_a_model_are_subtasks_with_its_name(bowl_task, bowl_subtasks):
+def test_a_models_answers_are_subtasks_with_its_name_also_those_of_the_scripted_server(bowl_task, bowl_subtasks):
     rows = [to_row(one) for one in bowl_subtasks]
     found = decompose(small_task.task(), bowl_task, Answering(*rows))
     assert [one.name for one in found.subtasks] == [row["name"] for row in rows] and not found.dropped
     assert {one.source for one in found.subtasks} == {"test-model"}
     assert {one.source for one in bowl_subtasks} == {"rules"}
+    prompt = load_prompt(KIND).fill(question_data(small_task.task(), bowl_task))
+    answer = RuleAnswers().answer(KIND, prompt)
+    assert answer is not None
+    found = decompose(small_task.task(), bowl_task, Answering(*json.loads(json.dumps(answer))["subtasks"]))
+    assert [one.name for one in found.subtasks] == [one.name for one in bowl_subtasks]
 
 
 def test_an_unusable_answer_is_dropped_with_the_reason_and_so_is_what_begins_after_it(bowl_task, bowl_subtasks):
@@ -45,23 +50,12 @@ def test_an_unusable_answer_is_dropped_with_the_reason_and_so_is_what_begins_aft
     assert found.dropped[2] == "no subtask ends with: red_cube inside white_bowl"
 
 
-def test_no_usable_answer_is_one_line(bowl_task):
+def test_what_cannot_be_split_or_used_is_one_line(bowl_task, table):
     with pytest.raises(LearningError, match="test-model answered no subtask that can be used: subtask 'x'"):
         decompose(small_task.task(), bowl_task, Answering({"name": "x"}))
-
-
-def test_goals_about_several_objects_are_refused_by_the_rules(table):
     made = small_task.layouts(table, kit.in_row(["red_cube", "blue_cube", "white_bowl"]))
     with pytest.raises(ModelError, match="the rules cannot split"):
         decompose(small_task.task(), made, PlannerModel())
-
-
-def test_the_scripted_server_splits_a_task_from_the_prompt_alone(bowl_task, bowl_subtasks):
-    prompt = load_prompt(KIND).fill(question_data(small_task.task(), bowl_task))
-    answer = RuleAnswers().answer(KIND, prompt)
-    assert answer is not None
-    found = decompose(small_task.task(), bowl_task, Answering(*json.loads(json.dumps(answer))["subtasks"]))
-    assert [one.name for one in found.subtasks] == [one.name for one in bowl_subtasks]
 
 
 def test_the_question_has_parts_joints_and_limits_and_every_goal_and_term(furniture):

@@ -54,11 +54,8 @@ def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalib
     )
 
 
-def test_the_embedded_encoder_and_none_give_no_warning():
+def test_the_embedded_encoder_and_none_give_no_warning_and_missing_weights_one_line(tmp_path):
     assert calibration_warning(None) == "" and calibration_warning(SimpleNamespace(name=TRAINED_ENCODER)) == ""  # type: ignore[arg-type]
-
-
-def test_missing_weights_give_one_clear_line(tmp_path):
     with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
         load_encoder(str(tmp_path / "nowhere"))
     with pytest.raises(AssetError, match="there is no encoder odd; available: embedded, none"):

@@ -70,7 +70,7 @@ def scene(request, library, features):
     return observation, segments, descriptions, labels, matches
 
 
-def test_objects_are_matched_to_the_assets_they_were_made_from(scene):
+def test_objects_are_matched_to_their_assets_with_reasons_and_scores_within_bounds(scene):
     *_, labels, matches = scene
     assert [m.segment_id for m in matches] == [k + 1 for k in range(len(labels))]
     right = [m.asset_id == label["asset_id"] for m, label in zip(matches, labels, strict=True)]
@@ -79,9 +79,6 @@ def test_objects_are_matched_to_the_assets_they_were_made_from(scene):
         label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in zip(matches, labels, strict=True)
     ]
     assert np.mean(among_five) >= 0.9
-
-
-def test_every_candidate_has_a_reason_and_scores_within_bounds(scene):
     *_, matches = scene
     for found in matches:
         scores = [candidate.score for candidate in found.candidates]
@@ -101,28 +98,22 @@ def test_the_extents_of_a_crop_are_those_of_the_object(scene):
         assert max(width, height) < 1.2 * np.linalg.norm(label["size"])
 
 
-def test_nothing_is_matched_where_the_right_assets_are_missing(scene, library):
+def test_nothing_is_matched_for_non_objects_or_where_the_right_assets_are_missing(scene, library, features):
     observation, segments, descriptions, *_ = scene
     odd = Library(tuple(library[id] for id in ("toy_plane", "hammer")))
     matches = match_all(observation, segments, descriptions, IndexedLibrary.build(odd))
     assert all(m.asset_id is None for m in matches)
-
-
-def test_a_non_object_and_an_empty_library_have_no_match(scene, library, features):
     observation, segments, (first, *_), _, _ = scene
     background = Description(first.segment_id, False, first.name, first.caption, first.attributes)
     assert match(Query(observation, segments[0], background), IndexedLibrary(library, features)).asset_id is None
     assert "empty" in match(Query(observation, segments[0], first), IndexedLibrary.build(Library(()))).reason
 
 
-def test_an_override_keeps_the_candidates_of_the_matcher(scene):
+def test_an_override_keeps_the_candidates_and_matches_are_read_back_from_their_file(scene, tmp_path):
     *_, (found, *_) = scene
     chosen = override_match(found, found.candidates[-1].asset_id)
     assert chosen.source == "human" and chosen.scale == found.candidates[-1].scale
     assert chosen.candidates == found.candidates and override_match(found, None).asset_id is None
-
-
-def test_matches_are_read_back_from_their_file(scene, tmp_path):
     *_, matches = scene
     write_matches(matches, tmp_path)
     assert to_json(read_matches(tmp_path)) == to_json(matches)

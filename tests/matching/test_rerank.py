@@ -1,15 +1,19 @@
-"""Candidates are rendered again from the camera's elevation; coloured light does not change colour similarity."""
+"""Candidates are rendered again from the camera's elevation, reordered by colour, and outvote a model that errs."""
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.features import ViewDescriptors
-from pipeline.matching import IndexedLibrary, Query, QueryView, match, query_view, rerank
+from pipeline.description import Attributes, Description
+from pipeline.matching import Candidate, IndexedLibrary, Match, Query, QueryView, match, query_view, rerank
 from pipeline.matching.calibration import match_confidence
-from pipeline.matching.retrieval import ScoredView, best_views
+from pipeline.matching.model import is_denied, keep_if_matched
+from pipeline.matching.model.verdict import most_probable
+from pipeline.matching.retrieval import ScoredView, best_views, reorder_colour_variants
 from pipeline.matching.similarity import embed_query, spatial_colour_similarity
 
 
@@ -50,15 +54,13 @@ def test_the_first_candidates_are_scored_by_new_views_and_sorted(retrieved, monk
     assert {one.view: one.terms for one in after} != {one.view: one.terms for one in before}
 
 
-def test_nothing_is_rendered_if_the_first_is_clear_or_none_is_likely(retrieved, monkeypatch):
+def test_nothing_is_rendered_without_need_and_what_cannot_be_rendered_keeps_its_score(retrieved, monkeypatch):
     monkeypatch.setattr(rerank, "render_views", lambda *_, **__: pytest.fail("it was rendered"))
     first, *rest = retrieved.best
     for score in (0.99, rerank.MIN_RERANK_PROBABILITY / 2):
         before = [first._replace(score=score), *(one._replace(score=0.01) for one in rest)]
         assert rerank.rerank_views(retrieved.view, retrieved.indexed, before) == before
 
-
-def test_a_candidate_that_cannot_be_rendered_keeps_its_score(retrieved, monkeypatch):
     def broken(*_, **__):
         raise AssetError("its mesh is gone")
 
@@ -87,3 +89,109 @@ def test_coloured_light_does_not_change_the_spatial_colour_similarity(retrieved)
     plain = spatial_colour_similarity(query, views)
     np.testing.assert_allclose(spatial_colour_similarity(tinted, views), plain, atol=2e-3)
     assert np.ptp(plain) > 0.05, "it tells views apart"
+
+
+FIT = {"scale": 1.0, "outline": 0.9, "relief": 0.8}
+PALE = FIT | {"colour": 0.01, "appearance": 0.76, "picture": 0.82}
+RED = FIT | {"colour": 0.8, "appearance": 0.69, "picture": 0.77}
+
+
+def ranked(*assets, terms=(PALE, RED)):
+    """Return ids and scores after reordering candidates that were ranked in the given order."""
+    count = len(assets)
+    features = SimpleNamespace(
+        owner=list(range(count)), ids=tuple(asset.id for asset in assets), up=np.zeros(count, int),
+        descriptors=SimpleNamespace(extents=np.ones((count, 2))),
+    )  # fmt: skip
+    indexed = IndexedLibrary(Library(tuple(assets)), features)  # type: ignore[arg-type]
+    scores = (0.97, 0.95, 0.3)
+    before = [ScoredView(view, scores[view], terms[min(view, 1)]) for view in range(len(assets))]
+    after = reorder_colour_variants(before, indexed)
+    return [features.ids[one.view] for one in after], [one.score for one in after]
+
+
+@pytest.fixture(scope="module")
+def mug():
+    return Library.open()["red_mug"]
+
+
+def test_the_right_colour_comes_first_with_the_score_of_the_shape_and_others_keep_their_rank(mug):
+    ids, scores = ranked(replace(mug, id="pale"), replace(mug, id="red"))
+    assert ids == ["red", "pale"] and scores == [0.97, 0.95]
+    box = replace(mug, id="box", category="box")
+    ids, scores = ranked(replace(mug, id="pale"), box, replace(mug, id="red"))
+    assert ids == ["red", "box", "pale"] and scores == [0.97, 0.95, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("pale", "red", "first"),
+    [
+        ({"scale": 0.9, "colour": 0.07}, {"scale": 1.0, "colour": 0.36, "relief": 0.6}, "red"),
+        ({"scale": 1.08, "colour": 0.1, "picture": 0.52}, {"scale": 1.9, "colour": 0.27, "picture": 0.61}, "pale"),
+        ({"scale": 1.08, "colour": 0.1, "picture": 0.52}, {"scale": 1.08, "colour": 0.27, "picture": 0.61}, "red"),
+    ],
+    ids=["a like relief", "a size that the twin cannot scale to", "a fitting size"],
+)
+def test_colour_counts_beside_relief_and_size(mug, pale, red, first):
+    like = FIT | {"appearance": 0.7, "picture": 0.9}
+    assert ranked(replace(mug, id="pale"), replace(mug, id="red"), terms=(like | pale, like | red))[0][0] == first
+
+
+@pytest.mark.parametrize("other", ["another shape", "another category", "not hollow", "best colours first"])
+def test_other_candidates_keep_their_order(mug, other):
+    first, second = replace(mug, id="pale"), replace(mug, id="red")
+    terms = (RED, PALE) if other == "best colours first" else (PALE, RED)
+    if other == "another shape":
+        terms = (PALE, RED | {"relief": 0.2, "outline": 0.5})
+    elif other == "another category":
+        second = replace(second, category="bowl")
+    elif other == "not hollow":
+        first, second = (replace(one, category="box") for one in (first, second))
+    assert ranked(first, second, terms=terms) == (["pale", "red"], [0.97, 0.95])
+
+
+def measured(confidence, *scores) -> Match:
+    candidates = tuple(Candidate(f"asset_{k}", score, {}, "", 1.0) for k, score in enumerate(scores, 1))
+    first = candidates[0]
+    return Match(1, first.asset_id if first.score > 0.5 else None, 1.0, "", candidates, confidence=confidence)
+
+
+def decided(match: Match, choice: int) -> int:
+    return most_probable(match, match.candidates, choice)
+
+
+@pytest.mark.parametrize("choice", [0, 2, 3])
+def test_a_clear_match_holds_against_a_verdict_for_another_asset_or_none(choice):
+    assert decided(measured(0.985, 0.99, 0.2, 0.1), choice) == 1
+
+
+@pytest.mark.parametrize("choice", [0, 1, 2, 3])
+def test_an_unclear_match_is_decided_by_the_model(choice):
+    assert decided(measured(0.55, 0.6, 0.5, 0.4), choice) == choice
+
+
+def test_an_excluded_asset_is_not_taken_from_a_model_but_a_near_one_is_or_any_without_confidence():
+    match = measured(0.8, 0.95, 0.6, 0.01)
+    assert decided(match, 3) == 1 and decided(match, 2) == 2
+    assert decided(measured(None, 0.99, 0.1), 2) == 2
+
+
+def test_more_confidence_never_makes_the_model_decide_where_it_did_not():
+    for choice in (0, 2, 3):
+        followed = [decided(measured(c, 0.9, 0.4, 0.2), choice) == choice for c in np.linspace(0.01, 0.999, 60)]
+        assert followed == sorted(followed, reverse=True) and followed[0] and not followed[-1]
+
+
+def description(is_object: bool, source: str) -> Description:
+    attributes = Attributes("red", (200, 30, 30), "box", np.full(3, 0.1), 0.0, np.zeros(3), 0.001)
+    return Description(1, is_object, "red_box", "a red box", attributes, source=source)
+
+
+def test_what_a_model_takes_for_no_object_stays_one_only_if_it_clearly_matches():
+    seen, denied = description(True, "measured"), description(False, "eyes-1")
+    assert is_denied(seen, denied)
+    assert not is_denied(seen, description(False, "human")) and not is_denied(denied, denied)
+    kept = keep_if_matched(denied, measured(0.98, 0.99))
+    assert kept.is_object and "eyes-1 says that this is not an object" in kept.warnings[-1]
+    assert keep_if_matched(denied, measured(0.8, 0.95)) is denied
+    assert keep_if_matched(denied, replace(measured(0.98, 0.99), asset_id=None)) is denied

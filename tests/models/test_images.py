@@ -22,13 +22,10 @@ MASK = np.zeros((120, 200), bool)
 MASK[40:80, 50:120] = True
 
 
-def test_a_crop_shows_the_object_alone_on_grey_and_large_enough():
+def test_an_object_is_shown_alone_on_grey_and_within_a_dimmed_frame():
     picture = masked_crop(RGB, MASK)
     assert max(picture.shape) == 224 and (picture[0, 0] == BACKGROUND_GREY).all()
     assert np.abs(picture.astype(float) - BACKGROUND_GREY).mean() > 5
-
-
-def test_the_full_frame_keeps_the_object_and_dims_the_rest():
     picture = outline_in_frame(RGB, MASK)
     assert picture.shape == RGB.shape and (picture[50:70, 60:110] == RGB[50:70, 60:110]).all()
     assert picture[:30].mean() < 0.95 * RGB[:30].mean()
@@ -48,19 +45,10 @@ def test_masks_at_the_image_border_are_drawn(edge):
         assert picture.dtype == np.uint8 and min(picture.shape[:2]) >= 1
 
 
-def test_candidates_are_side_by_side_under_their_numbers():
+def test_pictures_stand_side_by_side_are_never_enlarged_and_count_as_tiles():
     row = side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
     assert row.shape[0] == 126 and (row[:26] == 0).any()
-
-
-def test_a_picture_is_never_enlarged():
     assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
-
-
-def test_tokens_are_counted_by_tiles():
     sizes = {(512, 512): 255, (1024, 1024): 765, (4096, 2048): 1105, (100, 100): 255}
     assert {size: picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes
-
-
-def test_a_picture_is_encoded_as_jpeg():
     assert Image.open(io.BytesIO(encode_jpeg(RGB))).size == (200, 120)

@@ -123,13 +123,10 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
     assert name in server.requests[0] and name not in server.requests[1]
 
 
-def test_a_busy_server_is_retried_after_its_delay(server, model):
+def test_a_busy_server_is_retried_after_its_delay_and_an_interrupted_answer_at_once(server, model):
     server.behave(error_reply(429, "slow down", **{"Retry-After": "1"}), answer(GOOD))
     began = time.monotonic()
     assert model(retries=1).ask(question()).colour == "red" and time.monotonic() - began >= 1
-
-
-def test_an_interrupted_answer_is_asked_for_again(server, model):
     server.behave(hostile.resets, answer(GOOD))
     assert model(retries=1).ask(question()).colour == "red"
 
@@ -170,10 +167,12 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
         assert end["output.value"] == '{"colour": "re'
 
 
-def test_an_unreachable_server_is_named(model):
+def test_an_unreachable_server_and_a_missing_key_are_named(model):
     url = hostile.refusing()
     with pytest.raises(ModelError, match=rf"{url[7:-3]} cannot be reached"):
         model(base_url=url).ask(question())
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        OpenAIModel(ModelSettings(service="openai"))
 
 
 def test_impossible_token_counts_are_unknown_and_not_zero(server, model, tmp_path):
@@ -221,11 +220,14 @@ def test_a_cancelled_call_closes_its_connection(server, model, tmp_path, behavio
     assert server.cut_off.wait(5)
 
 
-def test_a_stopped_stage_makes_no_calls(server, model, tmp_path):
+def test_no_call_is_made_in_a_stopped_stage_or_under_a_ceiling_at_an_unknown_price(server, model, tmp_path):
     stop = threading.Event()
     stop.set()
     with pytest.raises(StageCancelled):
         TracingModel(model(), tmp_path / "trace.jsonl", InFlightCalls(stop)).ask(question())
+    assert not server.requests
+    with pytest.raises(ModelError, match="price of this model is unknown"):
+        TracingModel(model(ceiling_usd=1.0), tmp_path / "trace.jsonl").ask(question())
     assert not server.requests
 
 
@@ -284,12 +286,6 @@ def test_a_call_that_may_exceed_the_ceiling_is_not_made(server, model, tmp_path)
     assert len(server.requests) == 1
 
 
-def test_under_a_ceiling_a_model_of_unknown_price_is_not_called(server, model, tmp_path):
-    with pytest.raises(ModelError, match="price of this model is unknown"):
-        TracingModel(model(ceiling_usd=1.0), tmp_path / "trace.jsonl").ask(question())
-    assert not server.requests
-
-
 def test_a_model_without_vision_gets_no_more_pictures(server, model):
     server.behave(hostile.refuses_pictures)
     one = model()
@@ -327,8 +323,3 @@ def test_the_start_line_has_the_request_before_the_reply(server, model, tmp_path
     start = json.loads((tmp_path / "trace.jsonl").read_text().splitlines()[0])
     assert "the cube" in start["llm.input_messages.0.message.contents.0.message_content.text"]
     assert json.loads(start["llm.invocation_parameters"])["model"] == "m"
-
-
-def test_a_missing_key_or_server_says_what_to_set():
-    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
-        OpenAIModel(ModelSettings(service="openai"))

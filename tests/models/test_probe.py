@@ -33,36 +33,24 @@ def test_a_good_server_passes_every_check(server):
     assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
 
 
-def test_missing_capabilities_are_listed(server):
+def test_missing_or_wrong_capabilities_are_reported(server):
     results = results_of(server, hostile.refuses_pictures_after(unstreamed(COUNT)))
     assert results["streaming"].ok is False
     assert results["vision"].ok is False and "image input is not supported" in results["vision"].message
-
-
-def test_a_guessed_colour_fails_the_vision_check(server):
     results = results_of(server, answer(COUNT), answer(json.dumps({"left": "red", "right": "red"})))
     assert results["vision"].ok is False and "called blue and yellow red and red" in results["vision"].message
-
-
-def test_an_unlisted_model_is_reported_with_the_listed_names(server):
     results = results_of(server, answer(COUNT), answer(COLOURS), model="other")
     assert results["reachable"].ok is None and "it lists: m" in results["reachable"].message
-
-
-def test_a_broken_schema_is_reported_with_the_number_of_tries(server):
     results = results_of(server, answer("well"), answer(COUNT), answer(COLOURS))
     assert results["structured output"].ok is False and "2 attempts" in results["structured output"].message
 
 
-def test_an_unreachable_server_ends_the_test():
+def test_an_unreachable_server_or_a_refused_key_ends_the_test(server):
     settings = ModelSettings(service="openai", model="m", base_url=hostile.refusing(), timeout=5)
     [result] = probe(settings, "k")
     assert result.ok is False and "cannot be reached" in result.message
     [offline] = probe(ModelSettings())
     assert offline.ok
-
-
-def test_a_refused_key_ends_the_test(server):
     results = results_of(server, hostile.CASES["401"])
     assert results["answers"].ok is False and "refused the key" in results["answers"].message
     assert "streaming" not in results

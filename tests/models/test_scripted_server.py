@@ -91,19 +91,13 @@ def test_a_solved_program_of_another_scene_goes_along_where_programs_are_written
     assert asked and all(EARLIER.instruction in one.prompt for one in asked)
 
 
-def test_results_carry_the_scripted_models_name_and_never_that_of_the_rules(loop):
+def test_results_messages_and_the_log_say_who_answered_what(loop):
     assert loop.project.made_with("rounds") == "scripted-rules, route"
     assert {one.source for one in loop.project.rounds()} == {"scripted-rules"}
     assert all(one.program.source != RULES for one in loop.project.rounds())
     assert {one.source for one in loop.project.descriptions()} == {"scripted-rules"}
-
-
-def test_unusable_proposals_are_named_while_the_stated_task_goes_on(loop):
     assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
     assert loop.project.task().instruction == WORDS
-
-
-def test_the_log_has_a_line_for_each_request_and_who_answered(loop):
     assert len(loop.log) == len(loop.requests)
     assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
         ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
@@ -120,16 +114,13 @@ def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
         ModelSettings(pictures_for="fly choose_match")
 
 
-def test_a_model_of_another_name_is_refused():
+def test_a_model_of_another_name_is_refused_and_answers_of_a_file_come_first_and_can_fail(tmp_path):
     with ScriptedServer() as server:
         model = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
         with pytest.raises(ModelError, match="gpt-4o"):
             model.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
         model.close()
     assert not server.requests
-
-
-def test_answers_of_a_file_come_first_in_their_order_and_can_fail(tmp_path):
     file = tmp_path / "answers.json"
     answer = {"simulation": "one", "checks": "two"}
     lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]

@@ -135,9 +135,15 @@ def test_a_read_only_workspace_is_noticed_on_start_and_can_be_looked_at(read_onl
     services.sandbox.close()
 
 
-def test_a_writable_folder_is_said_to_be_one(tmp_path):
+def test_a_writable_folder_is_said_to_be_one_and_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
     assert check_writable(tmp_path) == "" or "MB are free" in check_writable(tmp_path)
     assert not list(tmp_path.iterdir()) and "Nothing can be saved" in check_writable(tmp_path / "missing")
+    from pipeline.store import memoise
+
+    fail(errno.ENOSPC)
+    assert memoise(tmp_path, "sum", lambda: 5) == 5
+    with pytest.raises(StoreError):
+        write_json(tmp_path / "sum.json", 5)
 
 
 def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp_path, fail):
@@ -151,12 +157,3 @@ def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp
         append_lines(log, [{"n": 3}])
         numbers = [json.loads(line)["n"] for line in log.read_text().splitlines()]
         assert numbers == ([1, 2, 3] if tail.startswith('{"n": 2}') else [1, 3])
-
-
-def test_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
-    from pipeline.store import memoise
-
-    fail(errno.ENOSPC)
-    assert memoise(tmp_path, "sum", lambda: 5) == 5
-    with pytest.raises(StoreError):
-        write_json(tmp_path / "sum.json", 5)

@@ -38,6 +38,9 @@ def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(k
     assert project.task().instruction.startswith("Mirror") and len(project.tasks()) > 1
     assert [one.number for one in project.rounds()] == [0, 1] and not project.warnings
     assert contents(kept_project) == before
+    kept = {str(path.relative_to(kept_project)) for path in kept_project.rglob("*.json*")}
+    named = {"rounds/report.json" if name.startswith("rounds/") else name for name in kept}
+    assert named - {"project.json", "segments/automatic/coco.json"} == set(KEPT_FILES)
 
 
 def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project):
@@ -51,12 +54,9 @@ def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project
     assert [one.kind for one in Project.open(kept_project).decisions[-2:]] == ["fork", "rename"]
 
 
-def test_forks_of_schema_1_get_the_numbers_of_the_rounds_they_became(kept_project):
+def test_forks_of_schema_1_get_the_numbers_of_their_rounds_and_newer_ones_keep_theirs(kept_project):
     first, second = Project.open(kept_project).active_decisions("fork")
     assert (first.data["round"], second.data["round"]) == (1, 2), "the second was not run yet"
-
-
-def test_the_migration_of_forks_keeps_numbers_and_all_else(kept_project):
     rounds = read_rounds(kept_project)
     new = [Decision("fork", {"parent": 0, "simulation": "", "checks": "", "round": 7}), Decision("undo", {})]
     assert number_forks(new, rounds) == new
@@ -113,12 +113,6 @@ def test_a_newer_file_alone_is_named_when_it_is_read(kept_project, name, read):
     change(kept_project / name, schema=2)
     with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
         read(Project.open(kept_project))
-
-
-def test_every_file_that_is_kept_has_a_version(kept_project):
-    kept = {str(path.relative_to(kept_project)) for path in kept_project.rglob("*.json*")}
-    named = {"rounds/report.json" if name.startswith("rounds/") else name for name in kept}
-    assert named - {"project.json", "segments/automatic/coco.json"} == set(KEPT_FILES)
 
 
 # ---------------------------------------------------------------------- damaged files

@@ -114,7 +114,9 @@ def test_a_forked_child_does_not_keep_a_project_locked(project):
     os.waitpid(child, 0)
 
 
-def test_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
+def test_the_lock_names_no_user_and_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
+    text = (project.folder / LOCK_FILE).read_text()
+    assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text
     project.close()
 
     def refuse(*_):
@@ -125,8 +127,3 @@ def test_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
     opened.decide("not_object", id=1, value=True)
     assert not WriterLock.acquire(project.folder).enforced
     assert any("no file locks" in line for line in opened.warnings)
-
-
-def test_the_lock_names_no_user_host_or_path(project):
-    text = (project.folder / LOCK_FILE).read_text()
-    assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text

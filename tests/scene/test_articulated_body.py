@@ -104,7 +104,7 @@ def check_simulation(model: mujoco.MjModel, mass: float) -> None:
     assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
 
 
-def test_it_settles_closed_and_opens_and_closes(twin, asset):
+def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, tmp_path):
     scene = read_scene(twin)
     model = load_model(twin)
     check_simulation(model, 1.5)
@@ -112,6 +112,15 @@ def test_it_settles_closed_and_opens_and_closes(twin, asset):
     assert model.nu == 0 and model.nkey == 0
     placed = next(p for p in scene.placements if p.name == "cupboard")
     np.testing.assert_allclose(model.body("cupboard").pos, placed.world_from_object.pos, atol=1e-6)
+    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
+        archive.extractall(tmp_path / "alone")
+    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
+    assert len(own_joints(alone)) == len(placed.joints)
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
+        archive.extractall(tmp_path / "closed")
+    closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
+    assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
 
 
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
@@ -145,18 +154,6 @@ def test_a_rendering_labels_all_its_parts_as_one_object(asset):
     frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
     (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
     assert agreement.mask_iou > 0.97
-
-
-def test_it_is_exported_alone(twin, tmp_path):
-    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
-    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
-        archive.extractall(tmp_path / "alone")
-    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
-    assert len(own_joints(alone)) == len(placed.joints)
-    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
-        archive.extractall(tmp_path / "closed")
-    closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
-    assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
 
 
 @pytest.mark.soak

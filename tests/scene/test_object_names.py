@@ -57,9 +57,16 @@ def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name
     assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
-def test_a_reconstruction_keeps_its_measured_name():
+def test_measured_names_of_people_and_models_stay_and_an_uncertain_asset_gives_its_category():
     (p,) = named_placements([description(1, "white_cube", "white")], [None])
     assert (p.name, p.aliases) == ("white_cube", ())
+    (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
+    assert p.name == "red_bottle"
+    rename = Decision("rename", {"id": 1, "name": "Granny's mug"})
+    (by_person,) = named_placements([description(1, "granny_s_mug", "white", "human")], ["white_mug"], [rename])
+    (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
+    assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
+    assert {"white_mug", "white_box"} <= set(by_person.aliases)
 
 
 @pytest.mark.parametrize(
@@ -78,19 +85,6 @@ def test_a_solid_reconstruction_is_not_called_a_bowl(category, container, source
     scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (replace(placed, category=category, container=container),))
     (p,) = name_objects(scene, [bowl], [Match(1, None, 1.0, "", ())], LIBRARY).placements
     assert p.name == name and ("blue_bowl" in p.aliases) == (name != "blue_bowl")
-
-
-def test_a_name_uses_the_category_alone_if_only_that_is_certain():
-    (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
-    assert p.name == "red_bottle"
-
-
-def test_a_name_from_a_person_or_a_model_stays():
-    rename = Decision("rename", {"id": 1, "name": "Granny's mug"})
-    (by_person,) = named_placements([description(1, "granny_s_mug", "white", "human")], ["white_mug"], [rename])
-    (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
-    assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
-    assert {"white_mug", "white_box"} <= set(by_person.aliases)
 
 
 def test_names_are_unique_and_none_is_anothers_measured_name():
@@ -127,7 +121,7 @@ def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added)
     assert {i: changed[i] for i in before if i != gone} == {i: before[i] for i in before if i != gone}
 
 
-def test_a_task_keeps_its_object_after_another_asset_was_chosen():
+def test_a_task_keeps_its_object_after_another_asset_was_chosen_by_complete_names():
     before = description(1, "white_cube", "white"), description(2, "blue_bowl", "blue")
     task = Task("t", "Put white_cube on blue_plate.", ("white_cube", "blue_plate"), ("white_cube rests on blue_plate",))
     choices = [
@@ -139,9 +133,6 @@ def test_a_task_keeps_its_object_after_another_asset_was_chosen():
     assert [p.name for p in placed] == ["white_mug", "blue_bowl"]
     assert renamed.instruction == "Put white_mug on blue_bowl."
     assert (renamed.objects, renamed.goals) == (("white_mug", "blue_bowl"), ("white_mug rests on blue_bowl",))
-
-
-def test_only_complete_names_are_replaced():
     assert (
         use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
         == "white_cube_2 beside white_mug"

@@ -26,12 +26,9 @@ RESET = ("refit", {})
 WEIGH = ("physics", {"mass": 0.7, "friction": 0.4})
 
 
-def test_the_last_move_of_an_object_counts():
+def test_the_last_move_counts_and_keeps_the_size_as_a_resize_keeps_the_pose():
     override = override_after(MOVE, ("move", {"pos": [0, 0, 2], "quat_wxyz": [2, 0, 0, 0]}))
     assert np.allclose(override.pose.pos, [0, 0, 2]) and np.allclose(override.pose.quat_wxyz, UPRIGHT)
-
-
-def test_a_move_keeps_the_size_and_a_resize_without_a_pose_keeps_the_pose():
     assert override_after(RESIZE, MOVE).scale == 1.3
     assert np.allclose(override_after(MOVE, ("resize", {"scale": 2})).fixed_pose.pos, [0.1, 0.2, 0.3])
 
@@ -43,17 +40,18 @@ def test_a_refit_ends_moves_and_resizes_and_a_reset_ends_everything(before):
     assert (reset.pose, reset.scale, reset.refit_scale) == (None, None, False)
 
 
-def test_another_asset_has_its_own_size_and_weight_at_the_same_pose():
+def test_weights_end_with_the_asset_survive_moves_and_name_their_source():
     override = override_after(MOVE, RESIZE, WEIGH, ("choose_asset", {"asset_id": "red_mug"}))
     assert np.allclose(override.fixed_pose.pos, RESIZE[1]["pos"])
     assert (override.scale, override.mass, override.friction) == (None, None, None)
-
-
-def test_a_weight_survives_moves_and_impossible_values_are_ignored():
     assert override_after(WEIGH, MOVE, REFIT).mass == 0.7
     impossible = ("physics", {"mass": -1, "friction": float("nan")})
     assert override_after(impossible) is not None and override_after(impossible).mass is None
     assert override_after(("resize", {"scale": 1e9})).scale == 20
+    estimate = ("physics", {"mass": 0.5, "friction": 0.6, "friction_range": [0.4, 0.9], "source": "model seer"})
+    override = override_after(estimate, ("physics", {"mass": 0.9, "friction": 0.6}))
+    assert (override.mass, override.mass_source, override.mass_range) == (0.9, "person", None)
+    assert (override.friction_source, override.friction_range) == ("model seer", (0.4, 0.9))
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +68,11 @@ def test_a_resized_object_keeps_its_bottom_and_its_machine_pose(mug, library, tm
     assert np.allclose(large.machine_pose.world_from_object.matrix, plain.world_from_object.matrix)
 
 
-def test_a_refit_finds_the_true_pose_from_a_persons_pose(mug, library, tmp_path):
+def test_a_refit_finds_the_true_pose_from_a_persons_pose_and_may_change_the_scale(mug, library, tmp_path):
     true = mug.placements[0].world_from_object
     start = Pose(true.pos + np.array([0.03, -0.02, 0]), true.quat_wxyz)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: Override(start, refit=True)}).placements
     assert position_error(mug.placements[0], placed) < 0.003
-
-
-def test_a_refit_may_change_the_scale(mug, library, tmp_path):
     override = Override(mug.placements[0].world_from_object, 0.85, refit=True, refit_scale=True)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: override}).placements
     assert placed.scale == pytest.approx(1, abs=0.05)
@@ -91,10 +86,3 @@ def test_overridden_weights_reach_the_scene_and_its_file(mug, library, tmp_path)
     assert (read.mass, read.scale) == (0.7, 1.2) and read.mass_source == read.friction_source == "person"
     assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
     assert read.machine_pose.scale == 1
-
-
-def test_values_a_person_leaves_unchanged_keep_the_model_as_source():
-    estimate = ("physics", {"mass": 0.5, "friction": 0.6, "friction_range": [0.4, 0.9], "source": "model seer"})
-    override = override_after(estimate, ("physics", {"mass": 0.9, "friction": 0.6}))
-    assert (override.mass, override.mass_source, override.mass_range) == (0.9, "person", None)
-    assert (override.friction_source, override.friction_range) == ("model seer", (0.4, 0.9))

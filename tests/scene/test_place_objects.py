@@ -71,20 +71,23 @@ def test_unknown_objects_are_reconstructed_within_a_centimetre(truth, library, t
         assert position_error(p, q) < 0.01, p.name
 
 
-def test_a_persons_pose_wins(two_objects, library, tmp_path):
+def test_a_persons_pose_and_reconstruction_method_win(two_objects, library, tmp_path):
     pose = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
     scene = place_again(two_objects, library, tmp_path, overrides={2: Override(pose)})
     assert np.array_equal(scene.placements[0].world_from_object.matrix, pose.matrix)
+    overrides = {two_objects.placements[0].segment_id: Override(method="cylinder")}
+    scene = place_again(two_objects, library, tmp_path, overrides=overrides)
+    assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
+    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
 
 
-def test_segments_that_are_not_objects_are_left_out(two_objects, library, tmp_path):
+def test_segments_that_are_no_objects_are_left_out_and_those_without_depth_placed_as_described(
+    two_objects, library, tmp_path
+):
     inputs = make.inputs(two_objects, library, tmp_path, known=False)
     descriptions = [replace(make.exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
     scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
     assert {p.name for p in scene.placements} == {p.name for p in two_objects.placements} - {"red_mug"}
-
-
-def test_a_segment_without_depth_is_placed_where_it_was_described(two_objects, library, tmp_path):
     inputs = make.inputs(two_objects, library, tmp_path)
     frame, support = inputs.observation.frame, inputs.observation.support
     depth = np.where(inputs.segments[0].mask, 0, frame.depth)
@@ -108,13 +111,10 @@ def place_match(scene, library, folder, candidate, source="measured", noise=0.0)
     return place_objects(replace(inputs, observation=Observation(frame, support), matches=[match])).placements[0]
 
 
-def test_an_asset_keeps_its_size_though_the_match_measured_another(library, tmp_path):
+def test_an_asset_keeps_its_size_unless_the_object_is_clearly_larger(library, tmp_path):
     box = asset_placement(library, "raisin_box", 1, (0.05, 0.02), 0.7)
     placed = place_match(make.scene(box), library, tmp_path, Candidate("raisin_box", 0.6, {}, "", 1.12))
     assert placed.scale == 1 and position_error(box, placed) < 1e-3
-
-
-def test_an_object_larger_than_its_asset_is_scaled(library, tmp_path):
     asset = library["red_block"]
     block = make.placement(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
     placed = place_match(make.scene(block), library, tmp_path, Candidate("red_block", 0.6, {}, "", 1.15))
@@ -165,10 +165,3 @@ def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
     again = search_pose(observed, library["red_mug"], cache=tmp_path)
     assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003 and right.scale == 1
     assert right.cost < wrong.cost / 2 and np.array_equal(again.pose.matrix, right.pose.matrix)
-
-
-def test_a_person_may_choose_the_reconstruction_method_of_a_matched_object(two_objects, library, tmp_path):
-    overrides = {two_objects.placements[0].segment_id: Override(method="cylinder")}
-    scene = place_again(two_objects, library, tmp_path, overrides=overrides)
-    assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
-    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")

@@ -50,7 +50,7 @@ def hue(rgb):
     return rgb / np.maximum(np.linalg.norm(rgb, axis=-1, keepdims=True), 1)
 
 
-def test_the_twin_through_the_photographs_camera_shows_the_photographs_table(painted, tmp_path):
+def test_the_twin_through_the_photographs_camera_shows_the_photographs_table_without_objects(painted, tmp_path):
     scene, observation, segments = painted
     builder.write_mjcf(with_picture(scene, observation, segments), tmp_path / "twin")
     rendered = render_twin(tmp_path / "twin", (make.CAMERA.width, make.CAMERA.height))
@@ -58,10 +58,6 @@ def test_the_twin_through_the_photographs_camera_shows_the_photographs_table(pai
     table = (rendered.labels == 0) & (rendered.depth > 0) & observation.support.inliers & ~hidden
     likeness = (hue(observation.frame.rgb.astype(float)) * hue(rendered.rgb.astype(float))).sum(-1)
     assert np.mean(likeness[table] > 0.99) > 0.97
-
-
-def test_no_object_is_left_in_the_picture(painted):
-    scene, observation, segments = painted
     picture = pixels_of(with_picture(scene, observation, segments).table_png).astype(float)
     assert np.min(np.linalg.norm(picture - OBJECT_RGB, axis=-1)) > 60
 
@@ -80,7 +76,7 @@ def test_a_pixel_without_depth_belongs_to_the_table_only_in_a_colour_of_the_tabl
     assert np.min(np.linalg.norm(foreign - (5, 250, 250), axis=-1)) > 60
 
 
-def test_a_shadow_on_a_plain_table_is_not_painted_on_it(painted):
+def test_a_shadow_on_a_plain_table_is_not_painted_and_a_hidden_table_has_no_picture(painted):
     scene, observation, segments = painted
     rgb = np.full_like(observation.frame.rgb, 180)
     rgb[150:190, 60:120] = 100
@@ -88,10 +84,6 @@ def test_a_shadow_on_a_plain_table_is_not_painted_on_it(painted):
         with_picture(scene, replace(observation, frame=replace(observation.frame, rgb=rgb)), segments).table_png
     )
     assert picture.min() > 150
-
-
-def test_a_table_that_is_hidden_has_no_picture(painted):
-    scene, observation, segments = painted
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
 

@@ -49,16 +49,15 @@ class SlowView:
         self.cancelled = True
 
 
-def test_a_view_without_progress_takes_one_step():
+def test_a_view_reports_its_progress_or_takes_one_step_and_its_errors_are_raised():
     progress, segments = drain(automatic_steps(ScriptedSegmenter([square(0, 0)]).open(FRAME)))
     assert len(progress) == 1 and [segment.id for segment in segments] == [1]
-
-
-def test_a_slow_view_reports_its_progress():
     view = SlowView()
     progress, segments = drain(automatic_steps(view, "settings"))
     assert [step.done for step in progress] == [50, 50, 50, 50, 100] and all(step.total == 100 for step in progress)
     assert len({step.message for step in progress}) == 4 and len(segments) == 1 and view.settings == "settings"
+    with pytest.raises(SegmentationError, match="no weights"):
+        drain(automatic_steps(SlowView(fails=True)))
 
 
 @pytest.mark.parametrize("steps", [1, 3, 4])
@@ -71,20 +70,12 @@ def test_closing_the_generator_cancels_the_work(steps: int):
     assert view.cancelled
 
 
-def test_errors_of_the_view_are_raised():
-    with pytest.raises(SegmentationError, match="no weights"):
-        drain(automatic_steps(SlowView(fails=True)))
-
-
-def test_a_known_object_keeps_its_id_and_new_objects_get_new_ids():
+def test_known_objects_keep_their_ids_no_segment_is_lost_and_no_id_is_given_twice():
     before = [Segment(3, square(0, 0)), Segment(7, square(4, 4))]
     segments = [Segment(1, square(4, 4, 4)), Segment(2, square(0, 5)), Segment(3, square(0, 0))]
     now = {segment.id: segment.mask for segment in assign_ids(segments, before, first_new=8)}
     assert now.keys() == {3, 7, 8}
     assert (now[7] == square(4, 4, 4)).all() and (now[3] == square(0, 0)).all() and (now[8] == square(0, 5)).all()
-
-
-def test_no_segment_is_lost_and_no_id_is_given_twice():
     before = [Segment(i, square(0, 0)) for i in (1, 2)]
     segments = [Segment(i, square(0, 0)) for i in (1, 2, 3)]
     assert sorted(segment.id for segment in assign_ids(segments, before, first_new=3)) == [1, 2, 3]

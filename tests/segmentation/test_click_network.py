@@ -25,24 +25,26 @@ def test_a_crop_is_pasted_back_where_it_was_cut(x, y, width):
         assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
 
 
-def test_the_centre_pixel_of_a_crop_lies_in_its_centre_cell():
+def test_a_crop_is_centred_on_its_click_and_plus_and_minus_clicks_have_separate_maps():
     crop = ClickCrop.around(200, 100, 160)
     assert crop.cells(200, 100) == pytest.approx((CELLS / 2, CELLS / 2), abs=CELLS / crop.side)
-
-
-def test_plus_and_minus_clicks_have_separate_maps():
     maps = click_maps([(10, 20, 1), (30, 40, 0)], None)
     assert maps[0, 20, 10] == 1 and maps[1, 40, 30] == 1 and maps[4, 40, 30] == -1
     assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
 
 
-def test_a_prediction_holds_the_clicked_object_and_stays_near_it(scene, networks):
+def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, networks, view):
     for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         x, y = int(np.median(cols)), int(np.median(rows))
         odds = networks.predict([(x, y, 1)])
         assert odds.shape == truth.shape and odds[y, x] > 0, name
         assert (odds[:, :1] == OUTSIDE).all() or x < 200
+    other = FrameNetworks(view._height_map)
+    click = [(320.0, 240.0, 1)]
+    first = networks.predict(click)
+    other.predict([(100.0, 300.0, 1)])
+    assert np.array_equal(networks.predict(click), first)
 
 
 def test_the_network_overrules_depth_only_where_it_is_sure_and_disagrees():
@@ -71,11 +73,3 @@ def test_the_networks_run_without_torch():
     code += "print(c.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.split() == ["(28,", "40,", "24)", "False"]
-
-
-def test_two_frames_do_not_share_predictions(view, networks):
-    other = FrameNetworks(view._height_map)
-    click = [(320.0, 240.0, 1)]
-    first = networks.predict(click)
-    other.predict([(100.0, 300.0, 1)])
-    assert np.array_equal(networks.predict(click), first)

@@ -1,14 +1,16 @@
-"""The embedded segmenter on rendered and real frames with ground truth."""
+"""The embedded segmenter on rendered and real frames with ground truth, also where depth is missing."""
 
 import json
 import threading
+from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
 from reference_frames import reference_frame
 
-from pipeline.frame import load
+from pipeline.frame import Frame, load
 from pipeline.segmentation import DepthSegmenter, Prompt, SegmentationError
 from pipeline.segmentation.mask_operations import iou
 from tests.frame.rendered import render
@@ -132,3 +134,22 @@ def test_masks_agree_with_the_ground_truth_of_real_frames(name):
         assert max(iou(segment.mask, truth == i) for segment in segments) > 0.75, label
         mask = truth == i
         assert iou(view.segment(at(*middle(mask)))[0].mask, mask) > 0.5, label
+
+
+POST = '<geom name="red_box" type="box" size=".014 .014 .06" pos="0 0 .06"/>'
+
+
+def best_iou(frame: Frame, truth: np.ndarray) -> float:
+    masks = [segment.mask for segment in DepthSegmenter().open(frame).automatic()]
+    return max((float(np.count_nonzero(m & truth) / np.count_nonzero(m | truth)) for m in masks), default=0.0)
+
+
+def with_holes(depth: np.ndarray, mask: np.ndarray, share: float) -> np.ndarray:
+    rough = cv2.GaussianBlur(np.random.default_rng(3).random(depth.shape), (0, 0), 4)
+    return np.where(mask & (rough < np.quantile(rough[mask], share)), 0, depth).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["red_box", "green_sphere"])
+def test_an_object_with_most_of_its_depth_missing_is_segmented(scene, name):
+    truth = scene.labels[name]
+    assert best_iou(replace(scene.frame, depth=with_holes(scene.frame.depth, truth, 0.7)), truth) > 0.8

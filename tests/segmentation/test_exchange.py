@@ -64,7 +64,7 @@ def test_literal_runs_of_the_web_editor_are_read():
     assert decode_brush(data, (1, 2)).tolist() == [[True, False]]
 
 
-def test_polygons_of_cvat_are_filled():
+def test_polygons_of_cvat_and_coloured_labels_become_objects():
     square = {
         "images": [{"id": 7, "width": 10, "height": 8, "file_name": "a.png"}],
         "categories": [{"id": 1, "name": "cup"}],
@@ -74,6 +74,12 @@ def test_polygons_of_cvat_are_filled():
     expected = np.zeros((8, 10), bool)
     expected[3:7, 2:6] = True
     assert cup.name == "cup" and np.count_nonzero(cup.mask ^ expected) <= 9
+    picture = np.zeros((6, 6, 3), np.uint8)
+    picture[:2], picture[4:] = (255, 0, 0), (0, 0, 255)
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG")
+    blue, red = read_masks(buffer.getvalue(), (6, 6))
+    assert (blue.id, red.id) == (1, 2) and blue.mask[4:].all() and red.mask[:2].all()
 
 
 def test_an_export_for_cvat_has_its_layout():
@@ -84,15 +90,6 @@ def test_an_export_for_cvat_has_its_layout():
     assert coco["images"][0]["file_name"] == "colour.png"
     assert coco["annotations"][0]["segmentation"] == encode_rle(np.eye(4, dtype=bool))
     assert coco["annotations"][0]["iscrowd"] == 1
-
-
-def test_coloured_labels_become_objects():
-    picture = np.zeros((6, 6, 3), np.uint8)
-    picture[:2], picture[4:] = (255, 0, 0), (0, 0, 255)
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "PNG")
-    blue, red = read_masks(buffer.getvalue(), (6, 6))
-    assert (blue.id, red.id) == (1, 2) and blue.mask[4:].all() and red.mask[:2].all()
 
 
 @pytest.mark.parametrize("form", FORMATS)

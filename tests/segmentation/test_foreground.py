@@ -46,13 +46,10 @@ def test_a_square_of_a_chequered_ground_is_not_an_object_however_probable():
     assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
 
 
-def test_proposals_that_the_network_adds_nothing_to_stay_as_they_are():
+def test_proposals_stay_as_they_are_unless_the_network_extends_a_part_by_the_rest():
     view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
     for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
         assert merge_foreground(view, [DISC], probability) == [DISC]
-
-
-def test_a_proposal_of_a_part_is_extended_by_the_rest():
     half = DISC & (np.indices((H, W))[1] < 72)
     (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
     assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)

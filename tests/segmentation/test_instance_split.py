@@ -29,48 +29,33 @@ def stacked():
     return DepthSegmenter().open(scene.frame), {name.partition("_")[0]: mask for name, mask in scene.labels.items()}
 
 
-def test_two_boxes_stacked_are_two_segments(stacked):
+def test_two_stacked_boxes_are_two_segments_into_which_a_mask_of_both_is_split_and_one_box_stays_one(stacked):
     view, truth = stacked
     for name in ("red", "blue"):
         assert max(iou(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
-
-
-def test_a_mask_of_both_boxes_is_split_into_the_two(stacked):
-    view, truth = stacked
     both = truth["red"] | truth["blue"]
     parts = split(Segment(3, both), 9, proposals=view.propose_parts(both))
     assert {part.id for part in parts} == {3, 9} and (parts[0].mask ^ parts[1].mask == both).all()
     for name in ("red", "blue"):
         assert max(iou(part.mask, truth[name]) for part in parts) > 0.8
-
-
-def test_a_mask_of_one_box_is_not_split(stacked):
-    view, truth = stacked
     (part,) = view.propose_parts(truth["green"])
     assert (part == truth["green"]).all()
 
 
-def test_a_mask_of_several_objects_needs_review_unless_a_person_drew_it():
+def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_bounded():
     mask = np.ones((20, 20), bool)
     assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
     assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
+    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
 
 
-def test_a_click_on_the_upper_box_of_a_stack_selects_it_in_the_first_two_readings(stacked):
+def test_a_click_selects_or_removes_the_upper_box_of_a_stack(stacked):
     view, truth = stacked
     readings = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([1])))
     assert max(iou(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
-
-
-def test_one_minus_click_removes_a_whole_part(stacked):
-    view, truth = stacked
     both = truth["red"] | truth["blue"]
     after = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([0]), mask=both))[0].mask
     assert iou(after, truth["red"]) > 0.85
-
-
-def test_the_log_odds_of_boundaries_are_bounded():
-    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
 
 
 def test_a_mask_without_depth_is_not_joined_to_another(stacked):

@@ -1,12 +1,30 @@
-"""Operations on masks."""
+"""Masks: operations, merging and splitting, run lengths of COCO, files, and the segmenter that returns given ones."""
 
+import json
 import operator
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from PIL import Image
 from scipy import ndimage
 
+from pipeline.segmentation import (
+    ScriptedSegmenter,
+    Segment,
+    SegmentationError,
+    decode_rle,
+    encode_rle,
+    merge,
+    read_segments,
+    split,
+    write_segments,
+)
+from pipeline.segmentation.coco import decompress_counts
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
+from tests.frame.rendered import render
 
 
 def test_filled_holes_are_the_same_as_scipys():
@@ -34,3 +52,79 @@ def test_the_part_at_a_pixel_is_connected_by_edges():
 @pytest.mark.parametrize("items, joined", [([1, 2, 11, 3], [6, 11]), ([1, 11, 21], [1, 11, 21]), ([], [])])
 def test_items_are_joined_to_the_first_that_is_the_same(items, joined):
     assert join_greedily(items, lambda a, b: a // 10 == b // 10, operator.add) == joined
+
+
+def test_merging_split_segments_restores_the_mask():
+    mask = np.zeros((60, 100), bool)
+    mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
+    parts = split(Segment(3, mask), first_id=7)
+    assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
+    assert np.array_equal(merge(parts).mask, mask) and merge(parts).id == 3
+
+
+def test_a_mask_without_a_neck_is_not_split():
+    mask = np.zeros((40, 40), bool)
+    mask[5:35, 5:35] = True
+    with pytest.raises(SegmentationError, match="no neck"):
+        split(Segment(1, mask), first_id=2)
+    with pytest.raises(SegmentationError, match="two segments or more"):
+        merge([Segment(1, mask)])
+
+
+@given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=9)))
+@settings(deadline=None)
+def test_run_lengths_are_decoded_to_the_same_mask(mask):
+    runs = encode_rle(mask)
+    assert (
+        np.array_equal(decode_rle(runs), mask) and sum(runs["counts"]) == mask.size and runs["size"] == list(mask.shape)
+    )
+
+
+def test_run_lengths_follow_the_columns_start_with_background_and_must_fit():
+    assert encode_rle(np.array([[1, 0], [1, 1]], bool))["counts"] == [0, 2, 1, 1]
+    with pytest.raises(SegmentationError, match="do not fill"):
+        decode_rle({"size": [2, 2], "counts": [1, 2]})
+
+
+def compressed(counts: list[int]) -> str:
+    """Compress counts as rleToString of COCO's maskApi.c does."""
+    text = ""
+    for i, count in enumerate(counts):
+        x = count - (counts[i - 2] if i > 2 else 0)
+        while True:
+            bits, x = x & 31, x >> 5
+            more = x != (-1 if bits & 16 else 0)
+            text += chr((bits | 32 if more else bits) + 48)
+            if not more:
+                break
+    return text
+
+
+@given(st.lists(st.integers(0, 2_000_000), max_size=12))
+def test_compressed_run_lengths_are_decoded(counts: list[int]):
+    assert compressed([2, 3, 1, 1]) == "231N" and decompress_counts(compressed(counts)) == counts
+
+
+def test_written_segments_are_read_unchanged(tmp_path):
+    labels = np.zeros((20, 30), int)
+    labels[2:9, 3:12], labels[10:15, 20:29] = 1, 2
+    segments = [Segment(i, labels == i, 0.5, "human") for i in (1, 2)]
+    write_segments(segments, labels.shape, tmp_path)
+    loaded = read_segments(tmp_path)
+    assert [(s.id, s.score, s.source) for s in loaded] == [(1, 0.5, "human"), (2, 0.5, "human")]
+    assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, loaded, strict=True))
+    image = np.array(Image.open(tmp_path / "masks.png"))
+    assert image.dtype == np.uint16 and np.array_equal(image, labels)
+    note = json.loads((tmp_path / "coco.json").read_text())["annotations"][0]
+    assert note["bbox"] == [3, 2, 9, 7] and note["area"] == 63
+    (tmp_path / "coco.json").write_text("{")
+    with pytest.raises(SegmentationError, match="segment the frame again"):
+        read_segments(tmp_path)
+
+
+def test_the_scripted_segmenter_returns_its_masks():
+    frame = render(width=160).frame
+    labels = np.zeros(frame.depth.shape, int)
+    labels[10:30, 10:30], labels[50:70, 50:70] = 1, 2
+    view = ScriptedSegmenter.from_labels(labels).open(frame)
+    assert [int(segment.mask.sum()) for segment in view.automatic()] == [400, 400]

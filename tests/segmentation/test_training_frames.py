@@ -17,23 +17,17 @@ def written(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_frames_are_drawn_by_the_shares_of_their_folders(tmp_path):
+def test_frames_are_drawn_by_the_shares_of_their_folders_as_far_as_they_can_be_used(tmp_path):
     many, few = written(tmp_path / "many", 9), written(tmp_path / "few", 1)
     folders = [FrameFolder.parse(f"{many}=1"), FrameFolder.parse(f"{few}=3")]
     frames = WeightedFrames.load(folders, lambda path, number: path.parent.name)
     random = np.random.default_rng(0)
     drawn = Counter(frames.draw(random) for _ in range(2000))
     assert drawn["few"] / 2000 == pytest.approx(0.75, abs=0.04)
-
-
-def test_a_frame_that_cannot_be_used_leaves_its_share_to_the_others(tmp_path):
     folders = [FrameFolder(written(tmp_path / "a", 4), 1.0), FrameFolder(written(tmp_path / "b", 2), 1.0)]
     frames = WeightedFrames.load(folders, lambda path, number: None if number == 0 else path.parent.name)
     share = sum(p for p, name in zip(frames.probabilities, frames.frames, strict=True) if name == "a")
     assert share == pytest.approx(0.5)
-
-
-def test_a_folder_without_frames_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"no labelled frames in .*empty"):
         WeightedFrames.load([FrameFolder(tmp_path / "empty")], lambda path, number: path)
 
@@ -52,16 +46,12 @@ def surface(**changes) -> TrueSurface:
 
 
 @pytest.mark.parametrize("sensor", SENSORS)
-def test_what_is_measured_inside_a_surface_is_near_the_truth(sensor):
+def test_a_sensor_measures_near_the_truth_but_not_always_at_clear_objects(sensor):
     for seed in range(5):
         measured = sensor(surface(), np.random.default_rng(seed))
         inside = np.zeros(measured.shape, bool)
         inside[100:140, 80:120] = True
         assert np.median(np.abs(measured[(inside & (measured > 0))] - 0.8)) < 0.03
-
-
-@pytest.mark.parametrize("sensor", SENSORS)
-def test_a_clear_object_is_a_hole_or_shows_what_is_behind_it_in_some_frames(sensor):
     depth = np.where(CLEAR, 1.0, surface().depth).astype(np.float32)
     clear = surface(depth=depth, clear=CLEAR)
     wrong = [

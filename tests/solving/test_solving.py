@@ -49,16 +49,13 @@ def test_every_seed_runs_and_half_of_them_decide(solved, table):
     assert not less.solved and less.reward == (0, 1, 0) and less.reasons[0] == less.crashes[0]
 
 
-def test_a_saved_solution_is_read_back(solved, table):
+def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
     restored = solving.read_solution(table)
     assert restored.success == solved.success and restored.xml == solved.xml and restored.events == solved.events
     for name in ("times", "qpos", "actions"):
         assert np.array_equal(getattr(restored, name), getattr(solved, name))
     saved = json.loads((table / "solution.json").read_text())
     assert saved["solved"] is True and saved["source"] == "oracle, floating gripper" and saved["seeds"] == [0, 1, 2]
-
-
-def test_the_saved_model_loads_and_replays_to_the_goal(solved, table):
     model = mujoco.MjModel.from_xml_path(str(table / "scene" / "solution.xml"))
     data = mujoco.MjData(model)
     assert model.nq == solved.qpos.shape[1] and model.nu == solved.actions.shape[1]
@@ -66,9 +63,6 @@ def test_the_saved_model_loads_and_replays_to_the_goal(solved, table):
     mujoco.mj_forward(model, data)
     gap = data.body("red_cube").xpos - data.body("blue_cube").xpos
     assert np.hypot(*gap[:2]) < 0.02 and gap[2] == pytest.approx(0.055, abs=0.002)
-
-
-def test_a_video_or_the_reason_for_its_absence_is_saved(solved, table):
     video = json.loads((table / "solution.json").read_text())["video"]
     assert (table / "solution.mp4").stat().st_size > 2000 if video["speed"] else video["missing"]
 

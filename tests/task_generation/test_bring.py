@@ -19,7 +19,7 @@ def test_what_is_brought_stands_free_on_the_table(bare_table, library):
             assert Region(other.outline).distance(one.outline).min() > 0
 
 
-def test_a_tool_is_put_beside_the_other_tool(bare_table, library):
+def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table, library):
     scene = bring(bare_table, [library["red_mug"], library["hammer"]]).scene
     mug, hammer, driver = bring(scene, [library["screwdriver"]]).scene.placements
 
@@ -27,9 +27,6 @@ def test_a_tool_is_put_beside_the_other_tool(bare_table, library):
         return float(np.linalg.norm((one.world_from_object.pos - other.world_from_object.pos)[:2]))
 
     assert apart(driver, hammer) < apart(driver, mug)
-
-
-def test_a_full_table_takes_no_more_and_says_so(bare_table, library):
     found = bring(bare_table, [library["grey_tray"]] * 40)
     assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
     assert len(set(found.names)) == len(found.names)

@@ -39,13 +39,14 @@ def test_an_asset_in_the_right_colour_stays_as_it_is(asset, seen):
     assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) is None
 
 
-def test_an_asset_whose_colours_the_matcher_found_alike_stays_as_it_is():
+def test_the_matcher_and_a_person_may_leave_an_asset_as_it_is_until_another_is_chosen():
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.6, None) is None
-
-
-def test_a_person_decides_whatever_is_measured():
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.05, False) is None
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(RED), 0.9, True) == RED
+    off = Decision("recolour", {"id": 1, "value": False})
+    assert overrides_from_decisions([off])[1].recolour is False
+    chosen = Decision("choose_asset", {"id": 1, "asset_id": "red_mug"})
+    assert overrides_from_decisions([off, chosen])[1].recolour is None
 
 
 def test_tinting_moves_the_main_colour_and_keeps_others():
@@ -76,10 +77,3 @@ def colours_of(project) -> np.ndarray:
         return np.asarray(Image.open(io.BytesIO(texture.read_bytes())).convert("RGB")).reshape(-1, 3)
     line = next(one for one in (project / "scene" / "bowl.mtl").read_text().splitlines() if one.startswith("Kd"))
     return np.array([[float(value) * 255 for value in line.split()[1:]]])
-
-
-def test_the_decision_holds_until_another_asset_is_chosen():
-    off = Decision("recolour", {"id": 1, "value": False})
-    assert overrides_from_decisions([off])[1].recolour is False
-    chosen = Decision("choose_asset", {"id": 1, "asset_id": "red_mug"})
-    assert overrides_from_decisions([off, chosen])[1].recolour is None

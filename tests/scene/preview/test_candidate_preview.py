@@ -31,29 +31,21 @@ def render(scene, frame, segments, which=0, **changed):
     return draw_candidate(frame, scene.world_from_camera, segments[which].mask, p.mesh, p.size, p.world_from_object)
 
 
-def test_the_right_shape_at_its_true_pose_covers_the_mask(observed):
+def test_a_candidate_covers_its_mask_in_the_photographs_brightness_and_occluders_hide_it(observed):
     scene, frame, _, segments = observed
     for which in (0, 1):
         assert render(scene, frame, segments, which).overlap > 0.95
-
-
-def test_occluders_hide_the_candidate_too(observed):
-    scene, frame, _, segments = observed
     rendering = render(scene, frame, segments)
     wall = segments[1].mask[crop_window(segments[0].mask).slices]
     zoom = rendering.rgba.shape[0] / wall.shape[0]
     rows, columns = np.nonzero(wall)
     middle = rendering.rgba[(rows * zoom).astype(int).clip(0), (columns * zoom).astype(int), 3]
     assert len(middle) and (middle > 128).mean() < 0.1
-
-
-def test_its_mean_brightness_is_the_photographs(observed):
-    scene, frame, _, segments = observed
     rendering = render(scene, frame, segments).rgba
     assert rendering[rendering[..., 3] > 200][:, :3].mean() == pytest.approx(90, abs=6)
 
 
-def test_the_window_holds_the_mask_and_has_a_fixed_aspect_ratio(observed):
+def test_the_window_holds_the_mask_in_a_fixed_aspect_ratio_and_needs_one(observed):
     _, frame, _, segments = observed
     for segment in segments:
         view = crop_window(segment.mask)
@@ -62,9 +54,6 @@ def test_the_window_holds_the_mask_and_has_a_fixed_aspect_ratio(observed):
         assert remove_object(frame, segment.mask).shape == (view.height, view.width, 3)
     full = crop_window(np.ones((240, 320), bool))
     assert (full.left, full.top, full.width, full.height) == (0, 0, 320, 240)
-
-
-def test_an_empty_mask_is_an_error_in_one_line():
     with pytest.raises(SceneError, match="the mask is empty"):
         crop_window(np.zeros((240, 320), bool))
 

@@ -44,7 +44,7 @@ def test_a_preview_agrees_with_a_rebuilt_twin(tmp_path, monkeypatch, index, by, 
     assert preview.depth_error == pytest.approx(rebuilt.depth_error, abs=5e-4)
 
 
-def test_a_preview_does_not_affect_the_next_one(tmp_path):
+def test_previews_do_not_affect_each_other_and_far_away_nothing_agrees(tmp_path):
     scene = table(tmp_path)
     frame, _, segments = make.photograph(scene)
     preview = PosePreview(frame, scene)
@@ -52,19 +52,9 @@ def test_a_preview_does_not_affect_the_next_one(tmp_path):
     first = preview.fidelity_at(segments[0], poses[0], 1.0)
     preview.fidelity_at(segments[1], Pose(poses[0].pos, poses[1].quat_wxyz), 3.0)
     assert preview.fidelity_at(segments[0], poses[0], 1.0) == first and first.mask_iou > 0.97
-
-
-def test_far_away_or_behind_the_camera_nothing_agrees(tmp_path):
-    scene = table(tmp_path)
-    frame, _, segments = make.photograph(scene)
     preview, quat = PosePreview(frame, scene), np.array([1.0, 0, 0, 0])
     for pos in ([5.0, 5, 0], [0.1, -3, 2], [0.1, -0.6, 0.5]):
         assert preview.fidelity_at(segments[0], Pose(np.array(pos), quat), 1.0).mask_iou < 0.2
-
-
-def test_an_object_that_is_not_in_the_twin_has_no_preview(tmp_path):
-    scene = table(tmp_path)
-    frame, _, segments = make.photograph(scene)
     with pytest.raises(SceneError, match="is not in the twin"):
         PosePreview(frame, scene).fidelity_at(replace(segments[0], id=9), Pose.identity(), 1.0)
 

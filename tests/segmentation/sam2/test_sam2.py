@@ -110,7 +110,7 @@ def test_the_same_clicks_give_the_same_mask_after_any_other_prompts(view, segmen
     assert (view.segment(row)[0].mask == fresh.segment(row)[0].mask).all()
 
 
-def test_boxes_masks_and_a_box_with_clicks_have_one_reading(view):
+def test_boxes_masks_and_a_box_with_clicks_have_one_reading_and_invalid_prompts_none(view):
     box = np.array([50.0, 40, 250, 200])
     for prompt in (
         Prompt(box=box),
@@ -118,9 +118,6 @@ def test_boxes_masks_and_a_box_with_clicks_have_one_reading(view):
         Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask),
     ):
         assert len(view.segment(prompt)) == 1
-
-
-def test_invalid_prompts_are_refused(view):
     for prompt, message in ((clicks((900, 1, 1)), "outside"), (clicks((10, 10, 0)), "must add"), (Prompt(), "empty")):
         with pytest.raises(SegmentationError, match=message):
             view.segment(prompt)
@@ -139,11 +136,8 @@ def test_automatic_masks_come_in_steps_and_do_not_overlap(view, small_batches, k
     assert not segments or np.sum([segment.mask for segment in segments], axis=0).max() == 1
 
 
-def test_the_settings_drop_automatic_masks(view):
+def test_automatic_segmentation_follows_its_settings_and_can_be_stopped(view, small_batches):
     assert view.automatic(AutomaticSettings(points_per_side=1, pred_iou_thresh=1.0)) == ()
-
-
-def test_automatic_segmentation_can_be_stopped(view, small_batches):
     steps = view.automatic_steps(ACCEPT_ALL)
     assert next(steps) == 0.5
     steps.close()

@@ -88,12 +88,9 @@ def test_a_prompt_runs_while_another_frame_is_encoded_on_the_same_device(fake, e
     assert encoding.wait(TIMEOUT_S) and encoding.state.status == "ready"
 
 
-def test_a_frame_is_encoded_while_another_device_is_busy(fake, encodings):
+def test_equal_images_are_encoded_once_for_all_views_also_while_another_device_is_busy(fake, encodings):
     with ComputeDevice("other").turn():
         assert finish(encodings, 1).state.status == "ready"
-
-
-def test_equal_images_are_encoded_once_for_all_views(fake, encodings):
     first = finish(encodings, 1, watcher=1)
     assert finish(encodings, 1, watcher=2) is first and fake.encoded == [1]
     assert image_key(image(1)) != image_key(image(2))

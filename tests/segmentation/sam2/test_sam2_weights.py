@@ -86,12 +86,14 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, fraction):
     assert is_one_line(str(caught.value))
 
 
-def test_another_networks_checkpoint_and_a_text_file_are_refused(tmp_path):
+def test_other_checkpoints_and_image_sizes_are_refused(tmp_path):
     with pytest.raises(SegmentationError, match="holds no SAM 2 network"):
         Sam2Segmenter(write_checkpoint(tmp_path / "other.pt", b"resnet.conv1.weight"))
     (tmp_path / "text.pt").write_text("not weights")
     with pytest.raises(SegmentationError, match="another kind of file"):
         Sam2Segmenter(str(tmp_path / "text.pt"))
+    with pytest.raises(SegmentationError, match="256, 512"):
+        Sam2Segmenter(write_checkpoint(tmp_path / "sam2.pt", LAYER.encode()), side=300)
 
 
 def test_a_light_set_up_reports_the_missing_packages_first(monkeypatch):
@@ -107,11 +109,6 @@ def test_an_unavailable_device_gives_the_devices_that_can_be_used(tmp_path, devi
     checkpoint = write_checkpoint(tmp_path / "sam2.pt", LAYER.encode())
     with pytest.raises(SegmentationError, match=r"no device .*cpu"):
         Sam2Segmenter(checkpoint, device=device)
-
-
-def test_unsupported_image_sizes_are_refused(tmp_path):
-    with pytest.raises(SegmentationError, match="256, 512"):
-        Sam2Segmenter(write_checkpoint(tmp_path / "sam2.pt", LAYER.encode()), side=300)
 
 
 class Layer:
