@@ -54,9 +54,7 @@ def leaks(folder: Path, marks: list[str] | None = None) -> list[str]:
 
 
 def _pattern(marks: list[str]) -> re.Pattern[bytes]:
-    spellings = {mark.encode() for mark in marks} | {
-        mark.encode(code) for mark in marks for code in ("utf-16-le", "utf-32-le")
-    }
+    spellings = {mark.encode(code) for mark in marks for code in ("utf-8", "utf-16-le", "utf-32-le")}
     # what follows is part of the match, so that a failed test shows the whole path
     return re.compile(b"|".join(re.escape(one) + b"[^\\s\"'<>\0]{0,60}" for one in sorted(spellings)), re.IGNORECASE)
 

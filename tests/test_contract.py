@@ -65,7 +65,7 @@ def test_every_stage_is_done_timed_and_versioned_and_every_call_is_recorded(proj
     assert any("openinference.span.kind" in call for call in calls)
 
 
-def test_the_frame_is_saved_as_it_was_loaded(project):
+def test_the_frame_its_masks_and_its_solution_are_saved(project):
     for name in ("rgb.png", "depth.png"):
         saved, original = (np.asarray(Image.open(folder / name)) for folder in (project / "frame", SAMPLE))
         if name == "rgb.png":
@@ -73,6 +73,18 @@ def test_the_frame_is_saved_as_it_was_loaded(project):
         else:
             scale = read(project / "frame/camera.json")["depth_scale"], read(SAMPLE / "camera.json")["depth_scale"]
             np.testing.assert_allclose(saved * scale[0], original * scale[1], atol=6e-4)
+    labels = np.asarray(Image.open(project / "segments/masks.png"))
+    notes = read(project / "segments/coco.json")["annotations"]
+    assert {note["id"] for note in notes} == set(np.unique(labels).tolist()) - {0} != set()
+    for note in notes:
+        counts, (height, width) = note["segmentation"]["counts"], note["segmentation"]["size"]
+        flat = np.repeat(np.arange(len(counts)) % 2, counts)
+        assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])
+    solution = read(project / "solution.json")
+    assert solution["solved"] is True and len(solution["reward"]) == 8
+    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
+        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
+    assert (project / "solution.mp4").stat().st_size > 10_000
 
 
 def test_every_segment_has_a_description_and_every_object_a_match_and_a_body(project):
@@ -109,16 +121,6 @@ def test_files_have_the_keys_that_other_tools_read(project, file, keys):
         assert keys <= set(entry)
 
 
-def test_coco_masks_equal_the_label_image(project):
-    labels = np.asarray(Image.open(project / "segments/masks.png"))
-    notes = read(project / "segments/coco.json")["annotations"]
-    assert {note["id"] for note in notes} == set(np.unique(labels).tolist()) - {0} != set()
-    for note in notes:
-        counts, (height, width) = note["segmentation"]["counts"], note["segmentation"]["size"]
-        flat = np.repeat(np.arange(len(counts)) % 2, counts)
-        assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])
-
-
 def test_the_model_is_at_the_poses_of_scene_json_stays_there_and_loads_alone(project, tmp_path):
     model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
     data = mujoco.MjData(model)
@@ -133,14 +135,6 @@ def test_the_model_is_at_the_poses_of_scene_json_stays_there_and_loads_alone(pro
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
     bodies = {model.body(i).name for i in range(model.nbody)}
     assert {p["name"] for p in read(project / "scene.json")["placements"]} <= bodies
-
-
-def test_the_solution_has_its_trajectory_and_video(project):
-    solution = read(project / "solution.json")
-    assert solution["solved"] is True and len(solution["reward"]) == 8
-    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
-        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
-    assert (project / "solution.mp4").stat().st_size > 10_000
 
 
 # ---------------------------------------------------------------------- the commands
@@ -189,15 +183,6 @@ def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
     assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
 
 
-def test_segment_answers_prompts_from_a_file(grs, tmp_path):
-    prompts, out = tmp_path / "prompts.json", tmp_path / "masks"
-    width, height = Image.open(SAMPLE / "rgb.png").size
-    prompts.write_text(json.dumps({"objects": [{"id": 4, "points": [[width / 2, height / 2, 1]], "box": None}]}))
-    done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
-    assert done.code == 0, done.error
-    assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -222,9 +207,15 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path, arguments, words):
     assert (tmp_path / "full" / "precious.txt").read_text() == "mine"
 
 
-def test_a_run_stops_after_a_stage_and_names_a_library_folder_that_cannot_be_read(grs, tmp_path):
+def test_a_run_stops_after_a_stage_and_segment_answers_prompts_from_a_file(grs, tmp_path):
     (tmp_path / "library" / "broken").mkdir(parents=True)
     (tmp_path / "library" / "broken" / "asset.json").write_text("{")
     done = grs("run", SAMPLE, "--out", tmp_path / "out", "--library", tmp_path / "library", "--until", "frame")
     assert done.code == 0 and "broken skipped" in done.error
     assert (tmp_path / "out" / "frame").exists() and not (tmp_path / "out" / "segments").exists()
+    prompts, out = tmp_path / "prompts.json", tmp_path / "masks"
+    width, height = Image.open(SAMPLE / "rgb.png").size
+    prompts.write_text(json.dumps({"objects": [{"id": 4, "points": [[width / 2, height / 2, 1]], "box": None}]}))
+    done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
+    assert done.code == 0, done.error
+    assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}

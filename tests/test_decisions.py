@@ -46,13 +46,10 @@ def test_an_incomplete_last_line_loses_only_itself(tmp_path_factory, log, decisi
     assert read_log(path) == (*log, decision)
 
 
-def test_half_a_surrogate_pair_is_saved_as_it_was_typed(tmp_path):
+def test_half_a_surrogate_pair_is_saved_as_typed_and_a_damaged_line_in_the_middle_is_named(tmp_path):
     typed = Decision("rename", {"id": 1, "name": "cup \ud83d"})  # a browser cuts text between UTF-16's halves
     append(tmp_path / "decisions.jsonl", typed)
     assert read_log(tmp_path / "decisions.jsonl") == (typed,)
-
-
-def test_a_damaged_line_in_the_middle_is_named(tmp_path):
     path = tmp_path / "decisions.jsonl"
     line = json.dumps({"kind": "undo", "data": {}, "at": 0, "by": "human"})
     path.write_text(f"{line}\nnonsense\n{line}\n")
@@ -84,13 +81,10 @@ def test_an_unknown_or_incomplete_decision_is_refused(kind, data):
         Decision(kind, data)
 
 
-def test_a_damaged_memoised_value_is_computed_again(tmp_path):
+def test_a_damaged_memoised_value_is_computed_again_and_a_failed_write_changes_nothing(tmp_path):
     assert memoise(tmp_path, "sum", lambda: 5) == 5 == memoise(tmp_path, "sum", lambda: 6)
     (tmp_path / "sum.json").write_text("{")
     assert memoise(tmp_path, "sum", lambda: 7) == 7 == read_json(tmp_path / "sum.json")
-
-
-def test_a_failed_write_leaves_the_file_unchanged_and_no_temporary_file(tmp_path):
     write_json(tmp_path / "one.json", 1)
     with pytest.raises(UnicodeEncodeError):
         write_json(tmp_path / "one.json", "\ud800")

@@ -64,15 +64,12 @@ def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_an_installed_format_segmenter_and_matcher_make_the_project(project):
+def test_installed_plug_ins_make_the_project_and_write_their_format(project, site, tmp_path):
     record = json.loads((project / "project.json").read_text())
     assert record["stages"]["scene"] == "done" and "vivid" in json.dumps(record)
     assert json.loads((project / "descriptions.json").read_text())
     matches = json.loads((project / "matches.json").read_text())
     assert matches and {match["source"] for match in matches} == {"by_size"}
-
-
-def test_an_installed_exporter_writes_its_format(site, project, tmp_path):
     done = grs(site, "export", project, "--format", "csv", "--out", tmp_path / "poses.csv")
     assert done.returncode == 0, done.stderr
     names = {placement["name"] for placement in json.loads((project / "scene.json").read_text())["placements"]}

@@ -39,9 +39,8 @@ def test_rays_hit_meshes_and_geoms_alike():
     scene = raycasting_scene([(cube.vertices, cube.faces)])
     origin, directions = np.array([0.0, 0, 1]), np.array([[0, 0, -1.0], [0.05, 0.1, -1], [1, 0, 0]])
     distance = cast_rays(scene, origin, directions).distance
-    model = mujoco.MjModel.from_xml_string(
-        '<mujoco><worldbody><geom type="box" size=".1 .2 .3" group="1"/></worldbody></mujoco>'
-    )
+    box = '<geom type="box" size=".1 .2 .3" group="1"/>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{box}</worldbody></mujoco>")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geoms, geom_distance = cast_at_geoms(model, data, origin, directions)

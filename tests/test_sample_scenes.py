@@ -53,9 +53,8 @@ def test_true_masks_and_assets_give_the_true_poses(name, tmp_path):
     frame, expected = load(folder), truth(folder)
     support = find_support(frame)
     segments = [Segment(i, decode_rle(item["mask"])) for i, item in enumerate(expected["objects"], 1)]
-    matches = [
-        Match(s.id, item["asset_id"], 1.0, "", ()) for s, item in zip(segments, expected["objects"], strict=True)
-    ]
+    pairs = zip(segments, expected["objects"], strict=True)
+    matches = [Match(s.id, item["asset_id"], 1.0, "", ()) for s, item in pairs]
     descriptions = describe_all(frame, support, segments)
     inputs = SceneInputs(Observation(frame, support), segments, descriptions, matches, Library.open(), tmp_path)
     settled, changes = settle(place_objects(inputs))

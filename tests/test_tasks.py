@@ -67,9 +67,8 @@ def test_an_instruction_is_understood_impossible_with_a_reason_or_misunderstood_
     task = understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
     with pytest.raises(TaskError, match=r"^there is no kettle here$"):
-        understand_instruction(
-            "boil water", scene, ScriptedModel(UnderstoodAnswer(fits=False, reason="there is no kettle here"))
-        )
+        answer = UnderstoodAnswer(fits=False, reason="there is no kettle here")
+        understand_instruction("boil water", scene, ScriptedModel(answer))
     answer = UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
     with pytest.raises(ModelError, match="pink_elephant"):
         understand_instruction("lift it", scene, ScriptedModel(answer))

@@ -39,7 +39,7 @@ def test_a_taken_over_reader_reaches_no_key_network_file_or_other_asset(tmp_path
     assert [path.name for path in drop.iterdir()] == ["mesh.obj"]
 
 
-def test_staging_takes_over_plain_files_only_and_removes_what_killed_processes_left(tmp_path):
+def test_staging_takes_over_plain_files_only_and_a_download_gets_the_proxy_but_no_key(tmp_path, monkeypatch):
     dead = tmp_path / ".import.999999999.0123abcd"
     dead.mkdir()
     with staging_folder(tmp_path):
@@ -54,9 +54,6 @@ def test_staging_takes_over_plain_files_only_and_removes_what_killed_processes_l
                 take_over(staging, id, tmp_path / "library", may_replace=True)
         take_over(staging, "good", tmp_path / "library", may_replace=False)
     assert [path.name for path in (tmp_path / "library").iterdir()] == ["good"]
-
-
-def test_a_download_gets_the_proxy_but_no_key(monkeypatch):
     for name in ("OPENAI_API_KEY", "GRS_AUTH", "AWS_SECRET_ACCESS_KEY", "GRS_PASSWORD"):
         monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("https_proxy", "http://proxy:1")

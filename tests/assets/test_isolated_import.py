@@ -21,9 +21,7 @@ IMPORTED_IDS = {"ball", "ball_2", "holed_2", "red_cube"}
 
 
 def import_events(tmp_path: Path, *files: Path, **options) -> list[ImportProgress]:
-    steps = import_isolated(
-        files, tmp_path / "given", tmp_path / "library", options, threading.Event(), taken=("holed",)
-    )
+    steps = import_isolated(files, tmp_path / "given", tmp_path / "library", options, threading.Event(), ("holed",))
     return [step for step in steps if step.id or step.error]
 
 

@@ -93,11 +93,15 @@ def test_a_broken_mesh_is_skipped(tmp_path, text):
     assert not len(library) and "mesh.obj" in library.skipped[0][1]
 
 
-def test_the_same_id_twice_keeps_the_first(tmp_path):
+def test_the_same_id_twice_keeps_the_first_with_the_ranges_that_its_file_gives(tmp_path):
     for name in ("a", "b"):
         make(tmp_path / "lib" / name, {"id": "same", "name": name}, box())
     library = Library.open([tmp_path / "lib"])
     assert library["same"].name == "a" and "taken" in library.skipped[0][1]
+    facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
+    make(tmp_path / "lib/a", facts, box())
+    asset = Library.open([tmp_path / "lib"])["a"]
+    assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)
 
 
 @pytest.mark.parametrize("instead", [False, True])
@@ -157,10 +161,3 @@ def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path, fa
     assert (asset.mass_source, asset.friction_source) == (mass_source, friction_source)
     assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
     assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
-
-
-def test_a_range_that_the_file_gives_is_kept(tmp_path):
-    facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
-    make(tmp_path / "lib/a", facts, box())
-    asset = Library.open([tmp_path / "lib"])["a"]
-    assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)

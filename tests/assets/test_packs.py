@@ -110,9 +110,7 @@ def test_a_menagerie_folder_imports_its_main_model_only(files, main, tmp_path, m
         (folder / name).write_text("<mujoco><worldbody/></mujoco>")
     (folder / "x.xml").write_text("<mujoco><actuator/></mujoco>")
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
-    models = [
-        (model.name, called) for pack in installed_packs() if pack.name == "menagerie" for model, called in pack.models
-    ]
+    models = [(model.name, name) for one in installed_packs() if one.name == "menagerie" for model, name in one.models]
     assert models == ([(main, "the_panda_arm")] if main else [])
 
 

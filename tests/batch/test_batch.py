@@ -150,13 +150,19 @@ def test_a_frames_process_gets_the_key_that_this_process_hides_and_nobody_reads_
     assert "sk-secret" not in repr(tasks[0])
 
 
-def test_the_cost_ceiling_holds_for_all_frames_together():
+def test_the_cost_ceiling_holds_for_all_frames_and_the_report_says_what_people_did():
     shares = CostShares(3.0, frames=3, spent=0.0)
     first, second = shares.take(), shares.take()
     assert (first, second) == (1.0, 1.0)
     shares.settle(first, 0.2)
     assert shares.take() == pytest.approx(1.8)  # what the first left is not lost
     assert CostShares(1.0, 2, spent=5.0).take() == 0.0 and CostShares(None, 2, spent=5.0).take() is None
+    item = BatchItem("/frames/a", "a", "done")
+    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
+    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
+    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
+    assert "Corrected most" in page and "blurred" in page
+    assert "People:" not in report_page("b", [FrameReport(item)])
 
 
 def test_a_folder_of_frames_counts_as_its_frames_and_names_stay(tmp_path):
@@ -190,7 +196,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_nothing_is_lost(tmp_path, cap
     assert message in error and error.count("\n") == 1 and (out / "letter.txt").read_text() == "dear"
 
 
-def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp_path):
+def test_the_report_is_one_file_with_every_frame_and_a_folder_without_a_batch_has_none(done, tmp_path, capsys):
     out, _ = done
     assert main(["report", str(out), "--out", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -200,17 +206,5 @@ def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
-
-
-def test_a_folder_without_a_batch_has_no_report(tmp_path, capsys):
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")]) == 2
     assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "report.html").exists()
-
-
-def test_the_report_says_what_people_did_and_nothing_of_people_where_nobody_did_anything():
-    item = BatchItem("/frames/a", "a", "done")
-    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
-    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
-    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
-    assert "Corrected most" in page and "blurred" in page
-    assert "People:" not in report_page("b", [FrameReport(item)])

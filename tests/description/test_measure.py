@@ -39,7 +39,7 @@ def test_objects_have_names_captions_sizes_to_a_few_millimetres_and_stand_on_the
     assert table[1].caption == "blue cylinder, 7 x 7 x 10 cm"
 
 
-def test_two_equal_objects_get_two_names():
+def test_two_equal_objects_get_two_names_and_one_without_depth_is_estimated():
     scene = render(
         """<geom name="red_box" type="box" size=".04 .02 .03" pos="-.12 0 .03"/>
            <geom name="blue_cylinder" type="box" size=".04 .02 .03" pos=".12 0 .03"/>""",
@@ -47,6 +47,11 @@ def test_two_equal_objects_get_two_names():
     )
     scene.frame.rgb[scene.labels["blue_cylinder"]] = (190, 30, 35)
     assert [item.name for item in describe_labels(scene)] == ["red_box", "red_box_2"]
+    scene = render(width=640)
+    frame, mask = scene.frame, scene.labels["yellow_cube"]
+    frame.depth[mask] = 0
+    (item,) = describe_all(frame, find_support(frame), [Segment(1, mask)])
+    assert "No depth" in item.warnings[0] and 0.03 < item.attributes.size.max() < 0.12
 
 
 def test_a_non_object_has_a_reason():
@@ -57,14 +62,6 @@ def test_a_non_object_has_a_reason():
     flat, wall = describe_all(scene.frame, support, [Segment(i, mask) for i, mask in enumerate(masks, 1)])
     assert not flat.is_object and "above the table" in flat.warnings[0]
     assert not wall.is_object and "too large" in wall.warnings[0]
-
-
-def test_an_object_without_depth_is_estimated_and_marked():
-    scene = render(width=640)
-    frame, mask = scene.frame, scene.labels["yellow_cube"]
-    frame.depth[mask] = 0
-    (item,) = describe_all(frame, find_support(frame), [Segment(1, mask)])
-    assert "No depth" in item.warnings[0] and 0.03 < item.attributes.size.max() < 0.12
 
 
 @pytest.mark.parametrize(

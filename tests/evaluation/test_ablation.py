@@ -90,16 +90,13 @@ def whole(scenes, model, served, tmp_path_factory):
     return steps, served.requests[before:], list(read_trace(folder / "trace.jsonl"))
 
 
-def test_crashed_runs_are_left_out_of_one_score_and_count_as_zero_in_the_other():
+def test_crashed_runs_are_left_out_of_one_score_count_as_zero_in_the_other_and_are_written_as_tables(tmp_path):
     none, route = summary(TRIALS)
     assert (none["reward_without_crashed"], none["reward_with_crashed"]) == (0.5, 0.25)
     assert (none["crashed"], none["tasks"], none["done"]) == (1, 2, 0.0)
     assert (route["reward_without_crashed"], route["reward_with_crashed"], route["done"]) == (1.0, 1.0, 1.0)
     assert none["reward_with_crashed_low"] <= 0.25 <= none["reward_with_crashed_high"]
     assert summary([trial("none", 0.5, crashed=True)])[0]["reward_without_crashed"] is None
-
-
-def test_the_results_are_written_as_tables_and_an_interactive_chart(tmp_path):
     judged = [JudgedProposal("table", "task", True, found) for found in (True, False)]
     rows = write_ablation([*TRIALS, *judged], tmp_path / "out", "rules", "Cost: nothing <much>.")
     assert len(list(csv.DictReader((tmp_path / "out" / "trials.csv").open()))) == len(TRIALS)
@@ -115,15 +112,13 @@ def test_the_results_are_written_as_tables_and_an_interactive_chart(tmp_path):
     assert [bar.name for bar in figure.data] == ["left out", "count 0"]
 
 
-def test_every_row_starts_from_the_same_program(tmp_path):
+def test_every_row_starts_from_the_same_program_and_a_failing_model_is_a_crashed_trial(tmp_path):
     scene = AblationScene(tabletop.write(tmp_path))
     trials = list(ablate([scene], PlannerModel(), HalfSolvingSandbox(), AblationOptions(count=1, max_rounds=3)))
     assert [t.mode for t in trials] == ["none", "repair", "route"]
     assert len({t.task for t in trials}) == 1 and {t.reward for t in trials} == {0.5}
     assert trials[0].of_simulation == trials[0].of_checks == 0 and not any(t.done for t in trials)
 
-
-def test_a_failing_model_is_a_crashed_trial_in_every_row_and_no_scene_is_refused(tmp_path):
     class SilentModel(PlannerModel):
         def ask(self, question):
             if question.kind == "write_program":
@@ -188,7 +183,7 @@ def _result(step):
 SCORES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=12)
 
 
-def test_clearly_different_groups_differ_and_equal_ones_do_not():
+def test_different_groups_differ_equal_ones_do_not_and_one_group_counts_as_one_sample():
     rng = np.random.default_rng(0)
     low, high = rng.uniform(0, 0.4, 30).tolist(), rng.uniform(0.6, 1, 30).tolist()
     found = compare_groups({"low": low, "again": low, "high": high})
@@ -196,6 +191,10 @@ def test_clearly_different_groups_differ_and_equal_ones_do_not():
     by_pair = {(one.first, one.second): one.p for one in found.pairs}
     assert by_pair["low", "again"] == pytest.approx(1) and by_pair["low", "high"] < 1e-6
     assert "low and high" in found.sentence and "low and again" not in found.sentence
+    few = grouped_interval([[1.0], [0.0], [1.0], [0.0]])
+    many = grouped_interval([[1.0] * 50, [0.0] * 50, [1.0] * 50, [0.0] * 50])
+    assert many == few and few[0] < 0.25 and few[1] > 0.75
+    assert compare_groups({"one": [1.0, 0.5], "empty": [float("nan")]}) is None
 
 
 @given(st.lists(SCORES, min_size=2, max_size=4))
@@ -216,13 +215,6 @@ def test_holm_never_lowers_a_probability_and_keeps_their_order(probabilities):
 def test_the_interval_of_a_mean_holds_it(scores):
     low, high = mean_interval(scores)
     assert min(scores) - 1e-9 <= low <= np.mean(scores) + 1e-9 and low <= high <= max(scores) + 1e-9
-
-
-def test_values_of_one_group_count_as_one_sample_and_missing_ones_give_no_test():
-    few = grouped_interval([[1.0], [0.0], [1.0], [0.0]])
-    many = grouped_interval([[1.0] * 50, [0.0] * 50, [1.0] * 50, [0.0] * 50])
-    assert many == few and few[0] < 0.25 and few[1] > 0.75
-    assert compare_groups({"one": [1.0, 0.5], "empty": [float("nan")]}) is None
 
 
 @given(st.lists(SCORES, min_size=1, max_size=5))

@@ -27,9 +27,8 @@ NOTHING = {"id": 2, "exact": [], "category": [], "either": []}
 
 
 def row(chosen, exact=("mug",), frame="a", ranked=("mug",)):
-    return MatchOutcome(
-        frame, frozenset(exact), frozenset({"cup"} if exact else ()), frozenset({"bowl"}), chosen, ranked
-    )
+    category = frozenset({"cup"} if exact else ())
+    return MatchOutcome(frame, frozenset(exact), category, frozenset({"bowl"}), chosen, ranked)
 
 
 @pytest.mark.parametrize(
@@ -46,18 +45,7 @@ def test_a_substitute_is_right_as_a_category_and_not_counted_as_exact(chosen, ex
     assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category)
 
 
-def test_without_a_right_asset_only_no_match_is_right_and_f1_lies_in_its_interval():
-    assert row(None, exact=()).verdict("exact") == "null kept"
-    assert row("can", exact=()).verdict("category") == "invented"
-    rows = [row("mug", frame=str(k % 4)) for k in range(9)] + [row("can", frame="1"), row(None, frame="2")]
-    rows.append(row("can", exact=(), frame="3"))
-    one = score(rows, "exact")
-    assert one.f1 == pytest.approx(2 * one.precision * one.recall / (one.precision + one.recall))
-    assert one.low <= one.f1 <= one.high and one.low < one.high
-    assert score([row("mug")] * 3, "exact").f1 == 1 and recall_at(rows, "exact", 1) == 1
-
-
-def test_a_segment_counts_for_the_object_it_covers_and_a_spare_one_as_an_error():
+def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match_is_right():
     truth = np.zeros((20, 20), int)
     truth[:8, :8], truth[12:, 12:] = 1, 2
     masks = {5: truth == 1, 6: truth == 2, 7: np.roll(truth == 1, 10, axis=1)}
@@ -66,6 +54,14 @@ def test_a_segment_counts_for_the_object_it_covers_and_a_spare_one_as_an_error()
     assert [one.verdict("exact") for one in rows] == ["right", "invented", "invented"]
     assert len(frame_outcomes("a", matches, masks, truth, [MUG, NOTHING], complete=False)) == 2
     assert frame_outcomes("a", [], {}, truth, [MUG], complete=True)[0].verdict("exact") == "missed"
+    assert row(None, exact=()).verdict("exact") == "null kept"
+    assert row("can", exact=()).verdict("category") == "invented"
+    rows = [row("mug", frame=str(k % 4)) for k in range(9)] + [row("can", frame="1"), row(None, frame="2")]
+    rows.append(row("can", exact=(), frame="3"))
+    one = score(rows, "exact")
+    assert one.f1 == pytest.approx(2 * one.precision * one.recall / (one.precision + one.recall))
+    assert one.low <= one.f1 <= one.high and one.low < one.high
+    assert score([row("mug")] * 3, "exact").f1 == 1 and recall_at(rows, "exact", 1) == 1
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,9 +107,8 @@ def library():
 @pytest.fixture
 def evaluation(labelled, library, features, tmp_path):
     frames, truth = read_truth(labelled, labelled / "assets.json")
-    return MatcherEvaluation(
-        frames, truth, library, DepthSegmenter(), PlannerModel(), lambda: features, None, tmp_path, true_masks=True
-    )
+    made = DepthSegmenter(), PlannerModel(), lambda: features
+    return MatcherEvaluation(frames, truth, library, *made, None, tmp_path, true_masks=True)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +140,7 @@ def test_calls_of_a_matcher_are_counted_and_a_failed_call_is_no_match(evaluation
     assert VERDICT not in [one.matcher for one in last_table(replace(evaluation, model=reading), ["all"]).lines]
 
 
-def test_the_table_is_read_back_from_json_and_csv(evaluation):
+def test_the_table_is_read_back_from_json_and_csv_and_an_evaluation_can_be_closed(evaluation):
     table = last_table(evaluation, ["all"])
     value = json.loads(json.dumps(to_json(table), allow_nan=False))
     assert value["lines"][0]["exact"]["f1"]["f1"] == pytest.approx(table.lines[0].exact.f1.f1)
@@ -154,9 +149,6 @@ def test_the_table_is_read_back_from_json_and_csv(evaluation):
     assert [row["counted"] for row in rows] == ["exact", "category"]
     assert float(rows[0]["f1"]) == pytest.approx(table.lines[0].exact.f1.f1, abs=1e-4)
     assert float(rows[0]["low"]) <= float(rows[0]["f1"]) <= float(rows[0]["high"])
-
-
-def test_closing_the_evaluation_ends_it_after_the_current_step(evaluation):
     steps = score_matchers(evaluation, ["all"])
     assert next(steps).done == 0
     steps.close()  # type: ignore[attr-defined]

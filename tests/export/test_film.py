@@ -50,13 +50,15 @@ def test_the_page_holds_everything_itself_stills_without_an_encoder_and_no_more_
     assert not (tmp_path / "film.html").exists()
 
 
-def test_a_film_is_held_at_the_failing_moment_and_every_picture_has_one_size(tmp_path):
+def test_a_film_is_held_at_the_failing_moment_in_pictures_of_one_size_with_words_in_any_alphabet(tmp_path):
     pictures = [list(mp4._pictures(part)) for part in PARTS]
     assert {picture.shape for part in pictures for picture in part} == {(360 + mp4.BAND_PX, 480, 3)}
     held, diff = round(mp4.HOLD_SECONDS * FPS), round(mp4.DIFF_SECONDS * FPS)
     assert [len(part) for part in pictures] == [round(mp4.STILL_SECONDS * FPS), diff + len(FRAMES) + held, 0]
     (tmp_path / "motion.mp4").write_bytes(mp4.motion(PARTS[1]) or b"")
     assert count_frames(tmp_path / "motion.mp4") == len(FRAMES) + held
+    strips = [_labelled(np.zeros((10, 200, 3), np.uint8), words)[10:] for words in ("Tasse", "Größe", "", "чашка")]
+    assert len({strip.tobytes() for strip in strips}) == len(strips) and (strips[2] == 255).all()
 
 
 def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
@@ -92,8 +94,3 @@ def test_a_film_calls_objects_as_a_person_does_and_shows_no_id(tmp_path):
     assert next(part for part in parts if part.title.startswith("Objects")).lines == ("Grandma's mug",)
     assert "Grandma's mug fell on" in parts[-1].caption and "Grandma's mug fell" in parts[-1].lines
     assert not [text for text in texts if first.name in text or second.name in text]
-
-
-def test_words_in_other_alphabets_are_drawn_and_differ():
-    strips = [_labelled(np.zeros((10, 200, 3), np.uint8), words)[10:] for words in ("Tasse", "Größe", "", "чашка")]
-    assert len({strip.tobytes() for strip in strips}) == len(strips) and (strips[2] == 255).all()

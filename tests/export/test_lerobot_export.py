@@ -50,9 +50,8 @@ def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_the_video(d
     assert rows[1][f"videos/{CAMERA}/from_timestamp"] == pytest.approx(rows[0]["length"] / FPS)
     tasks = pandas.read_parquet(dataset / "meta" / "tasks.parquet")
     assert rows[0]["tasks"] == list(tasks.index) and tasks.index[0].startswith("Put the red cube")
-    with imageio.get_reader(
-        dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
-    ) as video:
+    file = dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
+    with imageio.get_reader(file) as video:
         frames = list(video.iter_data())
     assert len(frames) == info["total_frames"] and frames[0].shape == (HEIGHT_PX, WIDTH_PX, 3)
     middle = rows[0]["length"] // 2

@@ -63,7 +63,7 @@ def question(begins: bool = False) -> dict:
     return {"begins": begins, "instruction": "Stack the cubes.", "observation": observation}
 
 
-def test_a_policy_gets_what_it_was_trained_on_and_its_answer_is_in_units_of_the_dataset(monkeypatch):
+def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_is_refused(monkeypatch):
     server, policy = serve(monkeypatch, SHAPES)
     assert server.answer(question(begins=True)) == {"action": [20.0] * 5}
     assert {name: tuple(policy.seen[name].shape) for name in SHAPES} == {n: (1, *s) for n, s in SHAPES.items()}
@@ -71,9 +71,6 @@ def test_a_policy_gets_what_it_was_trained_on_and_its_answer_is_in_units_of_the_
     assert policy.seen[OBJECTS][0].tolist() == list(range(14)) and policy.seen["task"] == "Stack the cubes."
     server.answer(question())
     assert policy.episodes == 1
-
-
-def test_a_policy_that_needs_something_else_is_refused_in_one_line(monkeypatch):
     for shapes, words in (
         ({STATE: (7,)}, "shape"),
         ({"observation.force": (3,)}, "the policy needs observation.force"),

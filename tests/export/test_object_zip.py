@@ -28,9 +28,8 @@ def placements(tmp_path):
     library = Library.open()
     for number, id in enumerate(("red_mug", "mustard_bottle", "cracker_box"), 1):
         asset = library[id]
-        yield make.placement(
-            asset.mesh, id, size=1.1 * asset.size, number=number, asset_id=id, collision=asset.collision
-        )
+        more = {"size": 1.1 * asset.size, "number": number, "asset_id": id, "collision": asset.collision}
+        yield make.placement(asset.mesh, id, **more)
     yield make.placement(make.can(tmp_path), "can", number=8)
     yield make.placement(make.ball(tmp_path), "ball", number=9, foot=True)
     lopsided: trimesh.Trimesh = trimesh.util.concatenate(  # type: ignore[assignment]

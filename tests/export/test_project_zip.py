@@ -63,7 +63,7 @@ def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project
     assert "0.54" in done.stdout  # where the box ends
 
 
-def test_the_export_holds_the_round_that_passed_or_is_pinned_a_readme_and_licences(project, tmp_path):
+def test_the_export_holds_the_round_that_passed_or_is_pinned_its_readme_licences_and_names(project, tmp_path):
     folder = unzip(project, tmp_path)
     assert (folder / "program" / "simulation.py").read_text() == "# round 1\n"
     assert not list(folder.rglob("decisions.jsonl")) + list(folder.rglob("trace.jsonl"))
@@ -75,9 +75,6 @@ def test_the_export_holds_the_round_that_passed_or_is_pinned_a_readme_and_licenc
     folder = unzip(project, tmp_path)
     assert (folder / "program" / "simulation.py").read_text() == "# round 2\n"
     assert "round 002" in (folder / "README.md").read_text()
-
-
-def test_the_export_holds_the_names_that_a_person_gave(project, tmp_path):
     assert not (unzip(project, tmp_path / "unnamed") / "names.json").exists()
     Project(project).decide("display_name", id=2, name="Würfel 🐸")
     assert json.loads((unzip(project, tmp_path / "named") / "names.json").read_text()) == {"can": "Würfel 🐸"}

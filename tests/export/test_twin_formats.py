@@ -31,9 +31,8 @@ def poses(model, joint_values=None):
     for name, value in (joint_values or {}).items():
         data.joint(name).qpos = value
     mujoco.mj_forward(model, data)
-    return {
-        model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in range(model.nbody)
-    }
+    bodies = range(model.nbody)
+    return {model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in bodies}
 
 
 def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
@@ -87,13 +86,10 @@ def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
     assert np.abs(read.get_transform("picture", "world")[:3] - poses(twin)["picture"]).max() < 1e-6
 
 
-def test_what_a_format_cannot_hold_is_said(twin_folder, urdf, tmp_path):
+def test_what_a_format_cannot_hold_is_said_and_the_glb_shows_every_body_in_its_place(twin_folder, urdf, tmp_path, twin):
     assert any("camera" in sentence for sentence in urdf[1]) and "floor: a URDF has no planes" in urdf[1]
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
-
-
-def test_the_glb_shows_every_body_in_its_place_with_its_texture(twin_folder, twin, tmp_path):
     export_project(twin_folder, "glb", tmp_path / "twin.glb")
     scene = trimesh.load_scene(tmp_path / "twin.glb")
     here = poses(twin)

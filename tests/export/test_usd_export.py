@@ -111,7 +111,7 @@ def moved(stage, prim, value):
     return first @ frames[0] @ motion @ np.linalg.inv(frames[1])
 
 
-def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
+def test_the_textured_box_is_drawn_with_its_texture_and_the_camera_sees_as_the_photographs(folder, stage, twin_folder):
     shown = next(p for p in stage.GetPrimAtPath("/World/picture").GetAllChildren() if p.IsA(UsdGeom.Mesh)
                  and UsdGeom.Imageable(p).ComputePurpose() == "default")  # fmt: skip
     material, _ = UsdShade.MaterialBindingAPI(shown).ComputeBoundMaterial()
@@ -121,9 +121,6 @@ def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
     st = UsdGeom.PrimvarsAPI(shown).GetPrimvar("st")
     assert st.GetInterpolation() == "faceVarying"
     assert len(st.Get()) == len(UsdGeom.Mesh(shown).GetFaceVertexIndicesAttr().Get())
-
-
-def test_the_camera_sees_a_point_at_the_photographs_pixel(twin_folder, stage):
     scene = read_scene(twin_folder)
     k = scene.intrinsics
     assert k is not None
@@ -131,8 +128,7 @@ def test_the_camera_sees_a_point_at_the_photographs_pixel(twin_folder, stage):
     seen = transform(np.linalg.inv(scene.world_from_camera), point)
     column, row = k.fx * seen[0] / seen[2] + k.cx, k.fy * seen[1] / seen[2] + k.cy
     camera = UsdGeom.Camera(stage.GetPrimAtPath("/World/photo")).GetCamera(Usd.TimeCode.Default())
-    projected = (camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()).Transform(
-        Gf.Vec3d(*point)
-    )
+    matrix = camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()
+    projected = matrix.Transform(Gf.Vec3d(*point))
     assert (projected[0] + 1) / 2 * k.width - 0.5 == pytest.approx(column, abs=0.01)
     assert (1 - projected[1]) / 2 * k.height - 0.5 == pytest.approx(row, abs=0.01)

@@ -69,12 +69,9 @@ def refuse(*_: object, **__: object):
     raise IsolationError("not here")
 
 
-def test_frames_of_a_recording_are_each_read_by_index(frame, tmp_path):
+def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     recording = open_recording(written.two_frames(frame, tmp_path))
     assert len(recording) == 2 and np.array_equal(recording.frame(1).rgb, frame.rgb)
-
-
-def test_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     home = written.write(tmp_path / "f", written.tum_files(frame))
     secret = tmp_path / "secret.png"
     (home / "rgb" / "1305031102.175304.png").rename(secret)

@@ -13,13 +13,17 @@ from pipeline.frame.formats import archive
 from tests.frame import written
 
 
-def test_pickled_arrays_are_refused_with_advice(tmp_path):
+def test_pickled_arrays_and_a_depth_video_of_8_bits_are_refused(tmp_path, frame):
     np.save(tmp_path / "f.npy", {"depth": np.ones((24, 32))}, allow_pickle=True)  # type: ignore[arg-type]
     with pytest.raises(FrameError, match=r"pickled.*np\.savez"):
         load(tmp_path / "f.npy")
     np.savez(tmp_path / "f.npz", rgb=np.array({}, object), depth=np.ones((24, 32)))
     with pytest.raises(FrameError, match="pickled"):
         load(tmp_path / "f.npz")
+    home = written.video(frame, tmp_path)
+    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match="8 bits"):
+        load(home)
 
 
 def with_changes(files: dict, **changed) -> dict:
@@ -97,13 +101,6 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
     monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
     frame = load(tmp_path / "photo.png")
     assert np.allclose(frame.depth, 1.5) and "not measured" in frame.notes[0]
-
-
-def test_a_depth_video_of_8_bits_is_refused(frame, tmp_path):
-    home = written.video(frame, tmp_path)
-    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
-    with pytest.raises(FrameError, match="8 bits"):
-        load(home)
 
 
 @pytest.mark.parametrize("name, array, message", [

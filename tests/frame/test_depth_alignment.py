@@ -36,9 +36,8 @@ def test_shifted_and_scaled_depth_is_aligned_and_aligned_depth_is_not_changed():
     warp = np.column_stack([np.eye(2) * zoom, [-5, 2] + np.array([320, 240]) * (1 - zoom)])
     off = cv2.warpAffine(frame.depth, warp, (640, 480), flags=cv2.INTER_NEAREST)
     aligned = register_depth(replace(frame, depth=off))
-    wrong, left = (
-        np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in (off, aligned.depth)
-    )
+    depths = off, aligned.depth
+    wrong, left = (np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in depths)
     assert aligned.notes and left < 0.35 * wrong
     frame = table()
     assert register_depth(frame) is frame
@@ -60,12 +59,9 @@ def step(near: float, far: float) -> np.ndarray:
     return np.where(np.arange(30) < 15, near, far)[None].repeat(20, axis=0).astype(np.float32)
 
 
-def test_pixels_beside_a_depth_edge_are_flying():
+def test_only_pixels_beside_a_depth_edge_are_flying():
     flying = flying_pixels(step(0.8, 1.0), 600.0)
     assert flying[:, 14:16].all() and flying.sum() == 2 * 20
-
-
-def test_neither_a_slope_nor_noise_nor_unknown_pixels_are_depth_edges():
     slope = np.linspace(0.8, 1.0, 30)[None].repeat(20, axis=0)
     noisy = slope + np.random.default_rng(0).normal(0, 0.0005, slope.shape)
     assert not flying_pixels(noisy.astype(np.float32), 600.0).any()

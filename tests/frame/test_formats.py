@@ -69,26 +69,23 @@ def pose_above() -> np.ndarray:
     return np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
 
 
-def test_a_pose_in_an_upright_world_is_kept_and_any_other_ignored_with_a_note(frame, tmp_path):
+def test_a_pose_in_an_upright_world_and_tums_calibration_are_found_any_other_is_noted(frame, tmp_path):
     posed = replace(frame, world_from_camera=pose_above())
     for read in (load(written.bop(posed, tmp_path)), load(with_pose(posed, tmp_path / "f.npz"))):
         assert read.world_from_camera is not None and np.allclose(read.world_from_camera, pose_above(), atol=1e-9)
     read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
     assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
+    big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
+    files = written.tum_files(big)
+    del files["camera.json"]
+    read = load(written.write(tmp_path / "rgbd_dataset_freiburg3_cup", files))
+    assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
 def with_pose(frame: Frame, path: Path) -> Path:
     back = np.linalg.inv(frame.world_from_camera)  # type: ignore[arg-type]
     np.savez(path, rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix, extrinsics=back)
     return path
-
-
-def test_tums_calibration_is_found_by_the_recordings_name(frame, tmp_path):
-    big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
-    files = written.tum_files(big)
-    del files["camera.json"]
-    read = load(written.write(tmp_path / "rgbd_dataset_freiburg3_cup", files))
-    assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
 def test_without_a_camera_exif_or_a_default_field_of_view_is_used_with_a_note(frame, tmp_path):
@@ -127,7 +124,7 @@ def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
     assert "own camera" in read.notes[-1]
 
 
-def test_nearer_points_hide_farther_ones():
+def test_nearer_points_hide_farther_ones_and_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
     k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
     depth = np.full((48, 64), 2.0, np.float32)
     depth[:, 20:30] = 1.0
@@ -135,6 +132,10 @@ def test_nearer_points_hide_farther_ones():
     shifted[0, 3] = 0.3
     drawn = reproject(depth, k, k, shifted)
     assert (drawn[:, 38:48] == 1.0).all() and (drawn[:, 31:37] == 0).all() and (drawn[:, 50:60] == 2.0).all()
+    slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
+    assert np.abs(np.diff(upsample_depth(slope, 128, 96), axis=1)).max() < 0.004
+    slope[:, 16:] += 1
+    assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 
 
 @pytest.mark.parametrize("zoom", [1.0, 2.3, 5.0])
@@ -146,13 +147,6 @@ def test_a_reprojected_plane_has_no_gaps_at_a_higher_resolution(zoom):
     drawn = reproject(np.full((48, 64), 1.0, np.float32), k, fine, turn)
     edge = int(6 * zoom)
     assert (drawn[edge:-edge, edge:-edge] == 1).all()
-
-
-def test_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
-    slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
-    assert np.abs(np.diff(upsample_depth(slope, 128, 96), axis=1)).max() < 0.004
-    slope[:, 16:] += 1
-    assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 
 
 # Clouds

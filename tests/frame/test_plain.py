@@ -21,22 +21,24 @@ DEPTH = png(np.full((24, 32), 700, np.uint16))
 
 def folder(path: Path, **changed: bytes | dict | None) -> Path:
     path.mkdir(exist_ok=True)
-    files = {"rgb.png": COLOUR, "depth.png": DEPTH, "camera.json": CAMERA} | {
-        key.replace("_", "."): value for key, value in changed.items()
-    }
+    files = {"rgb.png": COLOUR, "depth.png": DEPTH, "camera.json": CAMERA}
+    files |= {key.replace("_", "."): value for key, value in changed.items()}
     for name, value in files.items():
         if value is not None:
             (path / name).write_bytes(json.dumps(value).encode() if isinstance(value, dict) else value)
     return path
 
 
-def test_a_plain_folder_loads_in_metres_and_single_files_without_a_camera_file(tmp_path):
+def test_a_plain_folder_loads_in_metres_single_files_and_missing_units_with_a_note(tmp_path):
     frame = load(folder(tmp_path / "f"))
     assert frame.depth.dtype == np.float32 and frame.depth.shape == (24, 32)
     assert np.allclose(frame.depth, 0.7) and frame.notes == ()
     source = folder(tmp_path / "f")
     frame = load_files(source / "rgb.png", source / "depth.png")
     assert frame.notes and "field of view" in frame.notes[0] and any("depth" in note for note in frame.notes)
+    camera = {key: value for key, value in CAMERA.items() if key != "depth_scale"}
+    frame = load(folder(tmp_path / "f", camera_json=camera, depth_png=png(np.full((24, 32), 7000, np.uint16))))
+    assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
 
 
 @given(scale=st.sampled_from([0.001, 0.0001, 0.00025]), seed=st.integers(0, 99))
@@ -98,12 +100,6 @@ def test_faults_are_one_line(tmp_path, changed, message):
     with pytest.raises(FrameError, match=message) as caught:
         load(folder(tmp_path / "f", **changed))
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_depth_unit_is_guessed_with_a_note(tmp_path):
-    camera = {key: value for key, value in CAMERA.items() if key != "depth_scale"}
-    frame = load(folder(tmp_path / "f", camera_json=camera, depth_png=png(np.full((24, 32), 7000, np.uint16))))
-    assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
 
 
 def test_a_missing_path_and_a_zip_that_points_outside_are_refused(tmp_path):

@@ -67,7 +67,7 @@ def results(chain, program=None, played=None):
     return run_checks(played or solved, list(objects), program or usual, table, sandbox)
 
 
-def test_sound_policies_pass_the_checks_with_what_they_held_as_grasps(chain):
+def test_sound_policies_pass_the_checks_and_a_refusal_is_told_with_its_reason(chain):
     found = results(chain)
     assert [one.layout for one, _ in found] == [1, 2]
     for _, checks in found:
@@ -78,9 +78,6 @@ def test_sound_policies_pass_the_checks_with_what_they_held_as_grasps(chain):
     assert observed(chain[5][0], list(chain[3])).grasps[0][1] == "red_cube"
     assert results(chain, Program(SIMULATION, "")) == ()
     assert results(chain, played=[replace(one, solved=False) for one in chain[5]]) == ()
-
-
-def test_a_check_that_refuses_what_counts_as_solved_is_told_with_its_reason(chain):
     strict = Program(SIMULATION, CHECKS.replace("{height}", "0.001"))
     refused = find_refused(chain[4][-1], results(chain, strict), chain[3])
     assert refused and "the check check_red_cube_ends_low refuses it: red_cube ends " in refused.text

@@ -81,7 +81,7 @@ def rows_of(project):
     return json.loads((project / "learning" / "subtasks.json").read_text())
 
 
-def test_what_cannot_be_lifted_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, capsys):
+def test_what_cannot_be_lifted_evaluated_or_varied_is_one_line_and_nothing_is_lost(stacking, capsys):
     rows = rows_of(stacking)
     lifted = [*rows[:1], rows[1] | {"success": [{"goal": "Held", "a": "cabinet"}]}]
     write_json(stacking / "learning" / "subtasks.json", lifted)
@@ -89,18 +89,15 @@ def test_what_cannot_be_lifted_is_one_line_that_says_what_would_work_and_nothing
     assert "cabinet stands fast and cannot be lifted; learn its parts or another object" in line
     assert rows_of(stacking) == lifted
     write_json(stacking / "learning" / "subtasks.json", rows)
+    line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
+    assert "has no policy.zip yet; learn that subtask first" in line
+    assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
 
 
 @pytest.mark.parametrize("flag", [("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")])
 def test_what_the_arm_cannot_do_is_one_line_that_says_which_robot_can(stacking, capsys, flag):
     line = refused(capsys, stacking, "--robot", "arm-suction", *flag)
     assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
-
-
-def test_an_arm_that_has_learned_nothing_is_not_evaluated_and_too_many_variants_are_one_line(stacking, capsys):
-    line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
-    assert "has no policy.zip yet; learn that subtask first" in line
-    assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
 
 
 def test_a_project_is_learned_step_by_step(twin, capsys):
@@ -110,9 +107,8 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert "the task 'stack' has no goals, so nothing can be learned" in refused(capsys, twin)
     task = Task("stack", task.instruction, task.objects, ("red_cube rests on blue_cube",))
     write_json(twin / "task.json", task_to_json(task))
-    write_round(
-        Round(0, None, Program(PROGRAM, ""), Report((CheckResult("a", True, ""),), (1.0,)), "done", "", 0.0), twin
-    )
+    passed = Report((CheckResult("a", True, ""),), (1.0,))
+    write_round(Round(0, None, Program(PROGRAM, ""), passed, "done", "", 0.0), twin)
     assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused(capsys, twin, "--evaluate")
     rows = json.loads((twin / "learning" / "subtasks.json").read_text())
     assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]

@@ -151,9 +151,8 @@ def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
 def test_a_training_from_skills_knows_the_workspace_and_takes_no_demonstrations(monkeypatch, tmp_path):
     started = []
     monkeypatch.setattr(learn_requests, "_status", lambda *_: {})
-    session = SimpleNamespace(
-        project=SimpleNamespace(folder=tmp_path / "one"), services=SimpleNamespace(workspace=tmp_path)
-    )
+    places = {"project": SimpleNamespace(folder=tmp_path / "one"), "services": SimpleNamespace(workspace=tmp_path)}
+    session = SimpleNamespace(**places)
     learning = SimpleNamespace(trainings=SimpleNamespace(start=lambda *given: started.append(given)))
     train = learn_requests.HANDLERS["train"]
     train(session, learning, {"skills": True, "steps": 5000})

@@ -21,7 +21,7 @@ from studio.learn.playback import OraclePlayback
 from studio.server.errors import RequestError
 
 
-def test_the_oracle_solves_each_subtask_from_where_it_ended_the_former(bowl_task, bowl_subtasks):
+def test_the_oracle_solves_each_subtask_and_pushes_in_half_of_an_episode(bowl_task, bowl_subtasks, table):
     (layout,) = bowl_task.get([3])
     start = SubtaskWorld(bowl_task, bowl_subtasks[0]).settled(layout)
     episodes = list(oracle_episodes(bowl_task, bowl_subtasks, start, EpisodeRules()))
@@ -32,11 +32,16 @@ def test_the_oracle_solves_each_subtask_from_where_it_ended_the_former(bowl_task
     env = SubtaskEnv(bowl_task, bowl_subtasks[0], (start,))
     (policy,) = play(env, Scripted(env, stand_still), (start,))
     assert np.allclose(policy.qpos[0], episodes[0].qpos[0]), "a policy's episode begins in the same state"
+    pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
+    subtasks, rules = small_task.subtasks(pushing, "Push it."), EpisodeRules()
+    world = SubtaskWorld(pushing, subtasks[0])
+    starts = [world.settled(layout) for layout in pushing.get(range(100, 106))]
+    pushes = [list(oracle_episodes(pushing, subtasks, one, rules))[-1] for one in starts]
+    assert sum(one.success for one in pushes) >= 5
+    assert np.mean([len(one.qpos) for one in pushes]) < rules.steps / 2
 
 
-def test_the_page_gets_the_oracles_episode_once_simulated_and_a_sentence_where_there_is_none(
-    bowl_task, bowl_subtasks, table, monkeypatch
-):
+def test_the_page_gets_the_oracles_episode_once_or_a_sentence(bowl_task, bowl_subtasks, table, monkeypatch):
     oracle = OraclePlayback()
     found = [oracle.rollout(bowl_task, bowl_subtasks, one.name, 2) for one in bowl_subtasks]
     assert all(one.success and one.layout == 2 for one in found)
@@ -52,13 +57,3 @@ def test_the_page_gets_the_oracles_episode_once_simulated_and_a_sentence_where_t
     monkeypatch.setattr("studio.learn.playback.is_installed", lambda: False)
     with pytest.raises(RequestError, match="needs extra packages"):
         oracle.rollout(bowl_task, bowl_subtasks, bowl_subtasks[0].name, 5)
-
-
-def test_the_oracle_pushes_in_half_of_an_episode_so_that_a_policy_may_make_mistakes(table):
-    pushing = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
-    subtasks, rules = small_task.subtasks(pushing, "Push it."), EpisodeRules()
-    world = SubtaskWorld(pushing, subtasks[0])
-    starts = [world.settled(layout) for layout in pushing.get(range(100, 106))]
-    pushes = [list(oracle_episodes(pushing, subtasks, one, rules))[-1] for one in starts]
-    assert sum(one.success for one in pushes) >= 5
-    assert np.mean([len(one.qpos) for one in pushes]) < rules.steps / 2

@@ -80,9 +80,7 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
 
 
-def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when_the_edit_is_undone(
-    bowl_task, bowl_subtasks, starts, tmp_path
-):
+def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subtasks, starts, tmp_path):
     reach, folder = bowl_subtasks[0], SubtaskFolder(tmp_path / "0_reach")
     edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
 
@@ -106,7 +104,7 @@ def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subta
     assert first["steps"] == 0 and first["cloned"] >= 2 and all("cloned" not in one for one in others)
 
 
-def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subtasks):
+def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_in_long_steps(bowl_task, bowl_subtasks, monkeypatch):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
     env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
     held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
@@ -117,6 +115,10 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subta
     assert shown.actions[0][4] == 1, "what is held is not let go first"
     (taken_over,) = correct(placing, _Still(), [held.end], random)
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
+    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
+    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
 
 
 def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bowl_subtasks, monkeypatch):
@@ -142,13 +144,6 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
     assert not is_up[0] and np.count_nonzero(np.diff(is_up)) == 1, "down, then up with it"
 
 
-def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
-    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
-    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
-    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
-
-
 class _Still:
     def act(self, observation, explore=False):
         return np.array([0, 0, 0, 0, 1.0])
@@ -162,7 +157,7 @@ class _Shown:
         return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
 
 
-def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was_shown(
+def test_imitation_is_not_done_before_it_succeeds_where_nothing_was_shown(
     bowl_task, bowl_subtasks, tmp_path, monkeypatch
 ):
     options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
@@ -241,14 +236,7 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
     assert "never run" not in capsys.readouterr().out
 
 
-def test_a_policy_of_other_objects_is_refused(bowl_task, bowl_subtasks, starts, tmp_path):
-    folder = SubtaskFolder(tmp_path / "0_reach")
-    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
-    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
-        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
-
-
-def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(learner):
+def test_the_first_subtask_and_the_whole_task_leave_the_files_of_the_contract(learner, bowl_task):
     results = list(evaluation.evaluate(learner, 2))
     report = evaluation.write_report(learner, results, [], 2)
     folder = learner.folder(learner.subtasks[0]).path
@@ -263,9 +251,6 @@ def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(learn
     assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
     seen = {one.layout for one in learner.settled(range(3))} | {50_000, 50_001}
     assert not seen & {one.layout for one in results}
-
-
-def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(learner, bowl_task):
     *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
     assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
     assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest
@@ -289,7 +274,7 @@ def test_a_start_that_never_holds_or_is_of_another_scene_is_refused(bowl_task, b
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
 
 
-def test_end_states_keep_the_layouts_apart(bowl_task, bowl_subtasks, tmp_path):
+def test_end_states_keep_layouts_and_policies_their_objects_apart(bowl_task, bowl_subtasks, tmp_path, starts):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     begun = learner.starts(bowl_subtasks[0])
     write_states(learner.folder(bowl_subtasks[0]).end_states, [*begun.training, *begun.validation])
@@ -297,3 +282,7 @@ def test_end_states_keep_the_layouts_apart(bowl_task, bowl_subtasks, tmp_path):
     assert {one.layout for one in next_one.training} == {0, 1, 2}
     assert {one.layout for one in next_one.validation} == {50_000, 50_001}
     assert len(read_states(learner.folder(bowl_subtasks[0]).end_states)) == 5
+    folder = SubtaskFolder(tmp_path / "0_reach")
+    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
+    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
+        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))

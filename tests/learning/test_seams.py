@@ -41,7 +41,13 @@ def learned(trained, bowl_task, bowl_subtasks, tmp_path, short_trainings):
     return TaskLearner(shutil.copytree(trained, tmp_path / "learned"), bowl_task, bowl_subtasks[:2])
 
 
-def test_a_seam_is_trained_across_once_and_reported(learned, monkeypatch):
+def test_a_seam_with_a_drop_is_trained_across_once_and_others_are_left_alone(learned, bowl_subtasks, monkeypatch):
+    assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
+    starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
+    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
+    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"
     reach, pick = learned.subtasks
     world = SubtaskWorld(learned.layouts, reach)
     layouts = learned.layouts.get(range(60_000, 60_003))
@@ -63,12 +69,3 @@ def test_a_seam_is_trained_across_once_and_reported(learned, monkeypatch):
     assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
     write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
     assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]
-
-
-def test_a_seam_without_a_drop_beyond_the_intervals_is_left_alone(learned, bowl_subtasks):
-    assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
-    starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
-    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
-    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
-    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
-    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"

@@ -82,9 +82,7 @@ def test_a_training_begins_with_the_skill_and_says_so(learned, tmp_path, bowl_ta
     assert labelled(first, {"subtasks": [row]})["subtasks"][0]["skill"] is None
 
 
-def test_a_skill_holds_tensors_alone_nothing_is_unpickled_and_a_damaged_one_is_left_out(
-    learned, bowl_task, bowl_subtasks, tmp_path
-):
+def test_a_skill_holds_tensors_alone_and_a_damaged_one_is_left_out(learned, bowl_task, bowl_subtasks, tmp_path):
     class Bomb:
         def __reduce__(self):
             return (pytest.fail, ("a pickle was loaded",))

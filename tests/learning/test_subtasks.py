@@ -104,9 +104,7 @@ def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtask
         (0, lambda r: r.update(success=[{"goal": "InZone", "a": "red_cube", "zone": "z"}]), "there is no zone 'z'"),
     ],
 )
-def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
-    bowl_task, bowl_subtasks, number, change, reason
-):
+def test_a_subtask_that_the_world_lacks_something_for_is_refused(bowl_task, bowl_subtasks, number, change, reason):
     rows = [to_row(one) for one in bowl_subtasks]
     rows[number] = changed(rows[number], change)
     with pytest.raises(LearningError) as refused:

@@ -40,7 +40,7 @@ def test_a_models_answers_are_subtasks_with_its_name_also_those_of_the_scripted_
     assert [one.name for one in found.subtasks] == [one.name for one in bowl_subtasks]
 
 
-def test_an_unusable_answer_is_dropped_with_the_reason_and_so_is_what_begins_after_it(bowl_task, bowl_subtasks):
+def test_unusable_answers_are_dropped_and_what_cannot_be_split_is_one_line(bowl_task, bowl_subtasks, table):
     reach, pick, place = (to_row(one) for one in bowl_subtasks)
     pick["success"] = [{"goal": "Held", "a": "unicorn"}]
     found = decompose(small_task.task(), bowl_task, Answering(reach, pick, place))
@@ -48,9 +48,6 @@ def test_an_unusable_answer_is_dropped_with_the_reason_and_so_is_what_begins_aft
     assert "there is no object 'unicorn'" in found.dropped[0]
     assert "it starts after 'pick_red_cube'" in found.dropped[1]
     assert found.dropped[2] == "no subtask ends with: red_cube inside white_bowl"
-
-
-def test_what_cannot_be_split_or_used_is_one_line(bowl_task, table):
     with pytest.raises(LearningError, match="test-model answered no subtask that can be used: subtask 'x'"):
         decompose(small_task.task(), bowl_task, Answering({"name": "x"}))
     made = small_task.layouts(table, kit.in_row(["red_cube", "blue_cube", "white_bowl"]))

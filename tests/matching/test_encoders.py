@@ -49,9 +49,8 @@ def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalib
     for matcher in ("all", "embedding"):
         found = match(query, indexed, matcher)
         assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates
-    assert f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}." in (
-        calibration_warning(loaded)
-    )
+    uncalibrated = f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}."
+    assert uncalibrated in calibration_warning(loaded)
 
 
 def test_the_embedded_encoder_and_none_give_no_warning_and_missing_weights_one_line(tmp_path):

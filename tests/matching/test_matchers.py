@@ -106,14 +106,11 @@ def test_if_the_model_fails_the_measured_match_is_returned(measured, matcher):
     assert found.failure == "It said nothing of use."
 
 
-def test_only_numbers_of_listed_assets_are_valid_answers(measured):
+def test_only_listed_assets_are_valid_answers_and_a_large_library_is_shortlisted(measured):
     asked = question("image", measured.query, measured.library.assets[:3], {}, measured.cards_folder)
     schema = asked.answer_type.model_json_schema()
     assert schema["properties"]["choice"]["enum"] == [0, 1, 2, 3]
     assert schema["$defs"]["Scored"]["properties"]["number"]["enum"] == [1, 2, 3]
-
-
-def test_a_large_library_is_shortlisted_by_the_measured_ranking_and_the_reason_says_so(measured):
     asset, count = measured.library.assets[0], 2000
     many = Library(tuple(replace(asset, id=f"asset_{k:04}", caption="word " * 20) for k in range(count)))
     ranked = [Candidate(one.id, 1 - k / count, {}, "") for k, one in enumerate(reversed(many.assets))]
@@ -178,6 +175,5 @@ def test_the_papers_matcher_shows_every_asset_once_and_ends_with_one_final_quest
     assert all(first.count(f"the thing number {k} ") == 1 for k in range(len(assets)))
     assert all(len(one.pictures) == 1 and one.needs_vision for one in model.questions)
     assert ("questions about" in found.reason) == (len(model.questions) > batches)
-    assert (
-        correspond("paper", WordsModel(["none"]), measured.query, measured.match, measured.library, {}).asset_id is None
-    )
+    nothing = correspond("paper", WordsModel(["none"]), measured.query, measured.match, measured.library, {})
+    assert nothing.asset_id is None

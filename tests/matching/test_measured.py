@@ -70,14 +70,13 @@ def scene(request, library, features):
     return observation, segments, descriptions, labels, matches
 
 
-def test_objects_are_matched_to_their_assets_with_reasons_and_scores_within_bounds(scene):
+def test_objects_are_matched_to_their_assets_with_reasons_scores_within_bounds_and_true_extents(scene):
     *_, labels, matches = scene
     assert [m.segment_id for m in matches] == [k + 1 for k in range(len(labels))]
     right = [m.asset_id == label["asset_id"] for m, label in zip(matches, labels, strict=True)]
     assert np.mean(right) >= 0.8, [(t["asset_id"], m.asset_id) for m, t in zip(matches, labels, strict=True)]
-    among_five = [
-        label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in zip(matches, labels, strict=True)
-    ]
+    pairs = zip(matches, labels, strict=True)
+    among_five = [label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in pairs]
     assert np.mean(among_five) >= 0.9
     *_, matches = scene
     for found in matches:
@@ -88,9 +87,6 @@ def test_objects_are_matched_to_their_assets_with_reasons_and_scores_within_boun
             assert set(candidate.scores) == {"size", "shape", "colour", "appearance"} and candidate.reason
             assert all(0 <= value <= 1 for value in (candidate.score, *candidate.scores.values()))
             assert MIN_SCALE <= candidate.scale <= MAX_SCALE
-
-
-def test_the_extents_of_a_crop_are_those_of_the_object(scene):
     observation, segments, descriptions, labels, _ = scene
     for segment, description, label in zip(segments, descriptions, labels, strict=True):
         width, height = query_view(Query(observation, segment, description)).descriptors.extents[0]

@@ -76,12 +76,7 @@ def test_features_of_another_encoder_are_refused_in_one_line(retrieved):
         match(retrieved.query, other)
 
 
-def test_confidence_falls_with_rivals_and_rises_with_the_odds():
-    assert match_confidence(9, 0) > match_confidence(9, 9) > match_confidence(1, 9)
-    assert 0 < match_confidence(0, 1e9) < match_confidence(1e9, 0) < 1
-
-
-def test_coloured_light_does_not_change_the_spatial_colour_similarity(retrieved):
+def test_coloured_light_does_not_change_similarity_and_confidence_falls_with_rivals(retrieved):
     query = retrieved.view.descriptors
     views = retrieved.indexed.features.descriptors.take(np.arange(20))
     tinted = ViewDescriptors(*(getattr(query, name) for name in ViewDescriptors.__dataclass_fields__))
@@ -89,6 +84,8 @@ def test_coloured_light_does_not_change_the_spatial_colour_similarity(retrieved)
     plain = spatial_colour_similarity(query, views)
     np.testing.assert_allclose(spatial_colour_similarity(tinted, views), plain, atol=2e-3)
     assert np.ptp(plain) > 0.05, "it tells views apart"
+    assert match_confidence(9, 0) > match_confidence(9, 9) > match_confidence(1, 9)
+    assert 0 < match_confidence(0, 1e9) < match_confidence(1e9, 0) < 1
 
 
 FIT = {"scale": 1.0, "outline": 0.9, "relief": 0.8}
@@ -170,13 +167,10 @@ def test_an_unclear_match_is_decided_by_the_model(choice):
     assert decided(measured(0.55, 0.6, 0.5, 0.4), choice) == choice
 
 
-def test_an_excluded_asset_is_not_taken_from_a_model_but_a_near_one_is_or_any_without_confidence():
+def test_a_model_decides_only_where_measurements_are_unclear_and_never_more_with_more_confidence():
     match = measured(0.8, 0.95, 0.6, 0.01)
     assert decided(match, 3) == 1 and decided(match, 2) == 2
     assert decided(measured(None, 0.99, 0.1), 2) == 2
-
-
-def test_more_confidence_never_makes_the_model_decide_where_it_did_not():
     for choice in (0, 2, 3):
         followed = [decided(measured(c, 0.9, 0.4, 0.2), choice) == choice for c in np.linspace(0.01, 0.999, 60)]
         assert followed == sorted(followed, reverse=True) and followed[0] and not followed[-1]

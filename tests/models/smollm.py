@@ -22,9 +22,8 @@ def weights() -> Path | None:
 
 class SmolLMServer:
     def __init__(self):
-        self._process = subprocess.Popen(
-            [sys.executable, __file__], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self._process = subprocess.Popen([sys.executable, __file__], **pipes, text=True)
         assert self._process.stdout
         self.url = self._process.stdout.readline().strip() + "/v1"
 

@@ -23,9 +23,8 @@ class Colour(BaseModel):
 
 
 def ask(server: HostileServer, **settings: Any) -> BaseModel:
-    chosen = ModelSettings(
-        service="openai", model="m", base_url=server.url, **{"timeout": 20.0, "retries": 0, **settings}
-    )
+    settings = {"timeout": 20.0, "retries": 0, **settings}
+    chosen = ModelSettings(service="openai", model="m", base_url=server.url, **settings)
     return OpenAIModel(chosen, KEY).ask(Question("name_colour", {}, Colour, prompt_text="What colour?"))
 
 
@@ -91,16 +90,13 @@ def test_a_redirect_is_not_followed_with_pictures_or_key(status: int):
         assert other.requests == []
 
 
-def test_the_server_gets_no_header_that_tells_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+def test_the_server_gets_no_header_of_the_machine_and_the_clients_address_variable_is_not_read(monkeypatch):
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: token-of-another-server")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")
     with HostileServer(answer('{"colour": "red"}')) as server:
         ask(server)
     [headers] = server.headers
     assert not [name for name in headers if name.startswith(("x-", "openai-"))]
-
-
-def test_the_clients_own_address_variable_leads_nowhere(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert "api.openai.com" in str(OpenAIModel(ModelSettings(service="openai"), KEY)._client.base_url)
 

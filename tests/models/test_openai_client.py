@@ -182,16 +182,13 @@ def test_impossible_token_counts_are_unknown_and_not_zero(server, model, tmp_pat
     assert not [name for name in end if name.startswith(("llm.token_count", "llm.cost"))]
 
 
-def test_tokens_and_cost_of_all_attempts_are_recorded(server, model, tmp_path):
+def test_tokens_and_cost_are_recorded_and_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     server.behave(answer("red"), answer(GOOD))
     TracingModel(model(usd_per_million_in=100, usd_per_million_out=1000), tmp_path / "trace.jsonl").ask(question())
     [end] = ends(tmp_path / "trace.jsonl")
     assert (end["llm.token_count.prompt"], end["llm.token_count.completion"]) == (60, 8)
     assert end["llm.cost.total"] == pytest.approx(60 * 100e-6 + 8 * 1000e-6)
     assert end["attempts"][0]["output"] == "red" and "no JSON object" in end["attempts"][0]["problem"]
-
-
-def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
     TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())

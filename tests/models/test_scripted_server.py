@@ -65,11 +65,13 @@ def loop(tmp_path_factory, sandbox) -> Loop:
     return Loop(project, server.requests, log, messages)
 
 
-def test_a_broken_program_is_repaired_on_both_sides_until_every_check_passes(loop):
+def test_a_broken_program_is_repaired_on_both_sides_with_a_solved_one_of_another_scene_beside_it(loop):
     rounds = loop.project.rounds()
     assert rounds[-1].route == "done" and rounds[-1].report.reward[0] > 0.99
     assert {"fix_simulation", "fix_checks"} <= {one.route for one in rounds}
     assert {one.kind for one in loop.requests} >= CODE_QUESTIONS
+    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
+    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
 
 
 def test_every_question_about_a_program_has_the_picture_and_the_description_of_every_object_and_its_asset(loop):
@@ -84,11 +86,6 @@ def test_every_question_about_a_program_has_the_picture_and_the_description_of_e
         for placement in placed:
             assert f"(mark {placement.segment_id}) {described[placement.segment_id]}" in request.prompt
             assert matched.get(placement.segment_id, "") in request.prompt
-
-
-def test_a_solved_program_of_another_scene_goes_along_where_programs_are_written_and_repaired(loop):
-    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
-    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
 
 
 def test_results_messages_and_the_log_say_who_answered_what(loop):

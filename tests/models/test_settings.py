@@ -49,9 +49,8 @@ def test_saved_settings_contain_neither_key_nor_password_and_a_broken_file_is_on
 
 
 def test_form_values_become_settings():
-    found = parse_settings(
-        {"temperature": " 0.2", "concurrency": "3", "ceiling_usd": "", "pictures": "false", "model": " m "}
-    )
+    values = {"temperature": " 0.2", "concurrency": "3", "ceiling_usd": "", "pictures": "false", "model": " m "}
+    found = parse_settings(values)
     assert (found.temperature, found.concurrency, found.ceiling_usd, found.pictures, found.model) == (
         0.2,
         3,
@@ -104,6 +103,7 @@ def test_calls_in_flight_of_unknown_cost_or_without_an_end_count_with_their_maxi
         budget.reserve(0.6)
     budget.settle(first, 0.1)
     assert budget.reserve(0.6) == 0.6
+    budget = Budget(1.0)
     budget.settle(budget.reserve(0.7), None)
     assert budget.spent_usd == pytest.approx(0.7)
     lines = [

@@ -42,7 +42,7 @@ def lines(path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_every_question_has_a_start_and_an_end_line(tmp_path):
+def test_every_question_has_a_start_and_an_end_line_a_failure_with_its_raw_reply(tmp_path):
     TracingModel(CountingModel(), tmp_path / "deep" / "trace.jsonl").ask(question(thing="cube"))
     start, end = lines(tmp_path / "deep" / "trace.jsonl")
     assert start["openinference.span.kind"] == "LLM" and start["llm.model_name"] == "counting"
@@ -51,9 +51,6 @@ def test_every_question_has_a_start_and_an_end_line(tmp_path):
     assert end["status_code"] == "OK"
     assert start["span_id"] == end["span_id"] and start["session.id"] == end["session.id"]
     assert start["start_time"] <= end["end_time"]
-
-
-def test_a_failure_is_recorded_with_its_raw_reply_and_raised(tmp_path):
     with pytest.raises(ModelError, match="It broke"):
         TracingModel(CountingModel(), tmp_path / "trace.jsonl").ask(question(**{"break": 1}))
     end = lines(tmp_path / "trace.jsonl")[1]

@@ -20,9 +20,8 @@ sys.stdin.read()
 @contextmanager
 def open_elsewhere(folder: Path, address: str = "http://127.0.0.1:7861") -> Iterator[subprocess.Popen[str]]:
     """Hold the writer's lock of a project in another process until the end of the block."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder), address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    command, pipe = [sys.executable, "-c", HOLD, str(folder), address], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout and process.stdout.readline() == "held\n"
         try:
             yield process

@@ -57,7 +57,7 @@ def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail, 
     assert [one.data["name"] for one in Project.open(project.folder).decisions] == ["mug", "bowl"]
 
 
-def test_decisions_made_together_are_saved_together_or_not_at_all(project):
+def test_decisions_and_stages_that_cannot_be_saved_leave_what_was(project, fail):
     before = (project.folder / "decisions.jsonl").exists()
     size = 300
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -68,6 +68,12 @@ def test_decisions_made_together_are_saved_together_or_not_at_all(project):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not project.decisions and not before and (project.folder / "decisions.jsonl").read_bytes() == b""
+    before = project.stages()
+    fail(errno.ENOSPC)
+    with pytest.raises(StoreError, match=r"project\.json was not saved"):
+        project.finish("scene", "key", "measured", 1.0)
+    fail(0)
+    assert project.stages() == before == Project.open(project.folder).stages()
 
 
 def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(project, monkeypatch):
@@ -84,15 +90,6 @@ def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(
     assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 2
     project.update_mask_files()
     assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 1
-
-
-def test_a_stage_that_cannot_be_recorded_stays_as_it_was(project, fail):
-    before = project.stages()
-    fail(errno.ENOSPC)
-    with pytest.raises(StoreError, match=r"project\.json was not saved"):
-        project.finish("scene", "key", "measured", 1.0)
-    fail(0)
-    assert project.stages() == before == Project.open(project.folder).stages()
 
 
 def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, monkeypatch):

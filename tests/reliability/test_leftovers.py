@@ -32,9 +32,8 @@ with tempfile.TemporaryDirectory(prefix="grs-") as scratch, atomic_write(Path(sy
 def working_process(folder: Path, temporary: Path) -> tuple[subprocess.Popen[str], Path]:
     """Start a process that is in the middle of its work; return it and its folder of temporary files."""
     environment = os.environ | {"TMPDIR": str(temporary)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORK, str(folder)], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    command = [sys.executable, "-c", WORK, str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout
     private = Path(process.stdout.readline().strip())
     assert process.stdout.readline() == "working\n" and private.parent == temporary and len(list(private.iterdir())) > 1

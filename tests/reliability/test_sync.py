@@ -68,9 +68,7 @@ def contents(workspace: Path) -> dict[str, Any]:
     return {folder.name: dict(folder_hashes(folder)) for folder in sorted(workspace.glob("[!.]*"))}
 
 
-def test_another_machine_gets_the_projects_and_sends_its_changes_back(
-    url: str, home: Path, tmp_path: Path, capsys: Any
-):
+def test_another_machine_gets_the_projects_and_sends_its_changes_back(url: str, home: Path, tmp_path: Path, capsys):
     away = tmp_path / "away"
     assert main(["sync", str(home), url]) == 0 and main(["sync", str(away), url]) == 0
     assert contents(away) == contents(home) and Project.open(away / "one").name == "one"
@@ -83,9 +81,7 @@ def test_another_machine_gets_the_projects_and_sends_its_changes_back(
     assert capsys.readouterr().err.splitlines()[:2] == ["one: 1 file fetched", "two: unchanged"]
 
 
-def test_what_changed_on_both_sides_is_kept_until_a_person_says_which(
-    url: str, home: Path, tmp_path: Path, capsys: Any
-):
+def test_what_changed_on_both_sides_is_kept_until_a_person_says_which(url: str, home: Path, tmp_path: Path, capsys):
     away = tmp_path / "away"
     for workspace in (home, away):
         assert main(["sync", str(workspace), url]) == 0

@@ -60,7 +60,7 @@ def placed(project, category):
     return found, next(s.mask for s in project.segments() if s.id == found.segment_id)
 
 
-def test_furniture_is_upright_in_its_own_size_and_faces_as_photographed(drawn):
+def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(drawn):
     true, project = drawn
     twin, (chest, mask) = project.scene(), placed(project, "cabinet")
     assert chest.asset_id == true.placements[0].asset_id and chest.scale == 1
@@ -75,9 +75,6 @@ def test_furniture_is_upright_in_its_own_size_and_faces_as_photographed(drawn):
         for one in (at, turned)
     )
     assert front > back + 0.1
-
-
-def test_a_bowl_whose_asset_is_missing_is_another_in_the_colour_of_the_photograph(drawn):
     _, project = drawn
     bowl, mask = placed(project, "bowl")
     assert bowl.asset_id and bowl.recolour and "recoloured to the photograph" in bowl.provenance

@@ -57,7 +57,7 @@ def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name
     assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
-def test_measured_names_of_people_and_models_stay_and_an_uncertain_asset_gives_its_category():
+def test_names_are_unique_and_those_of_people_and_models_stay():
     (p,) = named_placements([description(1, "white_cube", "white")], [None])
     assert (p.name, p.aliases) == ("white_cube", ())
     (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
@@ -67,6 +67,19 @@ def test_measured_names_of_people_and_models_stay_and_an_uncertain_asset_gives_i
     (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
     assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
     assert {"white_mug", "white_box"} <= set(by_person.aliases)
+    names = [
+        ("white_cube", "white_mug"),
+        ("white_cube_2", "white_mug"),
+        ("white_mug", None),
+        ("brown_cube", "white_mug"),
+    ]
+    descriptions = [description(i, name, name.split("_")[0]) for i, (name, _) in enumerate(names)]
+    placed = named_placements(descriptions, [asset for _, asset in names])
+    assert len({p.name for p in placed}) == len(placed)
+    for p, (measured, _) in zip(placed, names, strict=True):
+        assert p.name not in {name for name, _ in names if name != measured}
+    everything = [name for p in placed for name in (p.name, *p.aliases)]
+    assert len(everything) == len(set(everything)), "one name, one object"
 
 
 @pytest.mark.parametrize(
@@ -87,31 +100,13 @@ def test_a_solid_reconstruction_is_not_called_a_bowl(category, container, source
     assert p.name == name and ("blue_bowl" in p.aliases) == (name != "blue_bowl")
 
 
-def test_names_are_unique_and_none_is_anothers_measured_name():
-    names = [
-        ("white_cube", "white_mug"),
-        ("white_cube_2", "white_mug"),
-        ("white_mug", None),
-        ("brown_cube", "white_mug"),
-    ]
-    placed = named_placements(
-        [description(i, name, name.split("_")[0]) for i, (name, _) in enumerate(names)], [a for _, a in names]
-    )
-    assert len({p.name for p in placed}) == len(placed)
-    for p, (measured, _) in zip(placed, names, strict=True):
-        assert p.name not in {name for name, _ in names if name != measured}
-    everything = [name for p in placed for name in (p.name, *p.aliases)]
-    assert len(everything) == len(set(everything)), "one name, one object"
-
-
 @pytest.mark.parametrize("gone", range(3))
 @pytest.mark.parametrize("added", [(), (4,)])
 def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added):
     mugs = [description(i, f"white_cylinder_{i}", "white") for i in range(3)]
     before = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3)}
-    others = [one for one in mugs if one.segment_id != gone] + [
-        description(i, f"white_box_{i}", "white") for i in added
-    ]
+    others = [one for one in mugs if one.segment_id != gone]
+    others += [description(i, f"white_box_{i}", "white") for i in added]
     after = {p.segment_id: p.name for p in named_placements(others, ["white_mug"] * len(others), former=before)}
     assert {id: name for id, name in after.items() if id not in added} == {i: before[i] for i in before if i != gone}
     back = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3, former=after)}

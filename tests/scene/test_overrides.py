@@ -59,13 +59,20 @@ def mug(library):
     return make.scene(asset_placement(library, "red_mug", 2, (0.05, 0.1), 2.0))
 
 
-def test_a_resized_object_keeps_its_bottom_and_its_machine_pose(mug, library, tmp_path):
+def test_a_resized_object_keeps_its_bottom_and_overridden_weights_reach_the_file(mug, library, tmp_path):
     (plain,) = place_again(mug, library, tmp_path).placements
     (large,) = place_again(mug, library, tmp_path, overrides={2: Override(scale=1.5)}).placements
     bottoms = [p.world_from_object.pos[2] - p.size[2] / 2 for p in (plain, large)]
     assert np.allclose(large.size, 1.5 * plain.size) and bottoms[0] == pytest.approx(bottoms[1])
     assert plain.machine_pose is None
     assert np.allclose(large.machine_pose.world_from_object.matrix, plain.world_from_object.matrix)
+    scene = place_again(mug, library, tmp_path, overrides={2: Override(mass=0.7, friction=0.4, scale=1.2)})
+    assert (scene.placements[0].mass, scene.placements[0].friction) == (0.7, 0.4)
+    scene_files.write_scene(scene, tmp_path)
+    (read,) = scene_files.read_scene(tmp_path).placements
+    assert (read.mass, read.scale) == (0.7, 1.2) and read.mass_source == read.friction_source == "person"
+    assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
+    assert read.machine_pose.scale == 1
 
 
 def test_a_refit_finds_the_true_pose_from_a_persons_pose_and_may_change_the_scale(mug, library, tmp_path):
@@ -76,13 +83,3 @@ def test_a_refit_finds_the_true_pose_from_a_persons_pose_and_may_change_the_scal
     override = Override(mug.placements[0].world_from_object, 0.85, refit=True, refit_scale=True)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: override}).placements
     assert placed.scale == pytest.approx(1, abs=0.05)
-
-
-def test_overridden_weights_reach_the_scene_and_its_file(mug, library, tmp_path):
-    scene = place_again(mug, library, tmp_path, overrides={2: Override(mass=0.7, friction=0.4, scale=1.2)})
-    assert (scene.placements[0].mass, scene.placements[0].friction) == (0.7, 0.4)
-    scene_files.write_scene(scene, tmp_path)
-    (read,) = scene_files.read_scene(tmp_path).placements
-    assert (read.mass, read.scale) == (0.7, 1.2) and read.mass_source == read.friction_source == "person"
-    assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
-    assert read.machine_pose.scale == 1

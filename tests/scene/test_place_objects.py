@@ -53,7 +53,7 @@ def two_objects(truth):
     return replace(truth, placements=tuple(p for p in truth.placements if p.name in ("red_mug", "blue_block")))
 
 
-def test_known_objects_are_placed_upright_lying_or_stacked(truth, library, tmp_path):
+def test_known_objects_are_placed_and_unknown_ones_reconstructed(truth, library, tmp_path):
     scene, reports = settle(place_again(truth, library, tmp_path))
     for p, q in zip(truth.placements, scene.placements, strict=True):
         up = p.world_from_object.rotation[:, 2], q.world_from_object.rotation[:, 2]
@@ -61,9 +61,6 @@ def test_known_objects_are_placed_upright_lying_or_stacked(truth, library, tmp_p
         assert abs(up[0] @ up[1]) > 0.999, p.name
         assert q.name == p.name and q.asset_id == p.asset_id
     assert reports == ()
-
-
-def test_unknown_objects_are_reconstructed_within_a_centimetre(truth, library, tmp_path):
     upright = make.scene(*(p for p in truth.placements if p.name in ("cracker_box", "blue_block", "red_cube")))
     scene, _ = settle(place_again(upright, library, tmp_path, known=False))
     for p, q in zip(upright.placements, scene.placements, strict=True):
@@ -81,9 +78,7 @@ def test_a_persons_pose_and_reconstruction_method_win(two_objects, library, tmp_
     assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
 
 
-def test_segments_that_are_no_objects_are_left_out_and_those_without_depth_placed_as_described(
-    two_objects, library, tmp_path
-):
+def test_segments_that_are_no_objects_are_left_out_and_an_empty_table_is_an_empty_scene(two_objects, library, tmp_path):
     inputs = make.inputs(two_objects, library, tmp_path, known=False)
     descriptions = [replace(make.exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
     scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
@@ -93,9 +88,6 @@ def test_segments_that_are_no_objects_are_left_out_and_those_without_depth_place
     depth = np.where(inputs.segments[0].mask, 0, frame.depth)
     scene = place_objects(replace(inputs, observation=Observation(replace(frame, depth=depth), support)))
     assert position_error(two_objects.placements[0], scene.placements[0]) < 1e-4
-
-
-def test_an_empty_table_is_an_empty_scene(library, tmp_path):
     scene, reports = settle(place_again(make.scene(), library, tmp_path))
     assert scene.placements == () and reports == ()
 
@@ -111,7 +103,7 @@ def place_match(scene, library, folder, candidate, source="measured", noise=0.0)
     return place_objects(replace(inputs, observation=Observation(frame, support), matches=[match])).placements[0]
 
 
-def test_an_asset_keeps_its_size_unless_the_object_is_clearly_larger(library, tmp_path):
+def test_an_asset_keeps_its_size_and_a_primitive_that_fits_far_better_rejects_a_machines_match(library, tmp_path):
     box = asset_placement(library, "raisin_box", 1, (0.05, 0.02), 0.7)
     placed = place_match(make.scene(box), library, tmp_path, Candidate("raisin_box", 0.6, {}, "", 1.12))
     assert placed.scale == 1 and position_error(box, placed) < 1e-3
@@ -119,9 +111,6 @@ def test_an_asset_keeps_its_size_unless_the_object_is_clearly_larger(library, tm
     block = make.placement(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
     placed = place_match(make.scene(block), library, tmp_path, Candidate("red_block", 0.6, {}, "", 1.15))
     assert placed.asset_id == "red_block" and placed.scale == pytest.approx(1.2, abs=0.03)
-
-
-def test_a_primitive_that_fits_far_better_rejects_only_a_machines_match(library, tmp_path):
     scene = make.scene(make.placement(make.box(tmp_path, (0.1, 0.09, 0.04)), yaw=0.6))
     candidate = Candidate("red_block", 0.6, {}, "", 1.0)
     machine = place_match(scene, library, tmp_path / "machine", candidate)

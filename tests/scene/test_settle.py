@@ -58,7 +58,7 @@ def test_a_settled_scene_does_not_creep(tmp_path, case):
     assert drift(settled) < 5e-4
 
 
-def test_overlapping_objects_are_separated_gently_and_the_better_fit_stays(tmp_path):
+def test_overlapping_objects_are_separated_gently_and_neighbours_stay(tmp_path):
     a, b = cases(tmp_path)["two boxes in one another"]
     settled, reports = settle(make.scene(a, b))
     pairs = zip((a, b), settled.placements, strict=True)
@@ -71,9 +71,6 @@ def test_overlapping_objects_are_separated_gently_and_the_better_fit_stays(tmp_p
         for p, q in zip((a, b), settled.placements, strict=True)
     ]
     assert moved[0] < 0.15 * moved[1]
-
-
-def test_a_neighbour_is_not_lifted_onto_an_object(tmp_path):
     low, wide = make.box(tmp_path, (0.08, 0.2, 0.05)), make.box(tmp_path, (0.2, 0.2, 0.14))
     measured_too_large = make.placement(low, "low", misfit=0.02)
     good = make.placement(wide, "good", (0.115, 0.03), number=2, misfit=0.001)
@@ -81,7 +78,7 @@ def test_a_neighbour_is_not_lifted_onto_an_object(tmp_path):
     assert np.linalg.norm(settled.placements[1].world_from_object.pos - good.world_from_object.pos) < 0.005
 
 
-def test_an_object_that_leaves_the_table_is_fixed_and_reported(tmp_path):
+def test_objects_that_leave_the_table_are_held_and_interlocking_ones_move_sideways(tmp_path):
     ramp = make.placement(make.box(tmp_path, (0.3, 0.3, 0.02)), "ramp", (0.3, 0.0), bottom=0.25, fixed=True)
     tilted = Rotation.from_euler("y", 20, degrees=True).as_quat(scalar_first=True)
     ramp = replace(ramp, world_from_object=Pose(ramp.world_from_object.pos, tilted))
@@ -92,10 +89,6 @@ def test_an_object_that_leaves_the_table_is_fixed_and_reported(tmp_path):
     assert settled.placements[1].world_from_object.pos == pytest.approx(ball.world_from_object.pos)
     assert [report.name for report in reports if report.held] == ["ball"]
     assert "move it, or choose another asset" in reports[0].message
-
-
-def test_one_of_two_interlocking_objects_moves_sideways(tmp_path):
-    """Racks of boards with too little room between them: each board lies on one of the other rack."""
     boards = [trimesh.creation.box((0.1, 0.1, 0.01)).apply_translation((0, 0, z)) for z in (0.0, 0.014, 0.028)]
     colliders = tuple(make.shape(tmp_path, f"board{i}", board) for i, board in enumerate(boards))
     rack = make.shape(tmp_path, "rack", trimesh.util.concatenate(boards))
@@ -126,9 +119,8 @@ def test_a_stack_stays_and_toppling_and_floating_objects_are_reported(tmp_path):
     assert "flat foot" in reports[0].message
     settled, reports = settle(make.scene(make.placement(make.box(tmp_path), "lost", bottom=0.03)))
     assert settled.placements[0].world_from_object.pos[2] == pytest.approx(0.04, abs=1e-3)
-    assert reports[0].message == (
-        "lost sank 3.0 cm: no support was found under it; add a mask for its support, or split a mask"
-    )
+    lost = "lost sank 3.0 cm: no support was found under it; add a mask for its support, or split a mask"
+    assert reports[0].message == lost
 
 
 @pytest.fixture(scope="module")

@@ -26,11 +26,10 @@ def high(tmp_path):
     return make.placement(make.box(tmp_path), "box", bottom=HEIGHT, misfit=0.001)
 
 
-def test_a_known_object_on_an_unseen_support_keeps_its_height(library, tmp_path):
+def test_a_known_object_on_an_unseen_support_keeps_its_height_and_one_object_has_no_step(library, tmp_path):
     asset = library["red_mug"]
-    mug = make.placement(
-        asset.mesh, "mug", yaw=-0.5, bottom=HEIGHT, size=asset.size, collision=asset.collision, asset_id=asset.id
-    )
+    more = {"size": asset.size, "collision": asset.collision, "asset_id": asset.id}
+    mug = make.placement(asset.mesh, "mug", yaw=-0.5, bottom=HEIGHT, **more)
     inputs = make.inputs(make.scene(mug), library, tmp_path, shape="irregular")
     size = np.add(mug.size, [0, 0, HEIGHT])  # it was measured down to the table
     (described,) = inputs.descriptions
@@ -38,6 +37,12 @@ def test_a_known_object_on_an_unseen_support_keeps_its_height(library, tmp_path)
     scene, reports = settle(place_objects(replace(inputs, descriptions=[replace(described, attributes=attributes)])))
     assert moved(mug, scene.placements[0]) < 0.003
     assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003) and reports == ()
+    alone = make.placement(make.box(tmp_path, (0.06, 0.06, 0.14)), yaw=0.5)
+    frame, support, segments = make.photograph(make.scene(alone))
+    rows = segments[0].mask.nonzero()[0]
+    rgb = frame.rgb.copy()
+    rgb[: int(rows.mean())][segments[0].mask[: int(rows.mean())]] = RED
+    assert stacking_height(replace(frame, rgb=rgb), support, segments[0].mask) is None
 
 
 def test_a_prop_touches_no_other_object_and_none_is_needed_over_a_support_that_is_extended(high, tmp_path):
@@ -98,13 +103,3 @@ def test_one_object_on_another_in_one_mask_is_flagged_unless_they_have_one_colou
 def test_each_of_the_two_alone_is_one_object(tmp_path, which):
     frame, support, segments, _ = photograph_stack(tmp_path, RED, BLUE)
     assert stacking_height(frame, support, segments[which].mask) is None
-
-
-def test_two_colours_without_a_step_are_one_object(tmp_path):
-    frame, support, segments = make.photograph(
-        make.scene(make.placement(make.box(tmp_path, (0.06, 0.06, 0.14)), yaw=0.5))
-    )
-    rows = segments[0].mask.nonzero()[0]
-    rgb = frame.rgb.copy()
-    rgb[: int(rows.mean())][segments[0].mask[: int(rows.mean())]] = RED
-    assert stacking_height(replace(frame, rgb=rgb), support, segments[0].mask) is None

@@ -76,19 +76,15 @@ def test_a_pixel_without_depth_belongs_to_the_table_only_in_a_colour_of_the_tabl
     assert np.min(np.linalg.norm(foreign - (5, 250, 250), axis=-1)) > 60
 
 
-def test_a_shadow_on_a_plain_table_is_not_painted_and_a_hidden_table_has_no_picture(painted):
+def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(painted, tmp_path):
     scene, observation, segments = painted
     rgb = np.full_like(observation.frame.rgb, 180)
     rgb[150:190, 60:120] = 100
-    picture = pixels_of(
-        with_picture(scene, replace(observation, frame=replace(observation.frame, rgb=rgb)), segments).table_png
-    )
+    shaded = replace(observation, frame=replace(observation.frame, rgb=rgb))
+    picture = pixels_of(with_picture(scene, shaded, segments).table_png)
     assert picture.min() > 150
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
-
-
-def test_a_scene_written_and_read_keeps_its_picture(painted, tmp_path):
     scene = with_picture(*painted)
     project = tmp_path / "project"
     project.mkdir()

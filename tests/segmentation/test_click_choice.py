@@ -34,14 +34,11 @@ def test_every_proposal_obeys_all_clicks_and_changes_only_what_the_newest_click_
             assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
 
 
-def test_the_correction_is_the_proposal_with_the_highest_predicted_gain(scene, correction):
+def test_the_correction_is_the_proposal_of_highest_gain_and_brings_the_mask_closer(scene, correction):
     for mask, clicks in corrections(scene):
         proposals, terms = correction.propose(mask, clicks)
         best = max(terms, key=lambda source: predicted_gains(terms[source][None])[0])
         assert choose(terms) == best and np.array_equal(correction.correct(mask, clicks), proposals[best])
-
-
-def test_a_click_brings_the_mask_closer_to_the_object(scene, correction):
     first, second = list(scene.labels.values())[:2]
     for (mask, clicks), truth in zip(corrections(scene), (first, first), strict=True):
         after = correction.correct(mask, clicks)

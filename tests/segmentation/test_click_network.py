@@ -47,16 +47,7 @@ def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_o
     assert np.array_equal(networks.predict(click), first)
 
 
-def test_the_network_overrules_depth_only_where_it_is_sure_and_disagrees():
-    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
-    found[:20], guess[:5] = True, True
-    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
-    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
-    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
-    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
-
-
-def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, view):
+def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):
     truth = scene.labels["red_box"]
     rows, cols = np.nonzero(truth)
     x, y = int(np.median(cols)), int(np.median(rows))
@@ -64,6 +55,12 @@ def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, vi
     less = view.segment(Prompt(points, np.array([1, 0]), mask=truth))[0].mask
     assert less[y, x] and not less[y, x + 20]
     assert np.hypot(*(np.argwhere(less != truth) - [y, x + 20]).T).max() < 40
+    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
+    found[:20], guess[:5] = True, True
+    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
+    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
+    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
+    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
 
 
 def test_the_networks_run_without_torch():

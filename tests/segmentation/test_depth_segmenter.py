@@ -27,14 +27,11 @@ def middle(mask):
     return cols[len(cols) // 2], rows[len(rows) // 2]
 
 
-def test_each_object_on_the_table_is_one_segment(scene, view):
+def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproducible(scene, view):
     segments = view.automatic()
     assert len(segments) == len(scene.labels)
     for name, truth in scene.labels.items():
         assert max(iou(segment.mask, truth) for segment in segments) > 0.9, name
-
-
-def test_segments_are_disjoint_numbered_and_reproducible(scene, view):
     segments, repeated = view.automatic(), DepthSegmenter().open(scene.frame).automatic()
     assert [segment.id for segment in segments] == list(range(1, len(segments) + 1))
     assert sum(segment.mask.astype(int) for segment in segments).max() == 1
@@ -59,19 +56,13 @@ def test_a_prepared_view_gives_the_same_answer_as_one_that_is_not(scene, view):
     assert np.array_equal(*answers)
 
 
-def test_a_click_selects_the_object_under_it(scene, view):
+def test_a_click_or_a_box_selects_its_object_and_a_later_click_does_not_undo_the_first(scene, view):
     for name, truth in scene.labels.items():
         assert iou(view.segment(at(*middle(truth)))[0].mask, truth) > 0.9, name
-
-
-def test_a_box_selects_the_object_in_it(scene, view):
     for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         box = np.array([cols.min(), rows.min(), cols.max() + 1, rows.max() + 1])
         assert iou(view.segment(Prompt(box=box))[0].mask, truth) > 0.9, name
-
-
-def test_a_later_click_does_not_undo_the_first_one(scene, view):
     for truth in scene.labels.values():
         x, y = np.argwhere(truth).mean(0).astype(int)[::-1]
         for offset in (4, 8, 12):
@@ -80,15 +71,12 @@ def test_a_later_click_does_not_undo_the_first_one(scene, view):
             assert mask[y, x] and not mask[y, x + offset]
 
 
-def test_a_click_on_a_pixel_with_its_label_changes_nothing(scene, view):
+def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_their_label(scene, view):
     truth = scene.labels["blue_cylinder"]
     for mask in (truth, view.automatic()[0].mask):
         inside, outside = middle(mask), (5, 5)
         prompt = Prompt(np.array([inside, outside], float), np.array([1, 0]), mask=mask)
         assert np.array_equal(view.segment(prompt)[0].mask, mask)
-
-
-def test_clicks_in_one_prompt_give_the_same_mask_as_one_by_one(scene):
     x, y = middle(scene.labels["red_box"])
     points, labels = np.array([[x, y], [x + 30, y + 40], [x - 10, y - 5]], float), np.array([1, 1, 0])
     step = DepthSegmenter().open(scene.frame)

@@ -44,19 +44,10 @@ def test_brush_masks_are_decoded_unchanged(mask: np.ndarray):
     assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
 
 
-def test_brush_runs_longer_than_the_largest_length_are_decoded_unchanged():
+def test_long_brush_runs_and_literal_runs_of_the_web_editor_are_read():
     mask = np.zeros((400, 300), bool)
     mask[300:] = True
     assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
-
-
-def test_the_packing_starts_like_that_of_label_studios_converter():
-    """Count 20, then 57, 27: words of 8 bits, lengths of 3, 4, 8 and 16 (the head of the example in its tests)."""
-    assert encode_brush(np.ones((1, 5), bool))[:6] == [0, 0, 0, 20, 57, 27]
-
-
-def test_literal_runs_of_the_web_editor_are_read():
-    """A literal run is 0, the index of the length size, length - 1, then the words."""
     words = [0, 0, 0, 255, 9, 9, 9, 0]
     bits = f"{8:032b}{7:05b}" + "".join(f"{size - 1:04b}" for size in (3, 4, 8, 16))
     bits += f"0{0:02b}{7:03b}" + "".join(f"{word:08b}" for word in words)
@@ -64,7 +55,12 @@ def test_literal_runs_of_the_web_editor_are_read():
     assert decode_brush(data, (1, 2)).tolist() == [[True, False]]
 
 
-def test_polygons_of_cvat_and_coloured_labels_become_objects():
+def test_the_packing_starts_like_that_of_label_studios_converter():
+    """Count 20, then 57, 27: words of 8 bits, lengths of 3, 4, 8 and 16 (the head of the example in its tests)."""
+    assert encode_brush(np.ones((1, 5), bool))[:6] == [0, 0, 0, 20, 57, 27]
+
+
+def test_an_export_for_cvat_has_its_layout_and_its_polygons_and_coloured_labels_become_objects():
     square = {
         "images": [{"id": 7, "width": 10, "height": 8, "file_name": "a.png"}],
         "categories": [{"id": 1, "name": "cup"}],
@@ -80,9 +76,6 @@ def test_polygons_of_cvat_and_coloured_labels_become_objects():
     Image.fromarray(picture).save(buffer, "PNG")
     blue, red = read_masks(buffer.getvalue(), (6, 6))
     assert (blue.id, red.id) == (1, 2) and blue.mask[4:].all() and red.mask[:2].all()
-
-
-def test_an_export_for_cvat_has_its_layout():
     _, data = write_masks("cvat", [NamedMask(1, "mug", np.eye(4, dtype=bool))], (4, 4), "colour.png")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.namelist() == ["annotations/instances_default.json"]
@@ -94,9 +87,8 @@ def test_an_export_for_cvat_has_its_layout():
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_masks_of_another_size_are_refused(form: MaskFormat):
-    _, data = write_masks(
-        form, [NamedMask(1, "a", np.ones((6, 8), bool)), NamedMask(2, "b", np.eye(6, 8, dtype=bool))], (6, 8)
-    )
+    masks = [NamedMask(1, "a", np.ones((6, 8), bool)), NamedMask(2, "b", np.eye(6, 8, dtype=bool))]
+    _, data = write_masks(form, masks, (6, 8))
     with pytest.raises(SegmentationError, match=r"8 x 6|48 pixels"):
         read_masks(data, (12, 16))
 

@@ -31,16 +31,13 @@ def square(top: int, left: int, side: int) -> np.ndarray:
 DISC = square(40, 60, 24)
 
 
-def test_a_flat_sheet_of_another_colour_is_added_and_plausible():
+def test_a_flat_sheet_is_added_and_a_square_of_a_chequered_ground_is_not():
     rgb = plain()
     rgb[DISC] = (20, 120, 40)
     view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
     (region,) = merge_foreground(view, [], probability)
     assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
     assert is_plausible(view, region, probability)
-
-
-def test_a_square_of_a_chequered_ground_is_not_an_object_however_probable():
     rgb, (rows, cols) = plain(), np.indices((H, W))
     rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
     assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))

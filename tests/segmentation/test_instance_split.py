@@ -49,17 +49,13 @@ def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_b
     assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
 
 
-def test_a_click_selects_or_removes_the_upper_box_of_a_stack(stacked):
+def test_a_click_selects_the_upper_box_and_a_mask_without_depth_is_not_joined(stacked):
     view, truth = stacked
     readings = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([1])))
     assert max(iou(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
     both = truth["red"] | truth["blue"]
     after = view.segment(Prompt(np.array([middle(truth["blue"])]), np.array([0]), mask=both))[0].mask
     assert iou(after, truth["red"]) > 0.85
-
-
-def test_a_mask_without_depth_is_not_joined_to_another(stacked):
-    view, truth = stacked
     heights = view._height_map
     unknown = replace(heights, depth=np.where(truth["blue"], 0, heights.depth))
     assert len(join_fragments(unknown, [truth["red"], truth["blue"]])) == 2

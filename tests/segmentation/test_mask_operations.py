@@ -27,24 +27,15 @@ from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily
 from tests.frame.rendered import render
 
 
-def test_filled_holes_are_the_same_as_scipys():
+def test_holes_iou_windows_and_parts_of_masks_are_exact():
     for seed in range(20):
         mask = np.random.default_rng(seed).random((17, 23)) < 0.6
         assert np.array_equal(fill_holes(mask), ndimage.binary_fill_holes(mask))
-
-
-def test_the_iou_of_a_mask_with_itself_is_one_and_of_empty_masks_zero():
     mask = np.eye(5, dtype=bool)
     assert iou(mask, mask) == 1 and iou(mask, ~mask) == 0 and iou(mask & False, mask & False) == 0
-
-
-def test_a_padded_window_holds_the_mask_and_stays_inside_the_image():
     mask = np.zeros((20, 30), bool)
     mask[3:6, 25:28] = True
     assert padded_window(mask, 4) == (slice(0, 10), slice(21, 30))
-
-
-def test_the_part_at_a_pixel_is_connected_by_edges():
     mask = np.eye(4, dtype=bool)
     assert part_at_pixel(mask, 1, 1).sum() == 1 and not part_at_pixel(mask, 0, 1).any()
 
@@ -54,15 +45,12 @@ def test_items_are_joined_to_the_first_that_is_the_same(items, joined):
     assert join_greedily(items, lambda a, b: a // 10 == b // 10, operator.add) == joined
 
 
-def test_merging_split_segments_restores_the_mask():
+def test_merging_split_segments_restores_the_mask_and_one_without_a_neck_is_not_split():
     mask = np.zeros((60, 100), bool)
     mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
     parts = split(Segment(3, mask), first_id=7)
     assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
     assert np.array_equal(merge(parts).mask, mask) and merge(parts).id == 3
-
-
-def test_a_mask_without_a_neck_is_not_split():
     mask = np.zeros((40, 40), bool)
     mask[5:35, 5:35] = True
     with pytest.raises(SegmentationError, match="no neck"):
@@ -75,9 +63,8 @@ def test_a_mask_without_a_neck_is_not_split():
 @settings(deadline=None)
 def test_run_lengths_are_decoded_to_the_same_mask(mask):
     runs = encode_rle(mask)
-    assert (
-        np.array_equal(decode_rle(runs), mask) and sum(runs["counts"]) == mask.size and runs["size"] == list(mask.shape)
-    )
+    assert np.array_equal(decode_rle(runs), mask)
+    assert sum(runs["counts"]) == mask.size and runs["size"] == list(mask.shape)
 
 
 def test_run_lengths_follow_the_columns_start_with_background_and_must_fit():

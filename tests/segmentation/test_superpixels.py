@@ -18,7 +18,7 @@ from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_sma
 from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
 
 
-def test_superpixels_do_not_extend_across_a_gap():
+def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
     h, w = 60, 80
     mask = np.zeros((h, w), bool)
     mask[10:50, 10:38], mask[10:50, 42:70] = True, True
@@ -27,6 +27,12 @@ def test_superpixels_do_not_extend_across_a_gap():
     surface = SurfaceMap(flat, flat, up, np.ones((h, w), np.float32), np.ones((h, w), bool))
     labels = superpixels(surface, mask)
     assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
+    labels = np.ones((64, 64), int)
+    labels[:, 32:] = 2
+    pairs = label_affinities(labels, np.full((1 + len(OFFSETS), 16, 16), 99.0, np.float32))
+    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(MAX_LOG_ODDS * pairs.weight[0])
+    pairs = label_affinities(np.ones((64, 64), int), np.zeros((1 + len(OFFSETS), 16, 16), np.float32))
+    assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +47,6 @@ def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_
     objects = np.logical_or.reduce(list(scene.labels.values()))
     assert probability.min() >= 0 and probability.max() <= 1
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
-
-
-def test_log_odds_of_pairs_of_cells_are_bounded_and_one_object_has_none():
-    labels = np.ones((64, 64), int)
-    labels[:, 32:] = 2
-    pairs = label_affinities(labels, np.full((1 + len(OFFSETS), 16, 16), 99.0, np.float32))
-    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(MAX_LOG_ODDS * pairs.weight[0])
-    pairs = label_affinities(np.ones((64, 64), int), np.zeros((1 + len(OFFSETS), 16, 16), np.float32))
-    assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
 
 
 @pytest.mark.parametrize("h, w", [(30, 40), (25, 38)])
@@ -73,7 +70,7 @@ def test_labels_merge_over_likely_boundaries_only_in_any_order_of_the_pairs(orde
     assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
 
 
-def test_labels_merge_only_through_neighbours_and_low_affinities_over_a_distance_separate_them():
+def test_labels_merge_only_through_neighbours_and_a_higher_threshold_only_divides_further():
     near = pair_affinities(CHAIN, [5, 1, 5, 5])
     assert len(set(agglomerate(6, [near], 0.0)[1:])) == 1
     far = pair_affinities([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4], near=False)
@@ -83,9 +80,6 @@ def test_labels_merge_only_through_neighbours_and_low_affinities_over_a_distance
     assert len(set(agglomerate(4, [far, pair_affinities([[1, 2]], [-3])], 0.0)[1:])) == 3
     assert len(set(agglomerate(4, [far, pair_affinities([[1, 2], [2, 3]], [3, 3])], 0.0)[1:])) == 1
     assert len(set(agglomerate(3, [], 0.0)[1:])) == 2
-
-
-def test_a_higher_threshold_only_divides_further():
     random = np.random.default_rng(0)
     pairs = np.array([(a, b) for a in range(1, 30) for b in range(a + 1, 30)])
     affinities = pair_affinities(pairs, random.normal(0, 3, len(pairs)))

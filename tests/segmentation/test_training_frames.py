@@ -17,7 +17,7 @@ def written(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_frames_are_drawn_by_the_shares_of_their_folders_as_far_as_they_can_be_used(tmp_path):
+def test_frames_are_drawn_by_shares_and_one_seed_measures_the_same_depth(tmp_path):
     many, few = written(tmp_path / "many", 9), written(tmp_path / "few", 1)
     folders = [FrameFolder.parse(f"{many}=1"), FrameFolder.parse(f"{few}=3")]
     frames = WeightedFrames.load(folders, lambda path, number: path.parent.name)
@@ -30,6 +30,8 @@ def test_frames_are_drawn_by_the_shares_of_their_folders_as_far_as_they_can_be_u
     assert share == pytest.approx(0.5)
     with pytest.raises(ValueError, match=r"no labelled frames in .*empty"):
         WeightedFrames.load([FrameFolder(tmp_path / "empty")], lambda path, number: path)
+    first, again = (measure_depth(surface(), np.random.default_rng(3)) for _ in range(2))
+    assert np.array_equal(first, again) and first.dtype == np.float32 and first.min() >= 0
 
 
 CLEAR = np.zeros((240, 320), bool)
@@ -54,12 +56,6 @@ def test_a_sensor_measures_near_the_truth_but_not_always_at_clear_objects(sensor
         assert np.median(np.abs(measured[(inside & (measured > 0))] - 0.8)) < 0.03
     depth = np.where(CLEAR, 1.0, surface().depth).astype(np.float32)
     clear = surface(depth=depth, clear=CLEAR)
-    wrong = [
-        np.mean(np.abs(sensor(clear, np.random.default_rng(seed))[80:160, 220:260] - 1.0) > 0.05) for seed in range(12)
-    ]
+    depths = [sensor(clear, np.random.default_rng(seed))[80:160, 220:260] for seed in range(12)]
+    wrong = [np.mean(np.abs(depth - 1.0) > 0.05) for depth in depths]
     assert max(wrong) > 0.8
-
-
-def test_the_same_seed_measures_the_same_depth():
-    first, again = (measure_depth(surface(), np.random.default_rng(3)) for _ in range(2))
-    assert np.array_equal(first, again) and first.dtype == np.float32 and first.min() >= 0

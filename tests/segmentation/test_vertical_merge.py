@@ -31,9 +31,8 @@ def halves():
 @pytest.mark.parametrize("radius", [0.02, 0.035, 0.06])
 def test_a_can_in_two_colours_is_one_object(radius):
     upper, lower = halves()
-    assert share_wall(cylinder_wall(radius, radius), upper, lower) and share_wall(
-        cylinder_wall(radius, radius), lower, upper
-    )
+    for pair in ((upper, lower), (lower, upper)):
+        assert share_wall(cylinder_wall(radius, radius), *pair)
     (merged,) = merge_vertically(cylinder_wall(radius, radius), [upper, lower])
     assert merged.all()
 

@@ -41,12 +41,18 @@ def solved(table):
     return solution
 
 
-def test_every_seed_runs_and_half_of_them_decide(solved, table):
+def test_half_of_the_seeds_decide_and_a_solution_without_runs_gives_a_reason(solved, table, tmp_path):
     assert solved.solved and solved.success == (True,) * 3 and solved.shown_seed == 0
     *_, half = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(4))
     assert half.solved and half.shown_seed == 1 and half.crashes[0].startswith("simulation.py:3")
     *_, less = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(3))
     assert not less.solved and less.reward == (0, 1, 0) and less.reasons[0] == less.crashes[0]
+    (tmp_path / "scene").mkdir()
+    *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
+    assert not list(solving.write_solution(none, tmp_path))
+    restored = solving.read_solution(tmp_path)
+    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
+    assert solving.read_solution(tmp_path / "nowhere") is None
 
 
 def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
@@ -91,15 +97,6 @@ def test_a_portrait_photograph_has_a_film_too(tmp_path):
         assert list(write_film(np.array([0.0, 0.2]), qpos, tmp_path / "scene.xml", tmp_path / "film.mp4"))
     except SceneError as error:  # no OpenGL here
         assert "framebuffer" not in str(error)
-
-
-def test_a_solution_without_runs_gives_a_reason(tmp_path):
-    (tmp_path / "scene").mkdir()
-    *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
-    assert not list(solving.write_solution(none, tmp_path))
-    restored = solving.read_solution(tmp_path)
-    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
-    assert solving.read_solution(tmp_path / "nowhere") is None
 
 
 @pytest.mark.parametrize("bad", ['<include file="x.xml"/>', '<mesh file="/etc/passwd"/>', '<mesh file="../a.obj"/>'])

@@ -73,15 +73,12 @@ def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measu
         read_tried(inputs.project_dir)
 
 
-def test_the_same_start_is_made_again(table, library, tmp_path):
+def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library, tmp_path):
     scene = read_scene(table)
     one, other = (StartMaker(table, scene, library, 3, tmp_path / name).make(3, 2) for name in ("a", "b"))
     assert one.brought and len(one.distractors) >= 2
     assert (one.brought, one.distractors) == (other.brought, other.distractors)
     assert (one.folder / "scene" / "scene.xml").read_bytes() == (other.folder / "scene" / "scene.xml").read_bytes()
-
-
-def test_sequences_have_no_step_that_undoes_another(table, library, tmp_path):
     start = StartMaker(table, read_scene(table), library, 0, tmp_path).make(1, 0)
     found = candidates(start, PlannerModel(), SceneFacts({}, {}, {}))
     steps = [one for one in found if one.demands and one.demands.steps > 1]
@@ -106,9 +103,8 @@ def test_levels_come_from_length_precision_and_clutter(demands, level):
 
 def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_task(inputs, measured):
     tried = run(inputs, 5)
-    data = json.loads(
-        json.dumps(report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0))
-    )
+    made = report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0)
+    data = json.loads(json.dumps(made))
     found = data["set"]
     assert found["kept"] == len(data["tasks"]) == 5 and 1 <= found["vendi_score"] <= 5
     assert 0 < found["mean_distance"] <= 1 and found["coverage"]["objects"]["of"] == 2
@@ -117,9 +113,7 @@ def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_
     assert "<img src=x" not in page and 'src="http' not in page
 
 
-def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next_proposals_are_told(
-    inputs, measured, monkeypatch
-):
+def test_what_is_too_hard_or_learned_at_once_is_dropped_and_the_next_proposals_are_told(inputs, measured, monkeypatch):
     worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
     told, ask = [], generate_module.candidates
     shares = itertools.cycle([0.05, 0.5, 0.95, None])
@@ -132,9 +126,8 @@ def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next
     assert reasons[0.95] == "learned at once: 95% of layouts after 6 demonstrations"
     assert reasons[0.5] == reasons[None] == ""
     data = report(inputs.project_dir, tried, options, (), 1.0)
-    assert data["worth"]["measured"] == data["worth"]["too_hard"] + data["worth"]["learned_at_once"] + sum(
-        one["worth"] == 0.5 for one in data["tasks"]
-    )
+    worth, chosen = data["worth"], [one for one in data["tasks"] if one["worth"] == 0.5]
+    assert worth["measured"] == worth["too_hard"] + worth["learned_at_once"] + len(chosen)
     assert "imitate 6 demonstrations" in report_html(data) and told[0] == ""
     assert any("mean success" in one and "Wanted next" in one for one in told[1:])
 

@@ -41,14 +41,11 @@ def test_a_light_that_casts_shadows_is_found_within_15_degrees(azimuth, tmp_path
     assert np.degrees(np.arccos(light.direction @ towards)) < 15
 
 
-def test_no_direction_is_claimed_under_even_light_or_without_objects(photographed):
+def test_the_twin_is_lit_from_the_estimated_direction_and_none_is_claimed_under_even_light(photographed, tmp_path):
     scene, frame, segments = photographed
     even = np.clip(130 + np.random.default_rng(1).normal(0, 6, frame.rgb.shape), 0, 255).astype(np.uint8)
     assert estimate_light(replace(frame, rgb=even), segments, scene) is None
     assert estimate_light(frame, (), replace(scene, placements=())) is None
-
-
-def test_the_twin_is_lit_from_the_estimated_direction_and_keeps_it(photographed, tmp_path):
     light = Light(direction(140, 50), 0.2)
     scene_files.write_scene(replace(photographed[0], light=light), tmp_path)
     read = scene_files.read_scene(tmp_path)

@@ -49,15 +49,12 @@ def test_the_matcher_and_a_person_may_leave_an_asset_as_it_is_until_another_is_c
     assert overrides_from_decisions([off, chosen])[1].recolour is None
 
 
-def test_tinting_moves_the_main_colour_and_keeps_others():
+def test_tinting_moves_the_main_colour_also_in_the_exported_twin_which_can_be_written_again(tmp_path):
     picture = np.zeros((4, 8, 3), np.uint8)
     picture[:, :4], picture[:, 4:] = RED, (40, 60, 190)
     tinted = recolour.tinted(picture, RED, TEAL)
     assert np.abs(tinted[:, :4].astype(int) - TEAL).max() <= 2
     assert np.abs(tinted[:, 4:].astype(int) - picture[:, 4:]).max() <= 12
-
-
-def test_the_exported_twin_carries_the_tinted_texture_and_can_be_written_again(tmp_path):
     mesh = library_mesh("red_bowl")
     bowl = replace(make.placement(make.box(tmp_path), "bowl", (0, 0)), mesh=mesh, collision=(), recolour=TEAL)
     project = tmp_path / "project"

@@ -45,7 +45,7 @@ def test_a_candidate_covers_its_mask_in_the_photographs_brightness_and_occluders
     assert rendering[rendering[..., 3] > 200][:, :3].mean() == pytest.approx(90, abs=6)
 
 
-def test_the_window_holds_the_mask_in_a_fixed_aspect_ratio_and_needs_one(observed):
+def test_the_window_and_the_outline_go_around_what_shows(observed):
     _, frame, _, segments = observed
     for segment in segments:
         view = crop_window(segment.mask)
@@ -56,9 +56,6 @@ def test_the_window_holds_the_mask_in_a_fixed_aspect_ratio_and_needs_one(observe
     assert (full.left, full.top, full.width, full.height) == (0, 0, 320, 240)
     with pytest.raises(SceneError, match="the mask is empty"):
         crop_window(np.zeros((240, 320), bool))
-
-
-def test_an_outline_goes_around_what_shows(observed):
     scene, frame, _, segments = observed
     shown = render(scene, frame, segments, 1).rgba[..., 3] > 128
     (around,) = outline_polygons(shown)

@@ -60,15 +60,12 @@ def clicks(*points: tuple[float, float, int], mask: np.ndarray | None = None) ->
     return Prompt(array[:, :2], array[:, 2].astype(int), mask=mask)
 
 
-def test_a_click_has_three_readings_best_first(view, frame):
+def test_a_click_has_three_readings_best_first_those_of_the_package_with_the_same_weights(view, frame, checkpoint):
     readings = view.segment(clicks((160, 120, 1)))
     scores = [reading.score for reading in readings]
     assert len(readings) == 3 and scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
     for reading in readings:
         assert reading.mask.shape == frame.depth.shape and reading.mask.dtype == bool and reading.source == "sam2"
-
-
-def test_the_readings_are_those_of_the_package_with_the_checkpoints_weights(view, checkpoint, frame):
     import torch
     from sam2.sam2_image_predictor import SAM2ImagePredictor
 
@@ -102,15 +99,12 @@ def test_a_later_click_sets_its_pixel_and_changes_only_its_surroundings(view, la
     assert on_chosen.mask[y, x] == bool(label)
 
 
-def test_the_same_clicks_give_the_same_mask_after_any_other_prompts(view, segmenter, frame):
+def test_the_same_clicks_give_the_same_mask_and_other_prompts_one_reading_or_a_reason(view, segmenter, frame):
     row = clicks((100, 100, 1), (200, 150, 0), (90, 110, 1), (30, 30, 0))
     fresh = segmenter.open(frame)
     for count in (1, 2, 3):
         view.segment(Prompt(row.points[:count], row.labels[:count]))
     assert (view.segment(row)[0].mask == fresh.segment(row)[0].mask).all()
-
-
-def test_boxes_masks_and_a_box_with_clicks_have_one_reading_and_invalid_prompts_none(view):
     box = np.array([50.0, 40, 250, 200])
     for prompt in (
         Prompt(box=box),

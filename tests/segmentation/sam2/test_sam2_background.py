@@ -60,7 +60,7 @@ def finish(encodings, number, watcher=1):
     return encoding
 
 
-def test_the_device_serves_requests_in_their_order():
+def test_the_device_serves_requests_in_their_order_and_unreadable_weights_fail_the_frame():
     device, order, threads = ComputeDevice("test"), [], []
 
     def take_turn(number):
@@ -76,6 +76,13 @@ def test_the_device_serves_requests_in_their_order():
     for thread in threads:
         thread.join(TIMEOUT_S)
     assert order == list(range(8))
+
+    def load():
+        raise SegmentationError("sam2.pt is not one of SAM 2's architectures.")
+
+    encodings = EncodingCache(load, "sam2.pt", ComputeDevice("test"), capacity=2)
+    assert finish(encodings, 1).state.status == "failed"
+    assert encodings.state.status == "failed" and "architectures" in encodings.state.message
 
 
 def test_a_prompt_runs_while_another_frame_is_encoded_on_the_same_device(fake, encodings):
@@ -150,12 +157,3 @@ def test_a_failed_frame_gives_the_reason_in_one_line_and_can_be_retried(fake, en
     assert "\n" not in encoding.state.message
     fake.error = None
     assert finish(encodings, 1).state.status == "ready"
-
-
-def test_unreadable_weights_fail_the_frame_and_the_segmenter():
-    def load():
-        raise SegmentationError("sam2.pt is not one of SAM 2's architectures.")
-
-    encodings = EncodingCache(load, "sam2.pt", ComputeDevice("test"), capacity=2)
-    assert finish(encodings, 1).state.status == "failed"
-    assert encodings.state.status == "failed" and "architectures" in encodings.state.message

@@ -36,9 +36,8 @@ def test_table_floor_and_wall_are_dropped(scene, include_parts):
     background = ~np.logical_or.reduce(truth)
     columns = np.arange(320) // 80
     strips = [background & (columns == i) for i in range(4)]
-    segments = clean_masks(
-        scene.frame, [(mask, 0.95) for mask in strips] + [(mask, 0.9) for mask in truth], include_parts
-    )
+    masks = [(mask, 0.95) for mask in strips] + [(mask, 0.9) for mask in truth]
+    segments = clean_masks(scene.frame, masks, include_parts)
     assert len(segments) == len(truth) and all(segment.source == "sam2" for segment in segments)
     assert all(any(matches(segment.mask, mask) for mask in truth) for segment in segments)
     assert [segment.id for segment in segments] == list(range(1, len(truth) + 1))
@@ -59,10 +58,14 @@ def test_a_soft_shadow_beside_an_object_is_dropped_and_the_objects_stay(scene, s
     assert all(any(matches(segment.mask, mask) for mask in truth.values()) for segment in segments)
 
 
-def test_a_robot_arm_that_reaches_into_the_image_is_dropped():
+def test_a_robot_arm_is_dropped_and_a_mask_without_depth_kept_if_the_table_surrounds_it(scene):
     scene = render(CARTON + '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>')
     segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
     assert len(segments) == 1 and matches(segments[0].mask, scene.labels["red_box"])
+    depth = scene.frame.depth.copy()
+    depth[scene.labels["green_sphere"]] = 0
+    glass = Frame(scene.frame.rgb, depth, scene.frame.intrinsics)
+    assert len(clean_masks(glass, [(scene.labels["green_sphere"], 0.8)])) == 1
 
 
 @pytest.mark.parametrize(("z", "stays"), [(0.17, True), (0.26, False)])
@@ -70,13 +73,6 @@ def test_an_object_on_a_tall_carton_stays_and_one_in_the_air_is_dropped(z, stays
     scene = render(CARTON + f'<geom name="blue_cylinder" type="cylinder" size=".025 .03" pos="0 0 {z}"/>')
     segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
     assert len(segments) == (2 if stays else 1)
-
-
-def test_a_mask_without_depth_is_an_object_if_the_table_surrounds_it(scene):
-    depth = scene.frame.depth.copy()
-    depth[scene.labels["green_sphere"]] = 0
-    glass = Frame(scene.frame.rgb, depth, scene.frame.intrinsics)
-    assert len(clean_masks(glass, [(scene.labels["green_sphere"], 0.8)])) == 1
 
 
 @pytest.mark.parametrize("include_parts", [True, False])
@@ -127,19 +123,15 @@ def test_a_label_is_joined_to_its_object_unless_parts_are_included_and_is_no_dup
     assert [score for _, score in without_duplicates([(can, 0.8), (can, 0.9)], 0.7)] == [0.9]
 
 
-def test_drawn_answers_are_the_same_for_one_seed_and_hold_every_object(scene):
+def test_drawn_answers_hold_every_object_and_without_a_table_masks_are_only_separated(scene):
     first, again = (draw_masks(scene.frame.rgb, scene.labels, "blocks", 3) for _ in range(2))
     assert len(first) == len(again) and all((a[0] == b[0]).all() for a, b in zip(first, again, strict=True))
     segments = clean_masks(scene.frame, first)
     assert min([max(iou(one.mask, mask) for one in segments) for mask in scene.labels.values()]) > 0.5
-
-
-def test_without_a_table_masks_are_only_separated():
     empty = Frame(np.zeros((60, 80, 3), np.uint8), np.zeros((60, 80), np.float32), Intrinsics(80, 60, 80, 80, 40, 30))
     left = np.arange(80) < 15
-    segments = clean_masks(
-        empty, [(np.tile(left, (60, 1)), 0.9), (np.tile(~left & (np.arange(80) < 30), (60, 1)), 0.8)]
-    )
+    masks = [(np.tile(left, (60, 1)), 0.9), (np.tile(~left & (np.arange(80) < 30), (60, 1)), 0.8)]
+    segments = clean_masks(empty, masks)
     assert len(segments) == 2
 
 

@@ -86,7 +86,7 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, fraction):
     assert is_one_line(str(caught.value))
 
 
-def test_other_checkpoints_and_image_sizes_are_refused(tmp_path):
+def test_a_light_set_up_is_reported_first_then_other_checkpoints_and_image_sizes(tmp_path, monkeypatch):
     with pytest.raises(SegmentationError, match="holds no SAM 2 network"):
         Sam2Segmenter(write_checkpoint(tmp_path / "other.pt", b"resnet.conv1.weight"))
     (tmp_path / "text.pt").write_text("not weights")
@@ -94,9 +94,6 @@ def test_other_checkpoints_and_image_sizes_are_refused(tmp_path):
         Sam2Segmenter(str(tmp_path / "text.pt"))
     with pytest.raises(SegmentationError, match="256, 512"):
         Sam2Segmenter(write_checkpoint(tmp_path / "sam2.pt", LAYER.encode()), side=300)
-
-
-def test_a_light_set_up_reports_the_missing_packages_first(monkeypatch):
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
     assert "not installed" in weights_state("facebook/sam2.1-hiera-tiny").message
     with pytest.raises(SegmentationError, match="make setup"):
