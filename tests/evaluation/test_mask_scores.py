@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from pipeline.evaluation import (
-    EvaluationError,
-    iou,
-    next_click,
-    predict_from_all_clicks,
-    predict_from_last_click,
-    read_labelled,
-    simulate_clicks,
-)
+from pipeline import evaluation
 from pipeline.evaluation import score_masks as score
 from pipeline.segmentation import ScriptedSegmenter
 from tests.frame.rendered import render
@@ -29,11 +21,11 @@ def square(x: int, y: int, side: int) -> np.ndarray:
 
 @given(masks, masks)
 def test_overlap_is_symmetric_between_none_and_all(a, b):
-    assert 0 <= iou(a, b) == iou(b, a) <= 1 and iou(a, a) == 1
+    assert 0 <= evaluation.iou(a, b) == evaluation.iou(b, a) <= 1 and evaluation.iou(a, a) == 1
 
 
 def test_masks_score_by_their_overlap_in_any_order_and_each_counts_once():
-    assert iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
+    assert evaluation.iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
     truth = [square(0, 0, 10), square(20, 0, 8), square(40, 20, 15)]
     got = score(truth[::-1], truth, complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (1, 1, 1)
@@ -52,7 +44,7 @@ def test_an_unlabelled_object_is_wrong_only_with_complete_labels_and_nothing_fou
 
 @given(masks, masks)
 def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
-    one = next_click(mask, truth)
+    one = evaluation.next_click(mask, truth)
     if one is None:
         assert (mask == truth).all()
     else:
@@ -62,20 +54,24 @@ def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
 
 def test_the_next_click_is_the_middle_of_the_largest_error_and_a_worse_mask_counts_as_a_drop():
     mask, truth = square(30, 20, 5), square(4, 6, 15) | square(50, 30, 3)
-    assert next_click(mask, truth) == (11, 13, 1) and next_click(mask | truth, truth) == (32, 22, 0)
+    assert evaluation.next_click(mask, truth) == (11, 13, 1) and evaluation.next_click(mask | truth, truth) == (
+        32,
+        22,
+        0,
+    )
     truth = square(10, 10, 10)
     answers = iter([truth & (np.arange(60) < 19), square(0, 0, 3), truth])
-    got = simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
+    got = evaluation.simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
     assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0) and got.worst_drop == pytest.approx(0.9)
     assert len(got.clicks) == len(got.seconds) == 3
 
 
-@pytest.mark.parametrize("ask", [predict_from_all_clicks, predict_from_last_click])
+@pytest.mark.parametrize("ask", [evaluation.predict_from_all_clicks, evaluation.predict_from_last_click])
 def test_a_perfect_segmenter_needs_one_click_for_each_object(ask):
     rendered = render()
     view = ScriptedSegmenter(list(rendered.labels.values())).open(rendered.frame)
     for truth in rendered.labels.values():
-        got = simulate_clicks(ask(view), truth)
+        got = evaluation.simulate_clicks(ask(view), truth)
         assert got.iou == (1.0,) * 5 and len(got.clicks) == 1 and got.worst_drop == 0
 
 
@@ -83,6 +79,6 @@ def test_a_folder_without_truth_is_one_line(tmp_path):
     from pipeline.frame import save
 
     save(render().frame, tmp_path / "frame")
-    with pytest.raises(EvaluationError, match=r"truth/masks\.png") as caught:
-        read_labelled(tmp_path / "frame")
+    with pytest.raises(evaluation.EvaluationError, match=r"truth/masks\.png") as caught:
+        evaluation.read_labelled(tmp_path / "frame")
     assert "\n" not in str(caught.value)

@@ -3,21 +3,20 @@
 import zipfile
 from pathlib import Path
 
-import exported_twin
 import pytest
-import solved_twin
+import twins
 
 from pipeline.export import export_project
 
 
 @pytest.fixture(scope="session")
 def twin_folder(tmp_path_factory) -> Path:
-    return exported_twin.write(tmp_path_factory.mktemp("exported") / "twin")
+    return twins.write(tmp_path_factory.mktemp("exported") / "twin")
 
 
 @pytest.fixture(scope="session")
 def solved(twin_folder, tmp_path_factory, sandbox) -> Path:
-    return solved_twin.write(twin_folder, tmp_path_factory.mktemp("exported") / "solved", sandbox)
+    return twins.solve_twin(twin_folder, tmp_path_factory.mktemp("exported") / "solved", sandbox)
 
 
 @pytest.fixture(scope="session")

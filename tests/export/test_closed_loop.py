@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-import solved_twin
+import twins
 from http_server import serving
 
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
@@ -43,9 +43,9 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
         asked = len(questions)
         assert main(arguments) == 0
     assert len(questions) == asked, "what was measured is not measured again"
-    assert summary(out)["solved"]["successes"] == len(solved_twin.SEEDS)
+    assert summary(out)["solved"]["successes"] == len(twins.SEEDS)
     first = [question for question in questions if question["begins"]]
-    assert [question["layout"] for question in first] == list(solved_twin.SEEDS)
+    assert [question["layout"] for question in first] == list(twins.SEEDS)
     assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
     assert first[0]["instruction"].startswith("Put the red cube")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-import solved_twin
+import twins
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import spatial
@@ -53,7 +53,7 @@ def test_the_environment_is_clean_and_every_demonstration_reaches_success(enviro
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
-    assert result["layouts"] == list(solved_twin.SEEDS) and result["success"] == [True, True]
+    assert result["layouts"] == list(twins.SEEDS) and result["success"] == [True, True]
     assert all(first < 0.9 < last for first, last in zip(result["first"], result["last"], strict=True))
     assert all(more == 1 and largest <= 1 for more, largest in result["actions"])
     assert result["same"] and result["differ"] and result["other"] == [3, 3] and not result["idle"]

@@ -1,6 +1,9 @@
-"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D and a URDF reader."""
+"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D, a URDF reader and docs/exports.md's lines."""
 
 import json
+import re
+import subprocess
+import sys
 import zipfile
 from xml.etree import ElementTree
 
@@ -8,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 import trimesh
+from foreign import DOC, DOCUMENTED
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
@@ -166,3 +170,17 @@ def test_a_project_that_is_not_solved_is_refused_in_one_line(twin_folder, tmp_pa
     with pytest.raises(ExportError, match="twin has no solution yet, which this format needs; solve the task first"):
         export_project(twin_folder, name, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_lerobot_export loads
+def test_the_documented_lines_load_the_export(solved, tmp_path, name):
+    out, code = DOCUMENTED[name]
+    assert len([line for line in code.strip().splitlines() if line]) <= 4
+    export_project(solved, name, tmp_path / out)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_built_in_format_is_described():
+    listed = set(re.findall(r"`(\w+)`", DOC.split("More formats")[0]))
+    assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {"html", "mp4"}

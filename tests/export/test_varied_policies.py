@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import solved_twin
+import twins
 from http_server import serving
 
 from pipeline.simulation import Program
@@ -33,8 +33,8 @@ def demonstrations(solved: Path, folder: Path, sandbox) -> dict[str, np.ndarray]
     for id in study.ids:
         start = folder / id
         study.write(id, start)
-        _, record = sandbox.run(Program(solved_twin.PROGRAM, ""), start, seeds=(0,))
-        recipes, _ = sandbox.arrange(Program(solved_twin.PROGRAM, ""), start, [0])
+        _, record = sandbox.run(Program(twins.PROGRAM, ""), start, seeds=(0,))
+        recipes, _ = sandbox.arrange(Program(twins.PROGRAM, ""), start, [0])
         write_environment(start, recipes[0], "gripper")
         objects = list(TwinWorld(start, 0).objects().values())
         found[key(objects)] = demonstrate(TwinWorld(start, 0), record)[0]

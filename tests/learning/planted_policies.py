@@ -1,19 +1,63 @@
-"""Scripted policies in the real environments: those that take a shortcut, and sound ones.
-
-A shortcut earns reward without doing the task. A sound policy does it, or fails without being paid for something else.
-"""
+"""Scripted policies that take a shortcut, and sound ones, in a bowl's, a zone's and a drawer's world."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scripted_policy import STILL, ScriptedPolicy
+import small_task
 
 from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.episodes import Episode, play
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask, WeightedTerm
-from pipeline.learning.subtask_world import RATE
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.learning.terms.energy import Energy
-from pipeline.simulation.goals.hand import hand_of
+from pipeline.simulation import kit
+from pipeline.simulation.goals.hand import HandNear, Held, hand_of
+
+STILL = np.array([0, 0, 0, 0, -1.0])
+
+
+class ScriptedPolicy:
+    def __init__(self, env):
+        self.env = env
+        self.released = False
+
+    def act(self, observation, explore=False):
+        if not self.env._steps:
+            self.released = False
+        state, goal = self.env.moment.state, self.env.world.subtask.success[-1]
+        hand, held = hand_of(state), hand_of(state).holding
+        if isinstance(goal, HandNear):
+            target = np.array([*state[goal.a].position[:2], state[goal.a].top + 0.012])
+            return self.towards(hand.tip, target, above=state[goal.a].top + 0.012, suction=-1)
+        if isinstance(goal, Held):
+            a = state[goal.a]
+            if held == goal.a:
+                return np.array([0, 0, 0.6, 0, 1.0])
+            return self.towards(hand.tip, np.array([*a.position[:2], a.top - 0.005]), above=-1, suction=1)
+        a, holder = state[goal.objects[0]], state[goal.objects[-1]]
+        if self.released or not held:
+            self.released = True
+            return np.array([0, 0, 1.0, 0, -1.0]) if hand.tip[2] < a.top + 0.1 else STILL
+        target = np.array([*(holder.position[:2] + (hand.tip[:2] - a.position[:2])), hand.tip[2]])
+        if np.linalg.norm(a.position[:2] - holder.position[:2]) > 0.01:
+            return self.towards(hand.tip, target, above=-1, suction=1)
+        rest = holder.top if goal.rests == "on" else holder.bottom + 0.02
+        if a.bottom > rest + 0.02:
+            return np.array([0, 0, -0.3, 0, 1.0])
+        self.released = True
+        return STILL
+
+    @staticmethod
+    def towards(tip, target, above, suction):
+        """Return the action that moves the tip sideways first, then down."""
+        change = target - tip
+        if np.linalg.norm(change[:2]) > 0.02 and above > 0:
+            change[2] = max(change[2], 0.0)
+        return np.array([*np.clip(change / RATE.slide_m * 0.8, -1, 1), 0.0, suction])
+
 
 Script = Callable[[SubtaskEnv], Iterator[np.ndarray]]
 OFF, ON = -1.0, 1.0
@@ -239,3 +283,42 @@ SOUND = {
     "places with noise": Planted("place", noisy(expert, 0.2)),
     "acts at random": Planted("pick", wander),
 }
+
+
+LAYOUTS = range(1, 4)
+ZONE = ((0.18, 0.1), 0.09)
+
+
+class Worlds:
+    def __init__(self, table, furniture):
+        bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
+        zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=ZONE)
+        drawer = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"), scattered=("red_cube",))
+        self._tasks = {
+            "reach": (bowl, "Do it."), "pick": (bowl, "Do it."), "place": (bowl, "Do it."), "push": (zone, "Push it."),
+            "open": (drawer, "Do it."),
+        }  # fmt: skip
+        self._held: tuple[StartState, ...] = ()
+
+    def objects(self, planted: Planted):
+        return self._tasks[planted.subtask][0].base.objects
+
+    def play(self, planted: Planted) -> tuple[Subtask, list[Episode]]:
+        layouts, instruction = self._tasks[planted.subtask]
+        found = small_task.subtasks(layouts, instruction)
+        subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
+        starts = self._held_starts(layouts, found) if planted.subtask == "place" else self._settled(layouts, subtask)
+        env = SubtaskEnv(layouts, subtask, starts)
+        return subtask, list(play(env, Scripted(env, planted.script), starts))
+
+    def _settled(self, layouts: Layouts, subtask: Subtask) -> tuple[StartState, ...]:
+        world = SubtaskWorld(layouts, subtask)
+        return tuple(world.settled(layout) for layout in layouts.get(list(LAYOUTS)))
+
+    def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
+        if not self._held:
+            pick = next(one for one in subtasks if one.name.startswith("pick"))
+            env = SubtaskEnv(layouts, pick, self._settled(layouts, pick))
+            self._held = tuple(one.end for one in play(env, Scripted(env, expert), env.starts) if one.success)
+        assert self._held and np.isfinite(self._held[0].state).all()
+        return self._held

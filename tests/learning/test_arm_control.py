@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scripted_policy import STILL, ScriptedPolicy
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
+
+from planted_policies import STILL, ScriptedPolicy
 
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import play, success_rate

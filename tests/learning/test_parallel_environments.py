@@ -6,9 +6,10 @@ from multiprocessing import active_children
 import mujoco
 import numpy as np
 import pytest
-from scripted_policy import STILL, ScriptedPolicy
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from planted_policies import STILL, ScriptedPolicy
 
 from pipeline.learning import training
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv

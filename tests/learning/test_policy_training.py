@@ -1,4 +1,4 @@
-"""Training is a generator: it can be stopped, killed and resumed; nothing that it reads back runs code."""
+"""Training can be stopped, killed, resumed and continued across seams; nothing that it reads back runs code."""
 
 import json
 import pickle
@@ -14,19 +14,21 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 import torch
 
-from pipeline.learning import demonstrations, training
+from pipeline.learning import chain, demonstrations, seams, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
-from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
+from pipeline.learning.demonstrations import correct, demonstrate_subtask, oracle_episodes, patient
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
+from pipeline.learning.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
+from pipeline.store import write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:You have specified a mini-batch size"),
@@ -286,3 +288,49 @@ def test_end_states_keep_layouts_and_policies_their_objects_apart(bowl_task, bow
     list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
     with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
         Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+
+
+@pytest.fixture(scope="module")
+def trained(bowl_task, bowl_subtasks, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        small_task.shorten_trainings(patch)
+        learner = TaskLearner(tmp_path_factory.mktemp("trained"), bowl_task, bowl_subtasks[:2])
+        list(learner.learn(ChainOptions(FEW, from_reset=True)))
+    record = learner.folder(learner.subtasks[1]).path / "training.json"
+    write_json(record, json.loads(record.read_text()) | {"best": 1.0})
+    return learner.project_dir
+
+
+@pytest.fixture
+def learned(trained, bowl_task, bowl_subtasks, tmp_path, short_trainings):
+    return TaskLearner(shutil.copytree(trained, tmp_path / "learned"), bowl_task, bowl_subtasks[:2])
+
+
+def test_a_seam_with_a_drop_is_trained_across_once_and_others_are_left_alone(learned, bowl_subtasks, monkeypatch):
+    assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
+    starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
+    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
+    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"
+    reach, pick = learned.subtasks
+    world = SubtaskWorld(learned.layouts, reach)
+    layouts = learned.layouts.get(range(60_000, 60_003))
+    ends = [next(oracle_episodes(learned.layouts, [reach], world.settled(one), EpisodeRules())).end for one in layouts]
+    chain.write_states(learned.folder(reach).end_states, [*ends, *ends])
+    monkeypatch.setattr(learned, "starts", lambda subtask: chain.TrainingStarts(ends, ends))
+    monkeypatch.setattr(seams, "played_seams", lambda learner: (Seam(pick, tuple(ends) * 4, 0),))
+    kept = learned.folder(pick).policy.read_bytes()
+    *_, tuned = tune_seams(learned, FEW)
+    assert isinstance(tuned, SeamTuned) and tuned.subtask == "pick_red_cube" and tuned.steps == 32
+    assert 0 <= tuned.before <= tuned.after <= 1 and tuned.layouts == 4
+    curve = read_curve(learned.folder(pick).seam.curve)
+    assert [one["steps"] for one in curve] == [0, 32], "the first point is the policy as it was"
+    assert (learned.folder(pick).policy.read_bytes() == kept) == (tuned.after <= tuned.before)
+    found = evaluation.report(learned, [], [], 2, {})["subtasks"]
+    assert "tuned" not in found[0]
+    assert found[1]["tuned"] == {"before": tuned.before, "after": tuned.after, "layouts": 4, "steps": 32}
+    again = [one for one in tune_seams(learned, FEW) if isinstance(one, SeamTuned)]
+    assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
+    write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
+    assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import small_task
-from scripted_policy import STILL, ScriptedPolicy
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
+
 from gymnasium.utils.env_checker import check_env
+from planted_policies import STILL, ScriptedPolicy
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish, play, success_rate

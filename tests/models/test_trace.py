@@ -1,4 +1,4 @@
-"""Prompt templates, the trace of questions, replays, and the choice of a model."""
+"""Prompt templates, the trace of questions, also cut off anywhere, replays, and the choice of a model."""
 
 import json
 
@@ -10,9 +10,11 @@ from pydantic import BaseModel
 
 from pipeline.models import ModelError, Question, open_model
 from pipeline.models.prompt_templates import FOLDER, PromptTemplate, load_prompt
+from pipeline.models.trace.call_log import CallLog
 from pipeline.models.trace.openinference import spans
-from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint
+from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
+from pipeline.models.trace.trace_lines import append_trace_line
 from pipeline.planner import PlannerModel
 
 
@@ -152,3 +154,41 @@ def test_a_prompt_does_not_read_another_one(kind):
     others = [load_prompt(other) for other in KINDS if other != kind]
     filled = load_prompt(kind).fill({hole: "" for hole in load_prompt(kind).holes})
     assert all(other.read(filled) is None for other in others)
+
+
+class Seven:
+    name = "seven"
+
+    def ask(self, question):
+        return Number(value=7)
+
+
+@given(st.integers(0, 3), st.integers(0, 2000), st.text(max_size=20))
+def test_the_line_after_a_cut_is_read_and_so_are_those_before(tmp_path_factory, asked, cut, text):
+    path = tmp_path_factory.mktemp("trace") / "trace.jsonl"
+    log = CallLog(path)
+    for number in range(asked):
+        TracingModel(Seven(), path).ask(Question("count", {"n": number, "text": text}, Number))
+    whole = path.read_bytes() if asked else b""
+    path.write_bytes(whole[: max(0, len(whole) - cut)])
+    complete = path.read_bytes().count(b"\n")
+    if cut % 2:
+        log.read()  # a page may have looked in between
+    TracingModel(Seven(), path).ask(Question("count", {"n": 9}, Number))
+    data = path.read_bytes()
+    assert data.endswith(b"\n") and all(json.loads(line) for line in data.splitlines())
+    assert len(list(read_trace(path))) >= complete + 2
+    for reader in (log, CallLog(path)):
+        last = reader.read()[-1]
+        assert last.ended and json.loads(last.input_json) == {"n": 9}
+
+
+def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    append_trace_line(path, "start", {"span_id": "a", "name": "count"})
+    with path.open("a") as file:
+        file.write('{"event": "start", "span_id": "b", "input.value": "half')
+        file.write('{"event": "end", "span_id": "a", "status_code": "OK"}\n')
+    assert [line["event"] for line in read_trace(path)] == ["start", "end"]
+    (call,) = CallLog(path).read()
+    assert call.ended and not call.failed

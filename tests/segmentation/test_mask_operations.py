@@ -1,4 +1,4 @@
-"""Masks: operations, merging and splitting, run lengths of COCO, files, and the segmenter that returns given ones."""
+"""Masks: operations, merging and splitting, run lengths of COCO, files, prompts, and given ones."""
 
 import json
 import operator
@@ -11,17 +11,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 from scipy import ndimage
 
-from pipeline.segmentation import (
-    ScriptedSegmenter,
-    Segment,
-    SegmentationError,
-    decode_rle,
-    encode_rle,
-    merge,
-    read_segments,
-    split,
-    write_segments,
-)
+from pipeline import segmentation
+from pipeline.segmentation import SegmentationError, read_prompts
 from pipeline.segmentation.coco import decompress_counts
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
 from tests.frame.rendered import render
@@ -48,29 +39,29 @@ def test_items_are_joined_to_the_first_that_is_the_same(items, joined):
 def test_merging_split_segments_restores_the_mask_and_one_without_a_neck_is_not_split():
     mask = np.zeros((60, 100), bool)
     mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
-    parts = split(Segment(3, mask), first_id=7)
+    parts = segmentation.split(segmentation.Segment(3, mask), first_id=7)
     assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
-    assert np.array_equal(merge(parts).mask, mask) and merge(parts).id == 3
+    assert np.array_equal(segmentation.merge(parts).mask, mask) and segmentation.merge(parts).id == 3
     mask = np.zeros((40, 40), bool)
     mask[5:35, 5:35] = True
-    with pytest.raises(SegmentationError, match="no neck"):
-        split(Segment(1, mask), first_id=2)
-    with pytest.raises(SegmentationError, match="two segments or more"):
-        merge([Segment(1, mask)])
+    with pytest.raises(segmentation.SegmentationError, match="no neck"):
+        segmentation.split(segmentation.Segment(1, mask), first_id=2)
+    with pytest.raises(segmentation.SegmentationError, match="two segments or more"):
+        segmentation.merge([segmentation.Segment(1, mask)])
 
 
 @given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=9)))
 @settings(deadline=None)
 def test_run_lengths_are_decoded_to_the_same_mask(mask):
-    runs = encode_rle(mask)
-    assert np.array_equal(decode_rle(runs), mask)
+    runs = segmentation.encode_rle(mask)
+    assert np.array_equal(segmentation.decode_rle(runs), mask)
     assert sum(runs["counts"]) == mask.size and runs["size"] == list(mask.shape)
 
 
 def test_run_lengths_follow_the_columns_start_with_background_and_must_fit():
-    assert encode_rle(np.array([[1, 0], [1, 1]], bool))["counts"] == [0, 2, 1, 1]
-    with pytest.raises(SegmentationError, match="do not fill"):
-        decode_rle({"size": [2, 2], "counts": [1, 2]})
+    assert segmentation.encode_rle(np.array([[1, 0], [1, 1]], bool))["counts"] == [0, 2, 1, 1]
+    with pytest.raises(segmentation.SegmentationError, match="do not fill"):
+        segmentation.decode_rle({"size": [2, 2], "counts": [1, 2]})
 
 
 def compressed(counts: list[int]) -> str:
@@ -95,9 +86,9 @@ def test_compressed_run_lengths_are_decoded(counts: list[int]):
 def test_written_segments_are_read_unchanged(tmp_path):
     labels = np.zeros((20, 30), int)
     labels[2:9, 3:12], labels[10:15, 20:29] = 1, 2
-    segments = [Segment(i, labels == i, 0.5, "human") for i in (1, 2)]
-    write_segments(segments, labels.shape, tmp_path)
-    loaded = read_segments(tmp_path)
+    segments = [segmentation.Segment(i, labels == i, 0.5, "human") for i in (1, 2)]
+    segmentation.write_segments(segments, labels.shape, tmp_path)
+    loaded = segmentation.read_segments(tmp_path)
     assert [(s.id, s.score, s.source) for s in loaded] == [(1, 0.5, "human"), (2, 0.5, "human")]
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, loaded, strict=True))
     image = np.array(Image.open(tmp_path / "masks.png"))
@@ -105,13 +96,57 @@ def test_written_segments_are_read_unchanged(tmp_path):
     note = json.loads((tmp_path / "coco.json").read_text())["annotations"][0]
     assert note["bbox"] == [3, 2, 9, 7] and note["area"] == 63
     (tmp_path / "coco.json").write_text("{")
-    with pytest.raises(SegmentationError, match="segment the frame again"):
-        read_segments(tmp_path)
+    with pytest.raises(segmentation.SegmentationError, match="segment the frame again"):
+        segmentation.read_segments(tmp_path)
 
 
 def test_the_scripted_segmenter_returns_its_masks():
     frame = render(width=160).frame
     labels = np.zeros(frame.depth.shape, int)
     labels[10:30, 10:30], labels[50:70, 50:70] = 1, 2
-    view = ScriptedSegmenter.from_labels(labels).open(frame)
+    view = segmentation.ScriptedSegmenter.from_labels(labels).open(frame)
     assert [int(segment.mask.sum()) for segment in view.automatic()] == [400, 400]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return render(width=160).frame
+
+
+def prompts(tmp_path, frame, text):
+    file = tmp_path / "prompts.json"
+    file.write_text(text if isinstance(text, str) else json.dumps(text))
+    return read_prompts(file, frame)
+
+
+def test_prompts_are_read_by_id(tmp_path, frame):
+    objects = [{"id": 4, "points": [[10, 20, 1], [30.5, 40, 0]], "box": None}, {"id": 2, "box": [1, 2, 30, 40]}]
+    by_id = prompts(tmp_path, frame, {"objects": objects})
+    assert list(by_id) == [4, 2]
+    assert by_id[4].points.tolist() == [[10, 20], [30.5, 40]] and by_id[4].labels.tolist() == [1, 0]
+    assert by_id[2].box is not None and by_id[2].box.tolist() == [1, 2, 30, 40]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "not JSON"),
+        ([], "no objects"),
+        ({"objects": []}, "no objects"),
+        ({"objects": [3]}, "id is None"),
+        ({"objects": [{"id": 0}]}, "id is 0"),
+        ({"objects": [{"id": 1}]}, "object 1: An empty prompt"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 1]]}, {"id": 1, "points": [[5, 5, 1]]}]}, "given twice"),
+        ({"objects": [{"id": 1, "points": [[500, 5, 1]]}]}, "object 1: Point 500, 5 lies outside"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 7]]}]}, "Labels are 1"),
+        ({"objects": [{"id": 1, "points": [[5, 5]]}]}, "points should be"),
+        ({"objects": [{"id": 1, "points": "here"}]}, "points should be"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
+        ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
+        ({"objects": [{"id": 1, "box": [9, 9, 3, 3]}]}, "x0 < x1"),
+    ],
+)
+def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame, text, message):
+    with pytest.raises(SegmentationError, match=message) as caught:
+        prompts(tmp_path, frame, text)
+    assert "\n" not in str(caught.value)

@@ -5,15 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pipeline.segmentation.depth.affinity import (
-    CELL,
-    INPUT_CHANNELS,
-    MAX_LOG_ODDS,
-    OFFSETS,
-    label_affinities,
-    objectness,
-    predict_affinities,
-)
+from pipeline.segmentation.depth import affinity
 from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_small_regions, agglomerate
 from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
 
@@ -29,9 +21,9 @@ def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
     assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
     labels = np.ones((64, 64), int)
     labels[:, 32:] = 2
-    pairs = label_affinities(labels, np.full((1 + len(OFFSETS), 16, 16), 99.0, np.float32))
-    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(MAX_LOG_ODDS * pairs.weight[0])
-    pairs = label_affinities(np.ones((64, 64), int), np.zeros((1 + len(OFFSETS), 16, 16), np.float32))
+    pairs = affinity.label_affinities(labels, np.full((1 + len(affinity.OFFSETS), 16, 16), 99.0, np.float32))
+    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(affinity.MAX_LOG_ODDS * pairs.weight[0])
+    pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((1 + len(affinity.OFFSETS), 16, 16), np.float32))
     assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
 
 
@@ -42,8 +34,11 @@ def affinities(view):
 
 def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, affinities):
     h, w = scene.frame.depth.shape
-    assert affinities.shape == (1 + len(OFFSETS), h // CELL, w // CELL) and np.isfinite(affinities).all()
-    probability = objectness(affinities, scene.frame.depth.shape)
+    assert (
+        affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
+        and np.isfinite(affinities).all()
+    )
+    probability = affinity.objectness(affinities, scene.frame.depth.shape)
     objects = np.logical_or.reduce(list(scene.labels.values()))
     assert probability.min() >= 0 and probability.max() <= 1
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
@@ -51,8 +46,8 @@ def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_
 
 @pytest.mark.parametrize("h, w", [(30, 40), (25, 38)])
 def test_predictions_have_the_size_of_the_image(h, w):
-    maps, features = np.zeros((INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32), np.zeros((h, w, 24), np.float32)
-    assert predict_affinities(maps, features).shape == (1 + len(OFFSETS), h, w)
+    maps, features = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32), np.zeros((h, w, 24), np.float32)
+    assert affinity.predict_affinities(maps, features).shape == (1 + len(affinity.OFFSETS), h, w)
 
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
