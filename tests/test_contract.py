@@ -48,9 +48,6 @@ def project() -> Path:
     return ready_project("blocks", "solution")
 
 
-# ---------------------------------------------------------------------- the project folder
-
-
 def test_every_stage_is_done_timed_and_versioned_and_every_call_is_recorded(project):
     record = read(project / "project.json")
     assert record["schema"] == 1 and set(record["stages"].values()) == {"done"}
@@ -135,9 +132,6 @@ def test_the_model_is_at_the_poses_of_scene_json_stays_there_and_loads_alone(pro
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
     bodies = {model.body(i).name for i in range(model.nbody)}
     assert {p["name"] for p in read(project / "scene.json")["placements"]} <= bodies
-
-
-# ---------------------------------------------------------------------- the commands
 
 
 def test_neither_the_project_nor_its_export_tells_who_made_it_or_where(grs, project, tmp_path):

@@ -118,9 +118,6 @@ def place_point(env, offset=(0.0, 0.0)) -> np.ndarray:
     return middle + np.array(offset)
 
 
-# ---------------------------------------------------------------------- shortcuts
-
-
 def hover(env):
     return stay(env, lambda: top(env, 0.025))
 
@@ -143,10 +140,6 @@ def hold_over_place(env, offset=(0.0, 0.0), height: float = 0.02, inside: bool =
         if np.linalg.norm(change[:2]) < 0.03:
             change[2] = bottom - a.bottom
         yield np.array([*np.clip(change / RATE.slide_m * 0.8, -1, 1), 0.0, ON])
-
-
-def hold_in_place(env):
-    return hold_over_place(env, height=0.02, inside=True)
 
 
 def push_along(env, stop_before: float):
@@ -191,10 +184,6 @@ def pull(env, share: float, lets_go: bool):
         yield STILL if lets_go else np.array([0, 0, 0, 0, ON])
 
 
-def pull_half(env):
-    return pull(env, 0.4, lets_go=False)
-
-
 def sweep(env, start):
     """Push what stands at world position `start` (3,) away, and lift the hand."""
     while np.linalg.norm(tip(env)[:2] - start[:2]) > 0.07 or tip(env)[2] > 0.03:
@@ -226,22 +215,19 @@ def stand_still(env):
         yield STILL
 
 
-def with_costly_actions(subtask: Subtask) -> Subtask:
-    return replace(subtask, reward=(*subtask.reward, WeightedTerm(Energy(), 20.0)))
-
-
 SHORTCUTS = {
     "hovers over the cube": Planted("pick", hover, "hand_distance"),
     "holds the cube a centimetre up": Planted("pick", hold_low, "held"),
     "holds the cube over the bowl": Planted("place", hold_over_place, "approach"),
-    "keeps holding the cube in the bowl": Planted("place", hold_in_place),
+    "keeps holding the cube in the bowl": Planted("place", lambda env: hold_over_place(env, inside=True)),
     "hovers over what it should push": Planted("push", hover, "hand_distance"),
     "waits at the handle": Planted("open", hover_at_handle, "hand_distance"),
-    "opens the drawer and never lets go": Planted("open", pull_half),
+    "opens the drawer and never lets go": Planted("open", lambda env: pull(env, 0.4, lets_go=False)),
     "throws the other cube away before it picks": Planted("pick", sweep_then_pick),
-    "stands still because actions cost more": Planted("reach", stand_still, "energy", with_costly_actions),
+    "stands still because actions cost more": Planted(
+        "reach", stand_still, "energy", lambda one: replace(one, reward=(*one.reward, WeightedTerm(Energy(), 20.0)))
+    ),
 }
-# ---------------------------------------------------------------------- sound ones
 
 
 def expert(env):
@@ -265,20 +251,12 @@ def wander(env):
         yield random.uniform(-1, 1, 5)
 
 
-def push_all_the_way(env):
-    return push_along(env, stop_before=0.0)
-
-
-def open_wide(env):
-    return pull(env, 0.9, lets_go=True)
-
-
 SOUND = {
     "reaches": Planted("reach", expert),
     "picks": Planted("pick", expert),
     "places": Planted("place", expert),
-    "pushes": Planted("push", push_all_the_way),
-    "opens": Planted("open", open_wide),
+    "pushes": Planted("push", lambda env: push_along(env, stop_before=0.0)),
+    "opens": Planted("open", lambda env: pull(env, 0.9, lets_go=True)),
     "picks with noise": Planted("pick", noisy(expert, 0.3)),
     "places with noise": Planted("place", noisy(expert, 0.2)),
     "acts at random": Planted("pick", wander),

@@ -16,11 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[[Any], None]
-"""Function that answers one request, given its handler."""
 SSE = "text/event-stream"
 USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+ABSURD = {"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"}
 NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
-"""A script tag and terminal codes."""
 
 
 class HostileServer:
@@ -71,11 +70,8 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
                 server.cut_off.set()
 
         def do_GET(self) -> None:
-            _send(
-                self,
-                200,
-                json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}),
-            )
+            listed = [{"id": name, "object": "model"} for name in server.models]
+            _send(self, 200, json.dumps({"object": "list", "data": listed}))
 
         def log_message(self, format: str, *_: object) -> None:
             pass
@@ -83,7 +79,9 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
     return HostileHandler
 
 
-# ---------------------------------------------------------------------- behaviours
+def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
@@ -105,7 +103,7 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
 
 
 def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
-    return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
+    return reply(json.dumps(completion(text, usage)))
 
 
 def called(arguments: str) -> Behaviour:
@@ -120,8 +118,12 @@ def called(arguments: str) -> Behaviour:
     return behave
 
 
+def reply(body: str, status: int = 200, **headers: str) -> Behaviour:
+    return lambda handler: _send(handler, status, body, **headers)
+
+
 def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
-    return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
+    return reply(json.dumps({"error": {"message": text}}), status, **headers)
 
 
 def refuses_form(*forms: str) -> Behaviour:
@@ -137,14 +139,6 @@ def refuses_form(*forms: str) -> Behaviour:
     return behave
 
 
-def html(handler: Any) -> None:
-    _send(handler, 200, "<html><body>Welcome to nginx!</body></html>", content_type="text/html")
-
-
-def empty_choices(handler: Any) -> None:
-    _send(handler, 200, json.dumps(completion("", USAGE) | {"choices": []}))
-
-
 def resets(handler: Any) -> None:
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
@@ -153,13 +147,21 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
-    _wait_for_end(handler)
+    handler.connection.settimeout(0.05)
+    while not handler.hostile.cut_off.is_set():
+        try:
+            if not handler.connection.recv(1):
+                handler.hostile.cut_off.set()
+        except TimeoutError:
+            continue
+        except OSError:
+            handler.hostile.cut_off.set()
 
 
 def stalls_midway(handler: Any) -> None:
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
-    _wait_for_end(handler)
+    stalls(handler)
 
 
 def drips(handler: Any) -> None:
@@ -176,10 +178,6 @@ def huge(handler: Any) -> None:
         _event(handler, {"content": "word " * 20_000})
 
 
-def huge_body(handler: Any) -> None:
-    _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
-
-
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
     def behave(handler: Any) -> None:
         if isinstance(handler.body["messages"][0]["content"], list):
@@ -193,6 +191,7 @@ def refuses_pictures_after(text: Behaviour) -> Behaviour:
 refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}'))
 
 
+html = reply("<html><body>Welcome to nginx!</body></html>", content_type="text/html")
 CASES: dict[str, Behaviour] = {
     "401": error_reply(401, "Incorrect API key provided"),
     "429": error_reply(429, "Slow down"),
@@ -203,16 +202,13 @@ CASES: dict[str, Behaviour] = {
     "stalls mid-stream": stalls_midway,
     "slow drip": drips,
     "HTML instead of JSON": html,
-    "empty choices": empty_choices,
+    "empty choices": reply(json.dumps(completion("", USAGE) | {"choices": []})),
     "truncated JSON": answer('{"colour": "red", "su'),
     "wrong types": answer('{"colour": 7, "sure": "very"}'),
     "a 20 MB reply": huge,
-    "a 20 MB body": huge_body,
+    "a 20 MB body": lambda handler: _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE))),
     "a script tag and terminal codes": answer(NASTY),
-    "wrong token counts": answer(
-        '{"colour": "red", "sure": 0.9}',
-        usage={"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"},
-    ),
+    "wrong token counts": answer('{"colour": "red", "sure": 0.9}', ABSURD),
 }
 """Kinds of failures, except an unreachable server: see `refusing()`."""
 
@@ -221,11 +217,6 @@ def refusing() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
-
-def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
 def _begin(handler: Any) -> None:
@@ -252,15 +243,3 @@ def _send(handler: Any, status: int, body: str, content_type: str = "application
         handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(body.encode())
-
-
-def _wait_for_end(handler: Any) -> None:
-    handler.connection.settimeout(0.05)
-    while not handler.hostile.cut_off.is_set():
-        try:
-            if not handler.connection.recv(1):
-                handler.hostile.cut_off.set()
-        except TimeoutError:
-            continue
-        except OSError:
-            handler.hostile.cut_off.set()
