@@ -59,9 +59,9 @@ def test_a_soft_shadow_beside_an_object_is_dropped_and_the_objects_stay(scene, s
 
 
 def test_a_robot_arm_is_dropped_and_a_mask_without_depth_kept_if_the_table_surrounds_it(scene):
-    scene = render(CARTON + '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>')
-    segments = clean_masks(scene.frame, [(mask, 0.9) for mask in scene.labels.values()])
-    assert len(segments) == 1 and matches(segments[0].mask, scene.labels["red_box"])
+    table = render(CARTON + '<geom name="arm" type="capsule" size=".03" fromto="0 .1 .2 0 -.1 .9"/>')
+    segments = clean_masks(table.frame, [(mask, 0.9) for mask in table.labels.values()])
+    assert len(segments) == 1 and matches(segments[0].mask, table.labels["red_box"])
     depth = scene.frame.depth.copy()
     depth[scene.labels["green_sphere"]] = 0
     glass = Frame(scene.frame.rgb, depth, scene.frame.intrinsics)
