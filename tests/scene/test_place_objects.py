@@ -1,4 +1,4 @@
-"""Placing: a scene that is photographed and placed again is the same scene."""
+"""A scene that is photographed and placed again is the same scene; reconstructed objects stand on their support."""
 
 from dataclasses import replace
 
@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pipeline.description import describe
 from pipeline.frame import Observation
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, bounding_box
 from pipeline.matching import Candidate, Match
 from pipeline.scene.observed_object import observe
 from pipeline.scene.overrides import Override
 from pipeline.scene.place_objects import place_objects
 from pipeline.scene.pose_search import search_pose
+from pipeline.scene.reconstruction import reconstruct_object
 from pipeline.scene.settle import settle
+from pipeline.segmentation import Segment
 
 UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
 
@@ -154,3 +157,20 @@ def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
     again = search_pose(observed, library["red_mug"], cache=tmp_path)
     assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003 and right.scale == 1
     assert right.cost < wrong.cost / 2 and np.array_equal(again.pose.matrix, right.pose.matrix)
+
+
+def upper_part(mask: np.ndarray, share: float = 0.45) -> np.ndarray:
+    box = bounding_box(mask)
+    return mask & (np.arange(len(mask))[:, None] < box.top + int(share * box.height))
+
+
+@pytest.mark.parametrize("shape", ["box", "can"])
+def test_an_object_masked_by_its_upper_part_reaches_down_to_the_table(tmp_path, shape):
+    mesh = make.box(tmp_path, (0.07, 0.06, 0.16)) if shape == "box" else make.can(tmp_path, 0.035, 0.16)
+    observation, (whole,) = make.observe(make.scene(make.placement(mesh)))
+    segment = Segment(1, upper_part(whole.mask))
+    description = describe(observation.frame, observation.support, segment)
+    asset, fit = reconstruct_object(observe(observation, segment, description), "best", 0.0, tmp_path)
+    half = np.abs(fit.pose.rotation[2]) @ asset.size / 2
+    assert fit.pose.pos[2] - half == pytest.approx(0, abs=1e-3)
+    assert fit.pose.pos[2] + half == pytest.approx(0.16, abs=0.012)

@@ -1,22 +1,33 @@
+"""Tasks are generated, measured as valid, unlike each other, and worth learning."""
+
 import itertools
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import pipeline.task_generation.generate as generate_module
+from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
+from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
+from pipeline.run.scene_stage import with_brought
 from pipeline.scene.scene_files import read_scene
+from pipeline.simulation import kit
+from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
+from pipeline.task_generation.bring import as_object, bring, shape_of
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import Outcome, lesson, next_level
 from pipeline.task_generation.demands import Demands
-from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
+from pipeline.task_generation.similarity import mean_distance, plane_positions, similarity_matrix, vendi_score
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import TaskGenerationError, read_tried, tried_file
 from pipeline.task_generation.task_set import report
 from pipeline.task_generation.task_set_report import report_html
-from pipeline.task_generation.validity import Validity
+from pipeline.task_generation.validity import Validity, happens_without_robot, measure_validity
+from pipeline.tasks import Task
 
 
 @pytest.fixture
@@ -171,3 +182,127 @@ def test_a_language_model_is_told_how_the_tasks_before_succeeded_and_which_level
     told = model.told[-1]
     assert told[-1].startswith("Wanted next: level ")
     assert all(" tried, " in line and "mean success" in line for line in told[:-1])
+
+
+def test_what_is_brought_stands_free_on_the_table(bare_table, library):
+    assets = [library[id] for id in ("red_mug", "hammer", "cereal_box", "screwdriver", "white_plate", "soda_can")]
+    found = bring(bare_table, assets)
+    assert len(found.names) == len(assets)
+    objects = [as_object(p) for p in found.scene.placements]
+    table = Region(hull(bare_table.table))
+    for number, one in enumerate(objects):
+        assert table.depth(one.outline).min() >= 0 and one.bottom == pytest.approx(0, abs=1e-9)
+        for other in objects[:number]:
+            assert Region(other.outline).distance(one.outline).min() > 0
+
+
+def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table, library):
+    scene = bring(bare_table, [library["red_mug"], library["hammer"]]).scene
+    mug, hammer, driver = bring(scene, [library["screwdriver"]]).scene.placements
+
+    def apart(one, other):
+        return float(np.linalg.norm((one.world_from_object.pos - other.world_from_object.pos)[:2]))
+
+    assert apart(driver, hammer) < apart(driver, mug)
+    found = bring(bare_table, [library["grey_tray"]] * 40)
+    assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
+    assert len(set(found.names)) == len(found.names)
+
+
+@pytest.mark.parametrize(
+    ("id", "shape"),
+    [("red_cube", "cube"), ("tea_box", "box"), ("soup_can", "cylinder"), ("red_ball", "sphere"), ("teal_bowl", "bowl"),
+     ("banana", "irregular")],
+)  # fmt: skip
+def test_the_shape_of_an_asset_is_measured(library, id, shape):
+    assert shape_of(library[id]) == shape
+
+
+class Decided:
+    def __init__(self, *decisions):
+        self._decisions = decisions
+
+    def active_decisions(self, *kinds):
+        return [one for one in self._decisions if one.kind in kinds]
+
+
+def test_a_decided_object_is_in_the_twin_where_a_person_moved_it(bare_table, library):
+    pose = {"pos": [0.1, 0.1, 0.055], "quat_wxyz": [1, 0, 0, 0]}
+    brought = Decision("bring", {"asset_id": "bean_can", "name": "bean_can", **pose})
+    gone = Decision("bring", {"asset_id": "sold", "name": "sold", **pose})
+    (can,) = with_brought(bare_table, Decided(brought, brought, gone), library).placements
+    assert (can.name, can.asset_id) == ("bean_can", "bean_can")
+    assert can.world_from_object.pos == pytest.approx(pose["pos"])
+    moved = Decision("move", {"id": can.segment_id, "pos": [0.0, 0.2, 0.055], "quat_wxyz": [1, 0, 0, 0]})
+    (after,) = with_brought(bare_table, Decided(brought, moved), library).placements
+    assert after.world_from_object.pos == pytest.approx([0.0, 0.2, 0.055])
+
+
+def profiles(*goals_of_tasks):
+    return [profile_of(Task("a", " ".join(goals) + " now", (), goals), NAMES) for goals in goals_of_tasks]
+
+
+ALL = profiles(*[(goal.format(a="red_cube", b="bowl"),) for _, goal in FORMS], ("apple is inside bowl",))
+
+
+def test_similarity_is_symmetric_kept_on_the_map_and_tells_diverse_sets_from_repetitive_ones():
+    matrix = similarity_matrix(ALL)
+    assert np.diag(matrix) == pytest.approx(1) and matrix == pytest.approx(matrix.T) and matrix.min() >= 0
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9
+    places = plane_positions(np.eye(3))
+    sides = [np.linalg.norm(places[i] - places[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
+    assert sides == pytest.approx([1, 1, 1])
+    for diverse, repetitive in set_pairs():
+        one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
+        assert mean_distance(one) > mean_distance(other) and vendi_score(one) > vendi_score(other)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count):
+    assert vendi_score(np.ones((count, count))) == pytest.approx(1)
+    assert vendi_score(np.eye(count)) == pytest.approx(count)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_same_task_in_other_words_is_a_repeat_and_a_task_of_other_goals_is_not(group):
+    same, different = GROUPS[group]
+    assert not [pair.why for pair in same if not pair.is_repeat]
+    assert not [pair.why for pair in different if pair.is_repeat]
+
+
+SEEDS = (5001, 5002)
+
+
+def validity_of(table, sandbox, *goals, seeds=SEEDS):
+    return measure_validity(Task("a", "Do it.", ("red_cube",), goals), table, sandbox, seeds=seeds)
+
+
+def test_a_task_that_the_robot_does_is_valid_unless_it_is_done_already(table, sandbox):
+    found = validity_of(table, sandbox, "red_cube is inside teal_bowl")
+    assert not found.reason and found.solved == found.layouts == 2 and 0 < found.difficulty < 0.5
+    assert found.seconds > 0 and found.actions >= 2
+    x, y = kit.Scene.load(table)["red_cube"].position[:2]
+    found = validity_of(table, sandbox, f"red_cube stands at ({x:.3f}, {y:.3f})")
+    assert found.reason == "the goals hold at the start as photographed"
+
+
+@pytest.mark.parametrize(
+    ("goals", "reason"),
+    [
+        (("red_cube is on the table",), "no program can be written"),
+        (("teal_bowl is inside red_cube",), "no program can be written"),
+        (("red_cube is left of blue_cube", "red_cube is right of blue_cube"), "solved in 0 of 2 layouts"),
+    ],
+)
+def test_trivial_and_impossible_tasks_are_rejected_with_the_reason(table, sandbox, goals, reason):
+    assert validity_of(table, sandbox, *goals).reason.startswith(reason)
+
+
+def test_a_goal_that_comes_true_by_itself_is_no_task(table, sandbox):
+    """The cube is let go above the table, so it comes to stand on it while the robot does nothing."""
+    source = (
+        "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+        '    sim.move("red_cube", z=0.05)\n    sim.goal(kit.on_table("red_cube"))\n    return sim\n'
+    )
+    recipes, _ = sandbox.arrange(Program(source, ""), table, (0,))
+    assert happens_without_robot(recipes[0], table) == "the goals come true while the robot does nothing"
