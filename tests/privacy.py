@@ -41,8 +41,7 @@ def tells() -> list[str]:
 
 def leaks(folder: Path, marks: list[str] | None = None) -> list[str]:
     """Return "file: text found" for every file below a folder whose bytes, names or unpacked content contain one."""
-    pattern = _pattern(marks or tells())
-    found = []
+    pattern, found = _pattern(marks or tells()), []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         for where, data in _contents(str(file.relative_to(folder)), file.read_bytes()):
             hits = {

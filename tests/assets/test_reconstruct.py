@@ -85,8 +85,7 @@ def test_observed_surface_is_textured_by_the_photograph_and_a_bowls_wall_is_abou
 @pytest.mark.parametrize(("other", "is_printed"), [((30, 60, 200), True), ((100, 15, 15), False)], ids=["blue", "dark"])
 def test_the_back_of_a_print_shows_it_and_that_of_a_shaded_thing_does_not(observed, tmp_path, other, is_printed):
     frame, support, objects = observed
-    segment = objects[0][0]
-    stripes = np.arange(frame.rgb.shape[1]) // 6 % 2 == 0
+    segment, stripes = objects[0][0], np.arange(frame.rgb.shape[1]) // 6 % 2 == 0
     painted = np.where(stripes[None, :, None], (200, 30, 30), other)
     rgb = np.where(segment.mask[..., None], painted, frame.rgb).astype(np.uint8)
     frame = replace(frame, rgb=rgb)
@@ -121,8 +120,7 @@ def test_an_object_without_depth_still_gets_a_body_and_an_unknown_method_is_refu
 
 
 def glb(size=(0.5, 1.0, 0.25)) -> bytes:
-    mesh = trimesh.creation.box(size)
-    image = Image.new("RGB", (8, 8), (200, 40, 40))
+    mesh, image = trimesh.creation.box(size), Image.new("RGB", (8, 8), (200, 40, 40))
     material = trimesh.visual.material.PBRMaterial(baseColorTexture=image)
     mesh.visual = trimesh.visual.TextureVisuals(uv=np.zeros((len(mesh.vertices), 2)), material=material)
     data = mesh.export(file_type="glb")

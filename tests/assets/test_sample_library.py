@@ -77,8 +77,7 @@ def test_a_ball_dropped_into_a_container_stays_in_it(id):
     model, data = standing(asset, ball=0.12 * min(asset.size[:2]))
     while data.time < 1.5:
         mujoco.mj_step(model, data)
-    ball = data.body("ball").xpos - data.body("it").xpos
-    radius = model.geom("ball").size[0]
+    ball, radius = data.body("ball").xpos - data.body("it").xpos, model.geom("ball").size[0]
     assert np.linalg.norm(ball[:2] - model.body("ball").pos[:2]) < 0.45 * min(asset.size[:2]), "it rolled out"
     assert ball[2] - radius < asset.size[2] / 2 - 0.5 * min(asset.size[2], 2 * radius), "it lies on a lid, not inside"
 

@@ -52,8 +52,7 @@ class HalfSolvingSandbox:
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    names = list(tabletop.OBJECTS)
-    found = []
+    names, found = list(tabletop.OBJECTS), []
     for number in range(3):
         folder = tmp_path_factory.mktemp("tables") / f"table{number}"
         objects = {name: tabletop.OBJECTS[name] for name in names[: len(names) - number]}

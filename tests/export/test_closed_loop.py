@@ -120,8 +120,7 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
 
 
 def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
-    env = TwinEnv(folder=environment)
-    file = tmp_path / "mine.py"
+    env, file = TwinEnv(folder=environment), tmp_path / "mine.py"
     file.write_text(
         "def act(observation, instruction):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n"
     )
@@ -176,8 +175,7 @@ def test_a_served_policy_solves_what_the_oracle_solves_under_the_same_conditions
         return 200, json.dumps({"action": [0.0] * 5}).encode()
 
     out = tmp_path / "out"
-    oracle = vary(solved, out)
-    conditions = (out / files.CONDITIONS).read_bytes()
+    oracle, conditions = vary(solved, out), (out / files.CONDITIONS).read_bytes()
     with serving(answer) as address:
         served = vary(solved, out, "--robot", "policy", "--policy", address)
         again = vary(solved, out, "--robot", "policy", "--policy", address)

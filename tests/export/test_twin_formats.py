@@ -95,8 +95,7 @@ def test_what_a_format_cannot_hold_is_said_and_the_glb_shows_every_body_in_its_p
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1][1:])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
     export_project(twin_folder, "glb", tmp_path / "twin.glb")
-    scene = trimesh.load_scene(tmp_path / "twin.glb")
-    here = poses(twin)
+    scene, here = trimesh.load_scene(tmp_path / "twin.glb"), poses(twin)
     for b in range(1, twin.nbody):
         name = twin.body(b).name
         shown = np.linalg.inv(Y_UP_FROM_Z_UP) @ scene.graph.get(name)[0]

@@ -93,8 +93,7 @@ def test_a_drawer_and_a_door_move_along_their_joints_to_their_limits(stage, twin
 
 def moved(stage, prim, value):
     """Return the pose of a joint's second body when the joint is at `value`, in radians or metres."""
-    joint = UsdPhysics.Joint(prim)
-    frames = []
+    joint, frames = UsdPhysics.Joint(prim), []
     for number in (0, 1):
         frame = np.eye(4)
         quat = getattr(joint, f"GetLocalRot{number}Attr")().Get()

@@ -65,8 +65,7 @@ def solve_twin(unsolved: Path, folder: Path, sandbox) -> Path:
     shutil.copytree(unsolved, folder)
     task = Task("stack_and_open", "Put the red cube on the blue one, then open the drawer.", ("red_cube",), ("on",))
     write_json(folder / "task.json", task_to_json(task))
-    program = Program(PROGRAM, "")
-    report = Report((CheckResult("a", True, ""),), (1.0,))
+    program, report = Program(PROGRAM, ""), Report((CheckResult("a", True, ""),), (1.0,))
     write_round(Round(0, None, program, report, "done", "", 0.0), folder)
     for step in solve(program, folder, sandbox, SEEDS):
         if isinstance(step, Solution):

@@ -130,8 +130,7 @@ def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
 
 
 def test_nearer_points_hide_farther_ones_and_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
-    k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
-    depth = np.full((48, 64), 2.0, np.float32)
+    k, depth = Intrinsics(64, 48, 60, 60, 31.5, 23.5), np.full((48, 64), 2.0, np.float32)
     depth[:, 20:30] = 1.0
     shifted = np.eye(4)
     shifted[0, 3] = 0.3

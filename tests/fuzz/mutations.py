@@ -33,8 +33,7 @@ json_edits = st.lists(
 
 def mutate_bytes(content: bytes, changes: list[Edit]) -> bytes:
     for kind, where, value in changes:
-        at = int(where * len(content))
-        length = 1 + value % 97
+        at, length = int(where * len(content)), 1 + value % 97
         if kind == "flip" and content:
             content = content[:at] + bytes([(content[at] ^ (1 << value % 8))]) + content[at + 1 :]
         elif kind == "cut":

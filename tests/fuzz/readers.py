@@ -103,8 +103,7 @@ def _cloud(kind: str) -> Callable[[], Files]:
 
 
 def _photo() -> Files:
-    raw = io.BytesIO()
-    exif = Image.Exif()
+    raw, exif = io.BytesIO(), Image.Exif()
     exif.get_ifd(0x8769)[0xA405] = 26
     Image.fromarray(_frame().rgb).save(raw, "JPEG", exif=exif)
     return {"rgb.jpg": raw.getvalue(), **{k: v for k, v in _seed_of("plain")().items() if k != "rgb.png"}}

@@ -187,8 +187,7 @@ def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_b
     bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept
 ):
     learner = training._Learner(bowl_subtasks[0], bowl_task, starts, FEW)
-    rounds = iter(zip(validation, unshown, strict=True))
-    now = [0.0, 0.0]
+    rounds, now = iter(zip(validation, unshown, strict=True)), [0.0, 0.0]
     fitted: list[int] = []
 
     def imitate(policy, *_):
@@ -256,8 +255,7 @@ def test_the_first_subtask_and_the_whole_task_leave_the_files_of_the_contract(le
     *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
     assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
     assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest
-    episodes = evaluation.evaluate_whole(learner, 2)
-    results = list(evaluation.evaluate(learner, 2))
+    episodes, results = evaluation.evaluate_whole(learner, 2), list(evaluation.evaluate(learner, 2))
     assert [one.layout for one in episodes] == [one.layout for one in results]
     report = evaluation.write_report(learner, results, episodes, 2)
     assert report["whole"] == {"success": 0.0, "layouts": 2}

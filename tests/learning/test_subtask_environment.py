@@ -185,8 +185,7 @@ def test_a_joint_target_is_met_where_the_part_is_as_far_open_and_the_hand_pulls_
     env = SubtaskEnv(made, subtask)
     env.reset(seed=0)
     number = [one.term.term for one in subtask.reward].index("joint_target")
-    values = []
-    joint = env.world.physics.parts["cabinet", "top_drawer"]
+    values, joint = [], env.world.physics.parts["cabinet", "top_drawer"]
     for share in (0.0, 0.5, 1.0):
         env.world.data.qpos[joint.address] = share * 0.15
         values.append(env.world.potentials(env.world.pursue())[number] / subtask.reward[number].weight)

@@ -64,8 +64,7 @@ def ask(measured, matcher, model):
 
 @pytest.mark.parametrize("matcher", [matcher.name for matcher in MATCHERS])
 def test_a_matcher_without_its_model_or_encoder_is_replaced_by_all_evidence(matcher):
-    encoder = object()
-    reason = why_unavailable(matcher, PlannerModel(), None)
+    encoder, reason = object(), why_unavailable(matcher, PlannerModel(), None)
     assert bool(reason) == (matcher != "all")
     assert usable_matcher(matcher, PlannerModel(), None) == ("all", reason)
     assert not why_unavailable(matcher, ScriptedModel(), encoder)  # type: ignore[arg-type]

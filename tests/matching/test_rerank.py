@@ -37,8 +37,7 @@ class Retrieved:
 def retrieved(query):
     encoder = MeanColourEncoder()
     library = Library(tuple(a for a in Library.open() if a.id in {"red_cube", "blue_cube", "banana"}))
-    indexed = IndexedLibrary.build(library, encoder)
-    view = query_view(query, encoder.pixels)
+    indexed, view = IndexedLibrary.build(library, encoder), query_view(query, encoder.pixels)
     view = replace(view, embedding=embed_query(view, indexed.features, encoder))
     return Retrieved(query, view, indexed, best_views(view, indexed, query.description.attributes.shape, "all", 8))
 
@@ -169,8 +168,7 @@ def test_an_unclear_match_is_decided_by_the_model(choice):
 
 def test_a_model_decides_only_where_measurements_are_unclear_and_never_more_with_more_confidence():
     match = measured(0.8, 0.95, 0.6, 0.01)
-    assert decided(match, 3) == 1 and decided(match, 2) == 2
-    assert decided(measured(None, 0.99, 0.1), 2) == 2
+    assert decided(match, 3) == 1 and decided(match, 2) == 2 and decided(measured(None, 0.99, 0.1), 2) == 2
     for choice in (0, 2, 3):
         followed = [decided(measured(c, 0.9, 0.4, 0.2), choice) == choice for c in np.linspace(0.01, 0.999, 60)]
         assert followed == sorted(followed, reverse=True) and followed[0] and not followed[-1]

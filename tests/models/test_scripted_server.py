@@ -94,8 +94,7 @@ def test_results_messages_and_the_log_say_who_answered_what(loop):
     assert all(one.program.source != RULES for one in loop.project.rounds())
     assert {one.source for one in loop.project.descriptions()} == {"scripted-rules"}
     assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
-    assert loop.project.task().instruction == WORDS
-    assert len(loop.log) == len(loop.requests)
+    assert loop.project.task().instruction == WORDS and len(loop.log) == len(loop.requests)
     assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
         ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
     }  # fmt: skip
@@ -118,8 +117,7 @@ def test_a_model_of_another_name_is_refused_and_answers_of_a_file_come_first_and
             model.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
         model.close()
     assert not server.requests
-    file = tmp_path / "answers.json"
-    answer = {"simulation": "one", "checks": "two"}
+    file, answer = tmp_path / "answers.json", {"simulation": "one", "checks": "two"}
     lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]
     file.write_text(json.dumps({"answers": lines}))
     data = {"task": "grab", "scene": {}, "kit": "", "examples": []}

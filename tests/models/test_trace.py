@@ -140,8 +140,7 @@ HOSTILE = TEXTS | st.sampled_from(["```", "```\n\nAnswer with:", "</kit>", "{{ta
 @settings(max_examples=25)
 @given(data=st.data())
 def test_a_filled_prompt_reads_back_whatever_the_values_contain(kind, data):
-    prompt = load_prompt(kind)
-    values = {}
+    prompt, values = load_prompt(kind), {}
     for hole in prompt.holes:
         is_json = f"```json\n{{{{{hole}}}}}" in prompt.text
         values[hole] = data.draw(st.dictionaries(HOSTILE, HOSTILE | st.integers(), max_size=3) if is_json else HOSTILE)

@@ -63,8 +63,7 @@ def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail, 
 
 
 def test_decisions_and_stages_that_cannot_be_saved_leave_what_was(project, fail):
-    before = (project.folder / "decisions.jsonl").exists()
-    size = 300
+    before, size = (project.folder / "decisions.jsonl").exists(), 300
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))  # the second line does not fit any more
     try:

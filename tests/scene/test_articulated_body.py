@@ -105,8 +105,7 @@ def check_simulation(model: mujoco.MjModel, mass: float) -> None:
 
 
 def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, tmp_path):
-    scene = read_scene(twin)
-    model = load_model(twin)
+    scene, model = read_scene(twin), load_model(twin)
     check_simulation(model, 1.5)
     assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]
     assert model.nu == 0 and model.nkey == 0

@@ -98,8 +98,7 @@ def test_a_preview_agrees_with_a_rebuilt_twin(tmp_path, monkeypatch, index, by, 
 def test_previews_do_not_affect_each_other_and_a_twin_equals_its_own_rendering(tmp_path):
     scene = table(tmp_path)
     frame, _, segments = make.photograph(scene)
-    preview = PosePreview(frame, scene)
-    poses = [p.world_from_object for p in scene.placements]
+    preview, poses = PosePreview(frame, scene), [p.world_from_object for p in scene.placements]
     first = preview.fidelity_at(segments[0], poses[0], 1.0)
     preview.fidelity_at(segments[1], Pose(poses[0].pos, poses[1].quat_wxyz), 3.0)
     assert preview.fidelity_at(segments[0], poses[0], 1.0) == first and first.mask_iou > 0.97

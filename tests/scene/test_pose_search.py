@@ -36,8 +36,7 @@ def position_error(pose, p) -> float:
 
 
 def yaw_error(a: Pose, b: Pose, fold: int) -> float:
-    turn = a.rotation.T @ b.rotation
-    period = 2 * np.pi / fold
+    turn, period = a.rotation.T @ b.rotation, 2 * np.pi / fold
     yaw = np.arctan2(turn[1, 0], turn[0, 0]) % period
     return float(np.degrees(min(yaw, period - yaw)))
 

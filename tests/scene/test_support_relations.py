@@ -39,8 +39,7 @@ def test_a_known_object_on_an_unseen_support_keeps_its_height_and_one_object_has
     assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003) and reports == ()
     alone = make.placement(make.box(tmp_path, (0.06, 0.06, 0.14)), yaw=0.5)
     frame, support, segments = make.photograph(make.scene(alone))
-    rows = segments[0].mask.nonzero()[0]
-    rgb = frame.rgb.copy()
+    rows, rgb = segments[0].mask.nonzero()[0], frame.rgb.copy()
     rgb[: int(rows.mean())][segments[0].mask[: int(rows.mean())]] = RED
     assert stacking_height(replace(frame, rgb=rgb), support, segments[0].mask) is None
 

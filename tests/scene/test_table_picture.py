@@ -96,8 +96,7 @@ def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(
     assert picture.min() > 150
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
-    scene = with_picture(*painted)
-    project = tmp_path / "project"
+    scene, project = with_picture(*painted), tmp_path / "project"
     project.mkdir()
     scene_files.write_scene(scene, project)
     assert scene_files.read_scene(project).table_png == scene.table_png

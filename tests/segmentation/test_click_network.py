@@ -41,8 +41,7 @@ def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_o
         odds = networks.predict([(x, y, 1)])
         assert odds.shape == truth.shape and odds[y, x] > 0, name
         assert (odds[:, :1] == OUTSIDE).all() or x < 200
-    other = FrameNetworks(view._height_map)
-    click = [(320.0, 240.0, 1)]
+    other, click = FrameNetworks(view._height_map), [(320.0, 240.0, 1)]
     first = networks.predict(click)
     other.predict([(100.0, 300.0, 1)])
     assert np.array_equal(networks.predict(click), first)

@@ -165,8 +165,7 @@ def cylinder_wall(radius_above, radius_below, noise=0.0005):
     points = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
     points += np.random.default_rng(0).normal(0, noise, points.shape)
     blank = np.zeros((ROWS, COLUMNS, 3), np.uint8)
-    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-    depth = np.ones((ROWS, COLUMNS))
+    square, depth = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), np.ones((ROWS, COLUMNS))
     return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
 
 

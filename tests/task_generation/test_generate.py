@@ -188,8 +188,7 @@ def test_what_is_brought_stands_free_on_the_table(bare_table, library):
     assets = [library[id] for id in ("red_mug", "hammer", "cereal_box", "screwdriver", "white_plate", "soda_can")]
     found = bring(bare_table, assets)
     assert len(found.names) == len(assets)
-    objects = [as_object(p) for p in found.scene.placements]
-    table = Region(hull(bare_table.table))
+    objects, table = [as_object(p) for p in found.scene.placements], Region(hull(bare_table.table))
     for number, one in enumerate(objects):
         assert table.depth(one.outline).min() >= 0 and one.bottom == pytest.approx(0, abs=1e-9)
         for other in objects[:number]:

@@ -38,8 +38,7 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory, library) -> Path:
-    folder = tmp_path_factory.mktemp("twin")
-    placements = []
+    folder, placements = tmp_path_factory.mktemp("twin"), []
     for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
         a = library[name]
         pose = Pose(np.array([x, y, a.size[2] / 2]), np.array([1.0, 0, 0, 0]))

@@ -33,8 +33,7 @@ def matches(a: np.ndarray, b: np.ndarray) -> bool:
 @pytest.mark.parametrize("include_parts", [True, False])
 def test_table_floor_and_wall_are_dropped(scene, include_parts):
     truth = list(scene.labels.values())
-    background = ~np.logical_or.reduce(truth)
-    columns = np.arange(320) // 80
+    background, columns = ~np.logical_or.reduce(truth), np.arange(320) // 80
     strips = [background & (columns == i) for i in range(4)]
     masks = [(mask, 0.95) for mask in strips] + [(mask, 0.9) for mask in truth]
     segments = clean_masks(scene.frame, masks, include_parts)
