@@ -21,11 +21,7 @@ SOURCES = ("pipeline", "sample_scenes", "studio/commands/run.py", "requirements.
 
 
 def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
-    """Return the project folder of a sample scene after the stage `until`, as `grs-studio run` makes it.
-
-    Args:
-        task: instruction of the task; the first proposed one if empty.
-    """
+    """Return the project folder of a sample scene after a stage; an empty task is the first proposed one."""
     name = f"{scene}_{until}" + (f"_{hashlib.sha256(task.encode()).hexdigest()[:8]}" if task else "")
     made = FOLDER / _sources_hash() / name / scene
     made.parent.mkdir(parents=True, exist_ok=True)

@@ -65,12 +65,8 @@ def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:
             f"<freejoint/>{_geoms(shape, size, RGB[colour], mass)}</body>"
         )
     table = [[-0.35, -0.25], [0.35, -0.25], [0.35, 0.3], [-0.35, 0.3]]
-    scene = {
-        "world_from_camera": (spin @ CAMERA).tolist(),
-        "table": (np.array(table) @ spin[:2, :2].T).tolist(),
-        "table_rgb": [153, 128, 102],
-        "placements": placements,
-    }
+    scene = {"world_from_camera": (spin @ CAMERA).tolist(), "table": (np.array(table) @ spin[:2, :2].T).tolist()}
+    scene |= {"table_rgb": [153, 128, 102], "placements": placements}
     (folder / "scene").mkdir(parents=True, exist_ok=True)
     (folder / "scene.json").write_text(json.dumps(scene))
     (folder / "scene" / "scene.xml").write_text(f"""<mujoco model="scene">

@@ -12,7 +12,6 @@ from studio.__main__ import parser
 from studio.server import gate
 
 ROOT = Path(__file__).parents[1]
-KNOWN = {"FROM", "RUN", "COPY", "WORKDIR", "USER", "ENV", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +25,7 @@ def last(steps: list[tuple[str, str]], word: str) -> str:
     return [rest for instruction, rest in steps if instruction == word][-1]
 
 
-def test_instructions_are_known_images_have_a_version_and_projects_lie_in_the_volume(steps: list[tuple[str, str]]):
-    assert {word for word, _ in steps} <= KNOWN and steps[0][0] == "FROM"
+def test_images_have_a_version_and_projects_lie_in_the_volume(steps: list[tuple[str, str]]):
     for rest in (rest for word, rest in steps if word == "FROM"):
         image = rest.split()[0]
         assert re.fullmatch(r"[a-z0-9./-]+:\d[\w.-]+", image) and "latest" not in image
@@ -57,7 +55,7 @@ def test_what_is_copied_reaches_the_build_and_nothing_else_does(steps: list[tupl
     assert rules[0] == "*", "everything is left out first: a workspace, keys, .git"
     sent = {rule[1:] for rule in rules if rule.startswith("!")}
     assert all((ROOT / name).exists() for name in sent)
-    for name in (
+    assert {
         "pipeline",
         "components",
         "studio",
@@ -66,8 +64,7 @@ def test_what_is_copied_reaches_the_build_and_nothing_else_does(steps: list[tupl
         "pyproject.toml",
         "README.md",
         "LICENSE",
-    ):
-        assert name in sent, name
+    } <= sent
     copied = [rest.split()[0] for word, rest in steps if word == "COPY" and "--from" not in rest]
     assert all(name == "." or name in sent for name in copied)
     assert not {".git", "workspace", "tests", ".users.json", ".venv", "node_modules"} & sent

@@ -49,17 +49,13 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "drop").mkdir()
     secret = tmp_path / "secret"
     secret.mkdir()
-    (secret / "s.stl").write_bytes(_marked_stl())
+    mesh = trimesh.creation.box([0.05, 0.05, 0.05]).export(file_type="stl")
+    (secret / "s.stl").write_bytes(SECRET.ljust(80, b" ") + mesh[80:])
     (secret / "s.obj").write_bytes(b"# " + SECRET + b"\n" + trimesh.creation.box().export(file_type="obj").encode())
     Image.new("RGB", (8, 8), (11, 222, 33)).save(secret / "s.png")
     (secret / "s.xml").write_text(f"<mujoco><!--{SECRET.decode()}--><worldbody><geom size='.1'/></worldbody></mujoco>")
     (secret / "s.mtl").write_bytes(b"newmtl m\nKd 0 0 0\nmap_Kd s.png\n# " + SECRET)
     return tmp_path
-
-
-def _marked_stl() -> bytes:
-    mesh = trimesh.creation.box([0.05, 0.05, 0.05]).export(file_type="stl")
-    return SECRET.ljust(80, b" ") + mesh[80:]
 
 
 def mjcf(assets: str = "", more: str = "", head: str = "", material: str = "") -> str:

@@ -83,14 +83,8 @@ def cheap_stages() -> None:
         write_round(Round(number, None, Program("simulation", "checks"), report, "done", "", 0.0), project.folder)
         yield Progress("rounds", "round", number)
 
-    stages._STAGES |= {
-        "segments": segments,
-        "descriptions": writer("descriptions.json"),
-        "matches": writer("matches.json"),
-        "scene": writer("scene.json"),
-        "rounds": rounds,
-        "solution": writer("solution.json"),
-    }
+    written = {name: writer(f"{name}.json") for name in ("descriptions", "matches", "scene", "solution")}
+    stages._STAGES |= written | {"segments": segments, "rounds": rounds}
     stages.task_stage = task
     project_work.prepare = lambda session, services: run_stages(session.project, services, "task")
 

@@ -34,14 +34,9 @@ CUT = (
 @pytest.fixture(scope="module")
 def parent() -> Iterator[subprocess.Popen[str]]:
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("lives.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | one_thread | {"PYTHONPATH": str(root)},
-    ) as process:
+    environment = os.environ | one_thread | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    command, pipe = [sys.executable, str(Path(__file__).with_name("lives.py"))], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
         yield process
         process.kill()
 

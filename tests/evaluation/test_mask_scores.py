@@ -54,11 +54,8 @@ def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
 
 def test_the_next_click_is_the_middle_of_the_largest_error_and_a_worse_mask_counts_as_a_drop():
     mask, truth = square(30, 20, 5), square(4, 6, 15) | square(50, 30, 3)
-    assert evaluation.next_click(mask, truth) == (11, 13, 1) and evaluation.next_click(mask | truth, truth) == (
-        32,
-        22,
-        0,
-    )
+    assert evaluation.next_click(mask, truth) == (11, 13, 1)
+    assert evaluation.next_click(mask | truth, truth) == (32, 22, 0)
     truth = square(10, 10, 10)
     answers = iter([truth & (np.arange(60) < 19), square(0, 0, 3), truth])
     got = evaluation.simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)

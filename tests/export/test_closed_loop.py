@@ -68,7 +68,8 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
 
     def answer(_: str, body: bytes) -> tuple[int, bytes]:
         question = json.loads(body)
-        action = actions.rows(len(seen), len(seen) + 1)[0] if len(seen) < len(actions) else last(actions)
+        row = min(len(seen), len(actions) - 1)
+        action = actions.rows(row, row + 1)[0]
         assert question["seconds"] == pytest.approx(len(seen) / FPS, abs=0.04), "asked once a frame"
         seen.append(np.array(question["observation"]["state"]))
         png = np.frombuffer(base64.b64decode(question["observation"]["image"]), np.uint8)
@@ -83,10 +84,6 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
     count = min(len(seen), len(recorded.positions))
     apart = np.abs(np.array(seen)[:count, :3] - recorded.positions.rows(0, count)[:, :3])
     assert np.median(apart) < 0.01, "the state is that of the dataset"
-
-
-def last(table) -> np.ndarray:
-    return table.rows(len(table) - 1, len(table))[0]
 
 
 def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):

@@ -60,12 +60,8 @@ def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project
     folder = unzip(project, tmp_path)
     blocked = "import sys; sys.modules.update(dict.fromkeys(['trimesh', 'scipy', 'pipeline', 'PIL', 'cv2'])); "
     code = blocked + "import runpy; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(folder / "run.py"), "--seconds", "0.5"],
-        capture_output=True,
-        text=True,
-        cwd="/",
-    )
+    command = [sys.executable, "-I", "-c", code, str(folder / "run.py"), "--seconds", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr
     assert "2 objects, simulated for 0.5 s" in done.stdout and "solved True" in done.stdout
     assert "0.54" in done.stdout  # where the box ends
@@ -91,11 +87,8 @@ def test_the_export_holds_the_round_that_passed_or_is_pinned_its_readme_licences
 def test_a_scene_without_task_or_solution_can_be_exported_too(project, tmp_path):
     for name in ("solution.npz", "solution.json", "task.json"):
         (project / name).unlink()
-    done = subprocess.run(
-        [sys.executable, "-I", str(unzip(project, tmp_path) / "run.py"), "--seconds", "0.1"],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-I", str(unzip(project, tmp_path) / "run.py"), "--seconds", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert "none was recorded" in done.stdout
 
 

@@ -31,6 +31,9 @@ def with_changes(files: dict, **changed) -> dict:
     return files | {name: raw for name, raw in changed.items() if raw is not None}
 
 
+NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
+NO_SIZE = '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'
+TWO_DEPTHS = {"depth/x.png": b"", "depth/y.png": b""}
 WRONG = {
     "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
     "no lines": (written.tum_files, {"rgb.txt": "# timestamp filename\n"}, "within 0.02 s"),
@@ -39,22 +42,14 @@ WRONG = {
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
     "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
-    "no scale": (
-        written.bop_files,
-        {"scene_camera.json": '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'},
-        "millimetres per unit",
-    ),
+    "no scale": (written.bop_files, {"scene_camera.json": NO_SCALE}, "millimetres per unit"),
     "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
     "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
-    "unlike names": (
-        written.open3d_files,
-        {"depth/x.png": b"", "depth/00000.png": None, "depth/y.png": b""},
-        "not match",
-    ),
+    "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
     "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
     "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
@@ -62,11 +57,7 @@ WRONG = {
     "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
     "half of the metadata": (written.r3d_files, {"metadata": "{"}, "are not JSON"),
     "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
-    "no size of depth": (
-        written.r3d_files,
-        {"metadata": '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'},
-        "numbers; its metadata say 256 x 192",
-    ),
+    "no size of depth": (written.r3d_files, {"metadata": NO_SIZE}, "numbers; its metadata say 256 x 192"),
 }
 
 

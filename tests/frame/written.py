@@ -199,15 +199,8 @@ def r3d(frame: Frame, path: Path) -> Path:
 def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:
     h, w = frames[0].shape[:2]
     input_options = ["-f", "rawvideo", "-pix_fmt", pixel_format, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
-    ffmpeg(
-        *input_options,
-        "-c:v",
-        "ffv1",
-        "-pix_fmt",
-        stored_format,
-        str(path),
-        stdin=b"".join(frame.tobytes() for frame in frames),
-    )
+    raw = b"".join(frame.tobytes() for frame in frames)
+    ffmpeg(*input_options, "-c:v", "ffv1", "-pix_fmt", stored_format, str(path), stdin=raw)
     return path
 
 

@@ -62,10 +62,6 @@ def random_actions(steps):
     return np.random.default_rng(3).uniform(-1, 1, (steps, COUNT, 5)).astype(np.float32)
 
 
-def alone(bowl_task, subtask, starts):
-    return [SubtaskEnv(bowl_task, subtask, [start]) for start in starts]
-
-
 def batched(bowl_task, subtask, starts, physics=None):
     worlds = new_worlds(bowl_task, len(starts))
     physics = physics or OneByOne(bowl_task.world().model)
@@ -92,7 +88,8 @@ def test_worlds_that_share_a_running_world_do_not_touch_one_another(bowl_task, b
 
 def test_a_batched_world_does_what_an_environment_of_its_own_does(bowl_task, bowl_subtasks, starts):
     """Up to 2 mm: MuJoCo's positions in a running world are one time step old."""
-    envs, together = alone(bowl_task, bowl_subtasks[0], starts), batched(bowl_task, bowl_subtasks[0], starts)
+    envs = [SubtaskEnv(bowl_task, bowl_subtasks[0], [start]) for start in starts]
+    together = batched(bowl_task, bowl_subtasks[0], starts)
     assert together.reset() == pytest.approx(np.array([env.reset()[0] for env in envs]), abs=2e-3)
     for action in random_actions(15):
         seen, rewards, done, infos = together.step(action)

@@ -63,10 +63,6 @@ def weights(path):
     return {name: value.numpy() for name, value in read_parameters(path)["policy"].items()}
 
 
-def same(one, other):
-    return all((one[name] == other[name]).all() for name in one)
-
-
 def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bowl_subtasks, starts, tmp_path):
     reach, through, killed = bowl_subtasks[0], SubtaskFolder(tmp_path / "a"), SubtaskFolder(tmp_path / "b")
     three = replace(FEW, steps=96)
@@ -76,7 +72,8 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     next(steps)  # in the middle of the second segment
     steps.close()
     assert killed.training().steps == 32 and list(train(reach, bowl_task, starts, killed, three))[-1].finished
-    assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
+    one, other = weights(through.checkpoint(96)), weights(killed.checkpoint(96))
+    assert all((one[name] == other[name]).all() for name in one)
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]

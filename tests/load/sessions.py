@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import websockets
@@ -75,40 +76,27 @@ async def _person(http: httpx.AsyncClient, number: int, page_number: int, end: f
         token = page.values["mask-canvas"]["token"]
         async with _twin(http, page, timings):
             if page_number == 0:
-                await _generate(page, timings)
+                task = page.values["task-cards"]["tasks"][0]["instruction"]
+                await _shown(page, timings, "Generate", "generate", "click", inputs=(task, "route"))
             click = "first click of a page, until its mask is there"
             while time.monotonic() < end:
                 await _click(page, token, chance, timings, click)
                 click = "click, until its mask is there"
                 await http.get(f"/project/{token}/colour.jpg")
                 if chance.random() < 0.2:
-                    await _refresh(page, timings)
+                    await _shown(page, timings, "tab changed", "top-bar", "refresh")
                 await asyncio.sleep(chance.uniform(0.5, 1.5) * SECONDS_BETWEEN_CLICKS)
             if page_number == 0:
-                await _stop(page, timings)
+                await _shown(page, timings, "Stop", "status-bar", "stop")
     await _see_only_ones_own(http, number)
 
 
-async def _generate(page: PageClient, timings: Timings) -> None:
-    task = page.values["task-cards"]["tasks"][0]["instruction"]
+async def _shown(page: PageClient, timings: Timings, name: str, *event: Any, **more: Any) -> None:
+    """Send an event of the page and wait until its answer is shown."""
     began = time.perf_counter()
-    event = await page.send("generate", "click", inputs=(task, "route"))
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("Generate, until it is shown", time.perf_counter() - began)
-
-
-async def _stop(page: PageClient, timings: Timings) -> None:
-    began = time.perf_counter()
-    event = await page.send("status-bar", "stop")
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("Stop, until it is shown", time.perf_counter() - began)
-
-
-async def _refresh(page: PageClient, timings: Timings) -> None:
-    began = time.perf_counter()
-    event = await page.send("top-bar", "refresh")
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("tab changed, until it is shown", time.perf_counter() - began)
+    sent = await page.send(*event, **more)
+    await page.wait(lambda: page.updates.get(sent))
+    timings.add(f"{name}, until it is shown", time.perf_counter() - began)
 
 
 async def _click(page: PageClient, token: str, chance: random.Random, timings: Timings, name: str) -> None:

@@ -54,13 +54,8 @@ def test_a_second_process_reads_everything_and_writes_nothing(project):
         before = (project.folder / "decisions.jsonl").read_bytes()
         second = Project.open(project.folder)
         assert len(second.segments()) == 2 and second.next_undo.kind == "not_object"
-        for act in (
-            lambda: second.decide("rename", id=1, name="mug"),
-            second.undo,
-            second.redo,
-            lambda: second.finish("scene", "", "", 0),
-            lambda: second.save_segments(()),
-        ):
+        finish, save = lambda: second.finish("scene", "", "", 0), lambda: second.save_segments(())
+        for act in (lambda: second.decide("rename", id=1, name="mug"), second.undo, second.redo, finish, save):
             with pytest.raises(ProjectError, match=OPEN_IN) as refused:
                 act()
             assert "\n" not in str(refused.value)
@@ -88,11 +83,8 @@ def test_a_session_of_a_project_open_elsewhere_only_shows_it(project, tmp_path):
         session = registry.open("small")
         assert re.search(OPEN_IN, session.log.take_notices()[0]) and session.idle, "nothing is computed"
         assert top_bar_record(session, services)["saved"] == "view only"
-        for act in (
-            lambda: session.decisions.record("not_object", id=1, value=True),
-            session.decisions.undo,
-            lambda: session.generate("lift it", "route"),
-        ):
+        record = lambda: session.decisions.record("not_object", id=1, value=True)  # noqa: E731
+        for act in (record, session.decisions.undo, lambda: session.generate("lift it", "route")):
             with pytest.raises(ProjectError, match=OPEN_IN):
                 act()
     assert registry.open("small") is session

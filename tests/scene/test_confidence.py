@@ -105,19 +105,12 @@ def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed, score, scor
         assert confidence.reason.startswith("Everything agrees") == (not doubt)
 
 
-def moved(scene, by):
-    """Return the scene with its first object moved."""
-    first, *rest = scene.placements
-    pose = Pose(first.world_from_object.pos + np.array(by), first.world_from_object.quat_wxyz)
-    return replace(scene, placements=(replace(first, world_from_object=pose), *rest))
-
-
 @pytest.mark.parametrize(
     ("by", "verdict"), [((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")]
 )
 def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed, by, verdict):
     scene, frame, segments = photographed
-    box, ball = compare_scene(frame, segments, moved(scene, by))
+    box, ball = compare_scene(frame, segments, move_first(scene, by))
     assert verdict in box.verdict and "fits" in ball.verdict
     assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
     assert (box.depth_error is None) == (verdict == "does not show")

@@ -71,17 +71,12 @@ def test_names_are_unique_and_those_of_people_and_models_stay():
     (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
     assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
     assert {"white_mug", "white_box"} <= set(by_person.aliases)
-    names = [
-        ("white_cube", "white_mug"),
-        ("white_cube_2", "white_mug"),
-        ("white_mug", None),
-        ("brown_cube", "white_mug"),
-    ]
-    descriptions = [description(i, name, name.split("_")[0]) for i, (name, _) in enumerate(names)]
-    placed = named_placements(descriptions, [asset for _, asset in names])
+    names = ("white_cube", "white_cube_2", "white_mug", "brown_cube")
+    descriptions = [description(i, name, name.split("_")[0]) for i, name in enumerate(names)]
+    placed = named_placements(descriptions, ["white_mug", "white_mug", None, "white_mug"])
     assert len({p.name for p in placed}) == len(placed)
-    for p, (measured, _) in zip(placed, names, strict=True):
-        assert p.name not in {name for name, _ in names if name != measured}
+    for p, measured in zip(placed, names, strict=True):
+        assert p.name not in {name for name in names if name != measured}
     everything = [name for p in placed for name in (p.name, *p.aliases)]
     assert len(everything) == len(set(everything)), "one name, one object"
 

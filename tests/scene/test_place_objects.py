@@ -138,10 +138,9 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     block, cube = (make.exact_description(p) for p in scene.placements)
     visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
                       centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
+    seen = [replace(block, attributes=visible), cube]
     inputs = replace(
-        make.inputs(scene, library, tmp_path),
-        descriptions=[replace(block, attributes=visible), cube],
-        matches=[Match(2, "red_cube", 1.0, "", ())],
+        make.inputs(scene, library, tmp_path), descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]
     )
     placed = place_objects(inputs)
     _, reports = settle(placed)

@@ -112,23 +112,19 @@ def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path, mesh, kind):
 
 
 def test_an_invalid_scene_is_one_line(tmp_path):
-    box = make.box(tmp_path)
+    box, words = make.box(tmp_path), tmp_path / "words.obj"
+    words.write_text("no mesh at all")
     invalid = {
         "each name once": (make.placement(box, "twin"), make.placement(box, "twin", (0.2, 0))),
         "cannot name a body": (make.placement(box, "world"),),
         "no valid size": (make.placement(box, size=(0.1, 0, 0.1)),),
         "is missing": (make.placement(tmp_path / "gone.obj", size=(0.1, 0.1, 0.1)),),
-        "cannot read the mesh": (make.placement(_text(tmp_path / "words.obj"), size=(0.1, 0.1, 0.1)),),
+        "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
     }
     for words, placements in invalid.items():
         with pytest.raises(SceneError, match=words) as error:
             builder.build_spec(make.scene(*placements))
         assert "\n" not in str(error.value)
-
-
-def _text(path):
-    path.write_text("no mesh at all")
-    return path
 
 
 def test_a_fixed_object_has_no_joint_and_the_table_reaches_under_every_object(tmp_path):

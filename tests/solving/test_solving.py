@@ -26,11 +26,9 @@ class InProcessRunner:
         sim.scatter("red_cube", "blue_cube")
         sim.goal(kit.on("red_cube", "blue_cube"))
         run = sim.rollout()
-        return Report(reward=(run.reward,), evidence={"why": run.why}), replace_events(run)
-
-
-def replace_events(run):
-    return replace(run, events=tuple(vars(e) for e in run.events))
+        return Report(reward=(run.reward,), evidence={"why": run.why}), replace(
+            run, events=tuple(vars(e) for e in run.events)
+        )
 
 
 @pytest.fixture(scope="module")

@@ -154,12 +154,7 @@ def test_options_out_of_range_are_refused_in_one_line(inputs, options, message):
 
 
 def test_another_level_seed_or_budget_is_another_run(inputs):
-    options = [
-        GenerationOptions(1),
-        GenerationOptions(1, 2),
-        GenerationOptions(1, seed=1),
-        GenerationOptions(1, None, 0, 9),
-    ]
+    options = [GenerationOptions(*one) for one in ((1,), (1, 2), (1, None, 1), (1, None, 0, 9))]
     assert len({run_id(inputs, one) for one in options}) == 4
     assert run_id(inputs, options[0]) == run_id(inputs, GenerationOptions(50))
 

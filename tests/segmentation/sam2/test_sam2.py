@@ -106,11 +106,8 @@ def test_the_same_clicks_give_the_same_mask_and_other_prompts_one_reading_or_a_r
         view.segment(Prompt(row.points[:count], row.labels[:count]))
     assert (view.segment(row)[0].mask == fresh.segment(row)[0].mask).all()
     box = np.array([50.0, 40, 250, 200])
-    for prompt in (
-        Prompt(box=box),
-        Prompt(np.array([[100.0, 100], [60, 60]]), np.array([1, 0]), box),
-        Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask),
-    ):
+    both = Prompt(np.array([[100.0, 100], [60, 60]]), np.array([1, 0]), box)
+    for prompt in (Prompt(box=box), both, Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask)):
         assert len(view.segment(prompt)) == 1
     for prompt, message in ((clicks((900, 1, 1)), "outside"), (clicks((10, 10, 0)), "must add"), (Prompt(), "empty")):
         with pytest.raises(SegmentationError, match=message):
