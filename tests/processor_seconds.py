@@ -1,8 +1,4 @@
-"""Processor seconds of each test file and fixture, all descendants of the test process included.
-
-`make test ARGS="-n 2 --write-seconds"` writes them to FILE. Files run in that order, the longest first, so that all
-processes end at the same time.
-"""
+"""Processor seconds of each test file and fixture, descendants included; files run in that order, the longest first."""
 
 import json
 import os

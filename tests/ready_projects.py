@@ -1,7 +1,4 @@
-"""Projects of the sample scenes whose stages have run: made once, and used again by the next run of the tests.
-
-They lie in build/ready_projects/HASH, HASH being that of all that makes them. They are shared: copy one to change it.
-"""
+"""Projects of the sample scenes in build/ready_projects/HASH-OF-SOURCES: made once, shared; copy one to change it."""
 
 import hashlib
 import os

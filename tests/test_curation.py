@@ -46,10 +46,8 @@ def square(left: int, top: int, size: int = 10) -> np.ndarray:
 
 def annotation(*places: tuple[int, int, str]) -> Annotation:
     ids = range(1, len(places) + 1)
-    return Annotation(
-        {id: square(*place[:2]) for id, place in zip(ids, places, strict=True)},
-        {id: place[2] for id, place in zip(ids, places, strict=True)},
-    )
+    named = dict(zip(ids, places, strict=True))
+    return Annotation({id: square(*one[:2]) for id, one in named.items()}, {id: one[2] for id, one in named.items()})
 
 
 FIRST = annotation((5, 5, "mug"), (30, 5, "bowl"), (55, 5, "box"))

@@ -105,11 +105,8 @@ def test_a_mug_stays_hollow_however_it_lies_and_is_a_container_only_upright(turn
     assert upright.container and library_edits.opening_side(upright) == "z"
     library_edits.rotate(upright, tmp_path / "own", "y")
     (on_its_side,) = Library.open([tmp_path / "own"])
-    assert (
-        not on_its_side.container
-        and library_edits.opening_side(on_its_side) == "x"
-        and len(on_its_side.collision) == len(asset.collision)
-    )
+    assert not on_its_side.container and library_edits.opening_side(on_its_side) == "x"
+    assert len(on_its_side.collision) == len(asset.collision)
 
 
 def test_a_solid_mug_is_no_container_and_captions_put_colour_before_a_category_and_after_a_name(tmp_path):

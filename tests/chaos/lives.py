@@ -1,9 +1,4 @@
-"""Processes that work on a project until they are killed: `python lives.py` forks one for each line on its input.
-
-Everything is imported once. A child opens or makes a project, and decides, asks, runs stages and writes rounds at
-random, with the project's own functions; only what the stages compute is left out. After each act that was confirmed to
-the person it prints a line. The parent prints the child's process id before, and its end after these lines.
-"""
+"""Processes that work on a project at random until they are killed: one is forked for each line on the input."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and every project opens again.
-
-`make soak` makes 300 runs, from SOAK_SEED on.
-"""
+"""Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and every project opens again."""
 
 import json
 import os

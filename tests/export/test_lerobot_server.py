@@ -71,10 +71,8 @@ def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_
     assert policy.seen[OBJECTS][0].tolist() == list(range(14)) and policy.seen["task"] == "Stack the cubes."
     server.answer(question())
     assert policy.episodes == 1
-    for shapes, words in (
-        ({STATE: (7,)}, "shape"),
-        ({"observation.force": (3,)}, "the policy needs observation.force"),
-    ):
+    force = {"observation.force": (3,)}
+    for shapes, words in (({STATE: (7,)}, "shape"), (force, "the policy needs observation.force")):
         server, _ = serve(monkeypatch, shapes)
         with pytest.raises(ValueError, match=words):
             server.answer(question())
@@ -120,11 +118,8 @@ for part in (ACTPolicy(config), *make_pre_post_processors(config)):
 
             policy = HttpPolicy(words[words.index("--policy") + 1].removeprefix("lerobot:"))
             policy.begin(0, "Stack the cubes.")
-            observation = {
-                "state": np.zeros(5),
-                "objects": np.zeros((2, 7)),
-                "image": np.zeros((240, 320, 3), np.uint8),
-            }
+            observation = {"state": np.zeros(5), "objects": np.zeros((2, 7))}
+            observation["image"] = np.zeros((240, 320, 3), np.uint8)
             assert np.isfinite(policy.act(observation, 0.0)).all()
         finally:
             server.send_signal(2)

@@ -58,11 +58,8 @@ def test_a_synthetic_realsense_recording_loads():
     """
     recording = open_recording(Path(__file__).parent / "synthetic.bag")
     first, third = recording.frame(0), recording.frame(2)
-    assert (
-        len(recording) >= 3
-        and first.depth.shape == (48, 64)
-        and (first.intrinsics.fx, first.intrinsics.cx) == (60, 31.5)
-    )
+    assert len(recording) >= 3 and first.depth.shape == (48, 64)
+    assert (first.intrinsics.fx, first.intrinsics.cx) == (60, 31.5)
     assert np.allclose(np.diff(first.depth[20]), 0.002, atol=1e-5) and first.rgb[5, 9].tolist() == [9, 5, 200]
     assert {round(1000 * float(frame.depth[0, 0])) for frame in (first, third)} <= set(range(700, 716))
 

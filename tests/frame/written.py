@@ -135,11 +135,8 @@ def tum(frame: Frame, path: Path) -> Path:
 def open3d_files(frame: Frame) -> dict[str, bytes | str]:
     k = frame.intrinsics
     by_columns = {"width": k.width, "height": k.height, "intrinsic_matrix": k.matrix.T.ravel().tolist()}
-    return {
-        "color/00000.png": png(frame.rgb),
-        "depth/00000.png": png(units(frame, 1000)),
-        "camera_primesense.json": json.dumps(by_columns),
-    }
+    files = {"color/00000.png": png(frame.rgb), "depth/00000.png": png(units(frame, 1000))}
+    return files | {"camera_primesense.json": json.dumps(by_columns)}
 
 
 def open3d(frame: Frame, path: Path) -> Path:
@@ -152,12 +149,8 @@ def open3d_zip(frame: Frame, path: Path) -> Path:
 
 def flat_pairs(frame: Frame, path: Path) -> Path:
     rows = "\n".join(" ".join(f"{x:.9g}" for x in row) for row in frame.intrinsics.matrix)
-    files = {
-        "frame-000007.color.png": png(frame.rgb),
-        "frame-000007.depth.png": png(units(frame, 1000)),
-        "camera-intrinsics.txt": rows,
-    }
-    return write(path / "flat", files)
+    files = {"frame-000007.color.png": png(frame.rgb), "frame-000007.depth.png": png(units(frame, 1000))}
+    return write(path / "flat", files | {"camera-intrinsics.txt": rows})
 
 
 def bop_files(frame: Frame) -> dict[str, bytes | str]:
@@ -165,11 +158,8 @@ def bop_files(frame: Frame) -> dict[str, bytes | str]:
     if frame.world_from_camera is not None:
         back = np.linalg.inv(frame.world_from_camera)
         entry |= {"cam_R_w2c": back[:3, :3].ravel().tolist(), "cam_t_w2c": (back[:3, 3] * 1000).tolist()}
-    return {
-        "rgb/000003.png": png(frame.rgb),
-        "depth/000003.png": png(units(frame, 10_000)),
-        "scene_camera.json": json.dumps({"3": entry, "4": entry}),
-    }
+    files = {"rgb/000003.png": png(frame.rgb), "depth/000003.png": png(units(frame, 10_000))}
+    return files | {"scene_camera.json": json.dumps({"3": entry, "4": entry})}
 
 
 def bop(frame: Frame, path: Path) -> Path:
@@ -185,11 +175,8 @@ def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     columns = frame.intrinsics.matrix.T.ravel().tolist()
     metadata = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
     depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4")
-    return {
-        "metadata": json.dumps(metadata),
-        "rgbd/0.jpg": png(frame.rgb),
-        "rgbd/0.depth": uncompressed_lzfse(depth.tobytes()),
-    }
+    files = {"metadata": json.dumps(metadata), "rgbd/0.jpg": png(frame.rgb)}
+    return files | {"rgbd/0.depth": uncompressed_lzfse(depth.tobytes())}
 
 
 def r3d(frame: Frame, path: Path) -> Path:

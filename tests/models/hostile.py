@@ -1,10 +1,4 @@
-"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated.
-
-    with HostileServer(error_reply(503), answer('{"colour": "red"}')) as server:
-        ModelSettings(service="openai", base_url=server.url)
-
-`CASES` are kinds of server failures by name.
-"""
+"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated."""
 
 import json
 import socket

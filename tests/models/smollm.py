@@ -1,7 +1,4 @@
-"""SmolLM2-135M from a wheel, served locally over the OpenAI API: a small but real language model.
-
-`python tests/models/smollm.py` serves it and prints its address.
-"""
+"""SmolLM2-135M from a wheel, served locally over the OpenAI API (`python tests/models/smollm.py`): small but real."""
 
 import subprocess
 import sys

@@ -29,11 +29,8 @@ def test_an_object_is_shown_alone_within_a_dimmed_frame_or_under_a_mark_inside_i
 def test_masks_at_the_image_border_are_drawn(edge):
     mask = np.zeros_like(MASK)
     mask[edge] = True
-    for picture in (
-        images.masked_crop(RGB, mask),
-        images.outline_in_frame(RGB, mask),
-        images.set_of_marks(RGB, {1: mask}),
-    ):
+    marked = images.set_of_marks(RGB, {1: mask})
+    for picture in (images.masked_crop(RGB, mask), images.outline_in_frame(RGB, mask), marked):
         assert picture.dtype == np.uint8 and min(picture.shape[:2]) >= 1
 
 

@@ -37,11 +37,8 @@ def served():
 
 @pytest.fixture
 def model(served):
-    return lambda longest=24, **more: OpenAIModel(
-        ModelSettings(
-            service="openai", model="smollm2", base_url=served.url, longest_answer=longest, timeout=120, **more
-        )
-    )
+    settings = {"service": "openai", "model": "smollm2", "base_url": served.url, "timeout": 120}
+    return lambda longest=24: OpenAIModel(ModelSettings(**settings, longest_answer=longest))
 
 
 def colour(attempt: int = 0) -> Question:

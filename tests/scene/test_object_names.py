@@ -118,10 +118,7 @@ def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added)
 def test_a_task_keeps_its_object_after_another_asset_was_chosen_by_complete_names():
     before = description(1, "white_cube", "white"), description(2, "blue_bowl", "blue")
     task = Task("t", "Put white_cube on blue_plate.", ("white_cube", "blue_plate"), ("white_cube rests on blue_plate",))
-    choices = [
-        Decision("choose_asset", {"id": 2, "asset_id": "blue_plate"}),
-        Decision("choose_asset", {"id": 2, "asset_id": "white_bowl"}),
-    ]
+    choices = [Decision("choose_asset", {"id": 2, "asset_id": asset}) for asset in ("blue_plate", "white_bowl")]
     placed = named_placements(before, ["white_mug", "white_bowl"], choices)
     renamed = rename_in_task(task, lambda text: use_current_names(text, current_names(placed)))
     assert [p.name for p in placed] == ["white_mug", "blue_bowl"]

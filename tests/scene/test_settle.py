@@ -66,10 +66,8 @@ def test_overlapping_objects_are_separated_gently_and_neighbours_stay(tmp_path):
     assert max(moved.values()) < 0.03
     assert {report.name for report in reports} == {name for name, distance in moved.items() if distance > 0.01}
     settled, _ = settle(make.scene(replace(a, misfit=0.001), replace(b, misfit=0.006)))
-    moved = [
-        np.linalg.norm((q.world_from_object.pos - p.world_from_object.pos)[:2])
-        for p, q in zip((a, b), settled.placements, strict=True)
-    ]
+    pairs = zip((a, b), settled.placements, strict=True)
+    moved = [np.linalg.norm((q.world_from_object.pos - p.world_from_object.pos)[:2]) for p, q in pairs]
     assert moved[0] < 0.15 * moved[1]
     low, wide = make.box(tmp_path, (0.08, 0.2, 0.05)), make.box(tmp_path, (0.2, 0.2, 0.14))
     measured_too_large = make.placement(low, "low", misfit=0.02)

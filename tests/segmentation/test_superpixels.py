@@ -37,10 +37,8 @@ def affinities(view):
 
 def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, affinities):
     h, w = scene.frame.depth.shape
-    assert (
-        affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
-        and np.isfinite(affinities).all()
-    )
+    assert affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
+    assert np.isfinite(affinities).all()
     probability = affinity.objectness(affinities, scene.frame.depth.shape)
     objects = np.logical_or.reduce(list(scene.labels.values()))
     assert probability.min() >= 0 and probability.max() <= 1

@@ -26,9 +26,8 @@ class InProcessRunner:
         sim.scatter("red_cube", "blue_cube")
         sim.goal(kit.on("red_cube", "blue_cube"))
         run = sim.rollout()
-        return Report(reward=(run.reward,), evidence={"why": run.why}), replace(
-            run, events=tuple(vars(e) for e in run.events)
-        )
+        recorded = replace(run, events=tuple(vars(e) for e in run.events))
+        return Report(reward=(run.reward,), evidence={"why": run.why}), recorded
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +100,8 @@ def test_a_portrait_photograph_has_a_film_too(tmp_path):
 def test_a_model_that_names_files_elsewhere_is_not_saved(solved, tmp_path, bad):
     (tmp_path / "scene").mkdir()
     with pytest.raises(solving.SolvingError, match="names files outside its scene"):
-        list(
-            solving.write_solution(
-                replace(solved, xml=solved.xml.replace("<worldbody>", f"<worldbody>{bad}")), tmp_path
-            )
-        )
+        xml = solved.xml.replace("<worldbody>", f"<worldbody>{bad}")
+        list(solving.write_solution(replace(solved, xml=xml), tmp_path))
 
 
 def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):
