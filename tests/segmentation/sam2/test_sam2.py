@@ -1,5 +1,9 @@
 """SAM 2 with random weights in a real checkpoint file: what must hold for any mask. Images are 256 pixels wide."""
 
+import importlib.util
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,3 +170,28 @@ def test_a_checkpoint_of_another_network_fails_in_one_line_on_the_first_prompt(t
         segmenter.open(frame).segment(clicks((160, 120, 1)))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
     assert segmenter.state.status == "failed" and segmenter.state.message == str(caught.value)
+
+
+BOTH = """
+import mujoco
+import pipeline.segmentation
+model = mujoco.MjModel.from_xml_string('<mujoco><worldbody><geom size="1"/></worldbody></mujoco>')
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+with mujoco.Renderer(model, 64, 64) as renderer:
+    renderer.update_scene(data)
+    assert renderer.render().shape == (64, 64, 3)
+from sam2.sam2_image_predictor import SAM2ImagePredictor
+print(SAM2ImagePredictor.__name__)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(importlib.util.find_spec("sam2") is None, reason="sam2 is not installed (the light set-up)")
+def test_sam2_can_be_imported_after_rendering():
+    result = subprocess.run(
+        [sys.executable, "-c", BOTH],
+        capture_output=True, text=True, env=os.environ | {"MUJOCO_GL": "egl", "PYOPENGL_PLATFORM": "egl"}, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr[-500:] or f"the process died with {result.returncode}"
+    assert result.stdout.strip() == "SAM2ImagePredictor"
