@@ -208,8 +208,8 @@ def test_the_report_is_one_file_with_every_frame_and_a_folder_without_a_batch_ha
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
-    assert main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")]) == 2
-    assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "report.html").exists()
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "none.html")]) == 2
+    assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "none.html").exists()
 
 
 SAME = ("segments/masks.png", "segments/coco.json", "frame/depth.png")
