@@ -33,11 +33,6 @@ def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
     return made
 
 
-def copy_of_ready_project(folder: Path, scene: str, until: str = "task", task: str = "") -> Path:
-    """Copy a ready project into a folder; return the copy, to be changed."""
-    return Path(shutil.copytree(ready_project(scene, until, task), folder / scene))
-
-
 def _environment() -> dict[str, str]:
     """Return the environment of a person whose name must not be kept (privacy.py), without settings of the studio."""
     here = {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}

@@ -240,9 +240,7 @@ def states(out: Path) -> dict[str, str]:
 
 
 @pytest.mark.soak
-def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(
-    address: str, three_frames: Path, tmp_path: Path, capsys: Any
-):
+def test_a_batch_on_a_cluster_gives_the_same_bytes(address: str, three_frames: Path, tmp_path: Path, capsys: Any):
     assert (
         main(["batch", str(three_frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
     )

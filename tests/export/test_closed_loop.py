@@ -237,9 +237,7 @@ def key(objects) -> str:
     return json.dumps(np.round(np.asarray(objects, float), 6).tolist())
 
 
-def test_a_served_policy_solves_what_the_oracle_solves_under_the_same_conditions(
-    solved, sandbox, tmp_path, monkeypatch, capsys
-):
+def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("pipeline.assets.library.Library.open", lambda *_: None)  # no cousins, no distractors
     actions = demonstrations(solved, tmp_path / "starts", sandbox)
     begun = []

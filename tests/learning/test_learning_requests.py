@@ -275,9 +275,7 @@ def test_what_was_learned_for_one_task_comes_back_with_it(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
-def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
-    bowl_task, bowl_subtasks, tmp_path, short_trainings, monkeypatch
-):
+def test_an_ablation_measures_each_variant_once(bowl_task, bowl_subtasks, tmp_path, short_trainings, monkeypatch):
     monkeypatch.setattr(training, "ROLLOUT", 4)
     chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
     monkeypatch.setattr(ablation, "VARIANTS", chosen)

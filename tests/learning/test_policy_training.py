@@ -156,9 +156,7 @@ class _Shown:
         return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
 
 
-def test_imitation_is_not_done_before_it_succeeds_where_nothing_was_shown(
-    bowl_task, bowl_subtasks, tmp_path, monkeypatch
-):
+def test_imitation_is_not_done_before_it_succeeds_where_none_was_shown(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
     monkeypatch.setattr(training._Learner, "evaluate", lambda _: [])
     monkeypatch.setattr(training, "success_rate", lambda _: 1.0)
