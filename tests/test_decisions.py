@@ -92,13 +92,13 @@ def test_an_unknown_or_incomplete_decision_is_refused(kind, data):
 
 
 def test_a_damaged_memoised_value_is_computed_again_and_a_failed_write_changes_nothing(tmp_path):
-    assert memoise(tmp_path, "sum", lambda: 5) == 5 == memoise(tmp_path, "sum", lambda: 6)
-    (tmp_path / "sum.json").write_text("{")
-    assert memoise(tmp_path, "sum", lambda: 7) == 7 == read_json(tmp_path / "sum.json")
     write_json(tmp_path / "one.json", 1)
     with pytest.raises(UnicodeEncodeError):
         write_json(tmp_path / "one.json", "\ud800")
     assert read_json(tmp_path / "one.json") == 1 and [path.name for path in tmp_path.iterdir()] == ["one.json"]
+    assert memoise(tmp_path, "sum", lambda: 5) == 5 == memoise(tmp_path, "sum", lambda: 6)
+    (tmp_path / "sum.json").write_text("{")
+    assert memoise(tmp_path, "sum", lambda: 7) == 7 == read_json(tmp_path / "sum.json")
 
 
 @pytest.fixture

@@ -43,7 +43,8 @@ def serve() -> None:
     params.n_gpu_layers = 0
     params.sampling.seed = 1
     params.endpoint_slots = True
-    print(xllamacpp.Server(params).listening_address, flush=True)
+    server = xllamacpp.Server(params)  # ends with its last reference
+    print(server.listening_address, flush=True)
     threading.Event().wait()
 
 

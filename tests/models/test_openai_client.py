@@ -192,7 +192,7 @@ def test_tokens_and_cost_are_recorded_and_the_answer_can_be_read_as_it_arrives(s
     assert end["attempts"][0]["output"] == "red" and "no JSON object" in end["attempts"][0]["problem"]
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
-    TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
+    TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question(attempt=1))
     assert texts[-1] == GOOD and len(set(texts)) > 3 and all(GOOD.startswith(text) for text in texts)
     assert calls.calls() == ()
 
