@@ -2,32 +2,29 @@
 
 import hashlib
 import json
-from pathlib import Path
-import pytest
-from pipeline.decisions import Decision, DecisionError
-from pipeline.errors import StudioError
-from pipeline.project import Project, ProjectError
-from pipeline.project.kept_files import KEPT_FILES, number_forks
-from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round
-from pipeline.run.task_stages import rounds_stage
-from pipeline.simulation import Program, Report
-from pipeline.store import LOCK_FILE, StoreError
 from collections import Counter
+from pathlib import Path
 from unittest.mock import patch
+
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from pipeline import decisions as log
-from pipeline.decisions import Decision, History
+from pipeline.decisions import Decision, DecisionError, History
+from pipeline.errors import StudioError
 from pipeline.models.model import STAGE_OF
-from pipeline.project import STAGE_DECISIONS, STAGES, Project, project_masks, stage_keys
+from pipeline.project import STAGE_DECISIONS, STAGES, Project, ProjectError, project_masks, stage_keys
 from pipeline.project.fold import Fold
+from pipeline.project.kept_files import KEPT_FILES, number_forks
 from pipeline.project.mask_decisions import apply_mask_decision, apply_mask_decisions
 from pipeline.project.stage_record import MASK_DECISIONS, QUESTION_DECISIONS
+from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round
+from pipeline.run.task_stages import rounds_stage
 from pipeline.segmentation import encode_rle
-from pipeline.store import digest
-
-
+from pipeline.simulation import Program, Report
+from pipeline.store import LOCK_FILE, StoreError, digest
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -211,8 +208,6 @@ def test_rounds_are_in_the_order_of_their_numbers_beyond_a_thousand(tmp_path):
     assert [one.number for one in read_rounds(tmp_path)] == [2, 999, 1000] and next_round_number(tmp_path) == 1001
 
 
-
-
 SHAPE = (48, 64)
 
 
@@ -321,4 +316,3 @@ def test_a_mask_on_top_of_ten_thousand_decisions_is_applied_and_hashed_once(proj
         project.stages()
     assert calls["applied"] == 2 and calls["hashed"] <= 2 * len(STAGES), calls
     assert project_masks.REMEMBERED_EDITS < 100, "memory is bounded: a mask of a large frame has 25 MB"
-
